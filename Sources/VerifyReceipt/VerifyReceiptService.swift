@@ -73,8 +73,10 @@ package final class VerifyReceiptService: Sendable {
         /// Whether cached records must not be used.
         package var isFresh = false
         /// The caller's name for its user, from the header that `userHeader` names; `nil` if the caller names none.
-        /// Replay detection compares it.
-        package var user: Redacted<String>?
+        /// Replay detection compares its digest.
+        package var user: Redacted<String>? { didSet { userDigest = user.map(ReplayDetector.name) } }
+        /// See ``ReplayDetector/name(of:)``.
+        private(set) var userDigest: [UInt8]?
 
         /// Creates options.
         package init(

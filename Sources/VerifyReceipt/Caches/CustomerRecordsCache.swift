@@ -205,10 +205,14 @@ extension CustomerRecords {
     /// Returns whether all of the identifiers are in the records.
     fileprivate func contains(_ keys: CustomerIdentifiers) -> Bool {
         var missing = Set(keys.originalTransactionIds + keys.transactionIds)
-        for transaction in transactions where !missing.isEmpty {
-            let payload = transaction.payload
-            for text in [payload.transactionId, payload.originalTransactionId, payload.appTransactionId] {
-                if let id = text.flatMap(TransactionIdentifier.init(rawValue:)) { missing.remove(id) }
+        transactions.withUnsafeBufferPointer { transactions in
+            for index in transactions.indices where !missing.isEmpty {
+                for text in [
+                    transactions[index].payload.transactionId, transactions[index].payload.originalTransactionId,
+                    transactions[index].payload.appTransactionId,
+                ] {
+                    if let id = text.flatMap(TransactionIdentifier.init(rawValue:)) { missing.remove(id) }
+                }
             }
         }
         return missing.isEmpty

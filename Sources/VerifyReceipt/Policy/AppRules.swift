@@ -62,7 +62,7 @@ package struct AppRules: Sendable {
         _ identifiers: @autoclosure () -> [TransactionIdentifier], in scope: AppScope, of app: AppConfiguration,
         _ options: VerifyReceiptService.RequestOptions, claims: Bool, within limit: @autoclosure () -> Duration
     ) async -> Bool {
-        guard let user = options.user, app.replay != .off else { return false }
+        guard let user = options.userDigest, app.replay != .off else { return false }
         return await replays.detectReplay(
             identifiers(), in: scope, of: user, claims: claims, at: now(), logName: apps.logName(of: scope.bundleId),
             logger: logger, within: limit())

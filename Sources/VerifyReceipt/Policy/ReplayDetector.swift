@@ -22,7 +22,7 @@ final class ReplayDetector: Sendable {
     /// Maximum number of identifiers of one customer that are checked.
     private static let maximumIdentifiers = 1_000
 
-    /// The first 8 bytes of the SHA-256 of each user's name; names themselves are not stored.
+    /// The digest of each user's name, see ``name(of:)``; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
     /// `nil` if nothing is stored across restarts.
     private let store: (any Store)?
@@ -37,26 +37,33 @@ final class ReplayDetector: Sendable {
     /// Forgets all users, for example after customer data was erased.
     func removeAll() { users.removeAll() }
 
+    /// Returns the first 8 bytes of the SHA-256 of a user's name.
+    static func name(of user: Redacted<String>) -> [UInt8] {
+        Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))
+    }
+
     /// Returns whether a customer's purchases were first presented by another user.
     ///
     /// - Parameters:
     ///   - identifiers: original transaction ids, and the id of the app transaction.
+    ///   - name: see ``name(of:)``.
     ///   - claims: whether identifiers without a user are assigned to this one, if no other user has one of them.
     ///   - logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
     ///   - limit: timeout of the access to the store, which is asked about purchases that are not in memory.
     func detectReplay(
-        _ identifiers: [TransactionIdentifier], in scope: AppScope, of user: Redacted<String>, claims: Bool,
+        _ identifiers: [TransactionIdentifier], in scope: AppScope, of name: [UInt8], claims: Bool,
         at now: Timestamp, logName: String, logger: Logger, within limit: Duration
     ) async -> Bool {
-        let name = Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))
-        let ids = Array(identifiers.prefix(Self.maximumIdentifiers))
-        await loadUsers(of: ids, in: scope, claimingFor: claims ? name : nil, at: now, within: limit)
-        let purchases = ids.map { id in
-            let purchase = Purchase(scope: scope, originalTransactionId: id)
-            return (purchase, first: users[purchase])
+        let purchases = identifiers.prefix(Self.maximumIdentifiers).map {
+            Purchase(scope: scope, originalTransactionId: $0)
         }
-        guard purchases.contains(where: { $0.first != nil && $0.first != name }) else {
-            for (purchase, first) in purchases where claims && first == nil {
+        var firsts = purchases.map { users[$0] }
+        if store != nil, firsts.contains(nil) {
+            await loadUsers(of: purchases, claimingFor: claims ? name : nil, at: now, within: limit)
+            firsts = purchases.map { users[$0] }
+        }
+        guard firsts.contains(where: { $0 != nil && $0 != name }) else {
+            for (purchase, first) in zip(purchases, firsts) where claims && first == nil {
                 users.insert(name, for: purchase, cost: 1)
             }
             return false
@@ -73,14 +80,13 @@ final class ReplayDetector: Sendable {
         return true
     }
 
-    /// Loads the first users of purchases from the store, unless all of them are in memory. Purchases without a user
-    /// are assigned to this one in the store, if no other user has presented one of them.
+    /// Loads the first users of one customer's purchases from the store. Purchases without a user are assigned to this one
+    /// in the store, if no other user has presented one of them.
     private func loadUsers(
-        of ids: [TransactionIdentifier], in scope: AppScope, claimingFor name: [UInt8]?, at now: Timestamp,
-        within limit: Duration
+        of purchases: [Purchase], claimingFor name: [UInt8]?, at now: Timestamp, within limit: Duration
     ) async {
-        let isKnown = ids.allSatisfy { users[Purchase(scope: scope, originalTransactionId: $0)] != nil }
-        guard let store, !isKnown else { return }
+        guard let store, let scope = purchases.first?.scope else { return }
+        let ids = purchases.map(\.originalTransactionId)
         let claim = Task { try? await store.presenters.presenters(of: ids, in: scope, claimingFor: name, at: now) }
         guard let found = await TaskTimeout.value(of: claim, within: limit) ?? nil else { return }
         for (id, first) in found {

@@ -48,21 +48,18 @@ struct ShownPurchases: Sendable {
     }
 
     /// The identifiers by which the customer is recognized again: original transaction ids, and the id of the app
-    /// transaction. Those of the presented item come first, then those of the response, then all others of its customer.
-    /// Empty if there is no purchase.
+    /// transaction. Those of the presented item come first, then those of the response and of the customer's records.
+    /// Empty if the response shows no purchase and none is known.
     var ownerIdentifiers: [TransactionIdentifier] {
-        var identifiers: [TransactionIdentifier]
         switch content {
         case .presented(let item): return item.ownerIdentifiers
         case .forwarded(let response, let item):
-            identifiers = (item?.ownerIdentifiers ?? []) + (response?.lookupKeys.originalTransactionIds ?? [])
+            return (item?.ownerIdentifiers ?? []) + (response?.lookupKeys.originalTransactionIds ?? [])
         case .rendered(let history, let item):
-            let others = CustomerIdentifiers(
-                originalTransactionIds: history.records?.watchedIdentifiers ?? [], transactionIds: [])
-            let all = history.receipt.lookupKeys.originalTransactionIds + others.originalTransactionIds
-            identifiers = all.isEmpty ? [] : item.ownerIdentifiers + all
+            let known = (history.records?.watchedIdentifiers ?? []).sorted().compactMap(
+                TransactionIdentifier.init(rawValue:))
+            if known.isEmpty, case .app(let receipt) = history.receipt, receipt.purchases.isEmpty { return [] }
+            return item.ownerIdentifiers + known
         }
-        var seen: Set<TransactionIdentifier> = []
-        return identifiers.filter { seen.insert($0).inserted }
     }
 }

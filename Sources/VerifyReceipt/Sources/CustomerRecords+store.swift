@@ -10,10 +10,17 @@ extension CustomerRecords {
     /// a subscription was migrated, and the app transaction id.
     package var watchedIdentifiers: [String] {
         var identifiers: Set<String> = []
-        for transaction in transactions {
-            if let id = transaction.payload.originalTransactionId { identifiers.insert(id) }
-            if let id = transaction.payload.appTransactionId { identifiers.insert(id) }
-            if let id = transaction.payload.previousOriginalTransactionId { identifiers.insert(id) }
+        // In place, because a copy of a payload counts a reference to each of its texts.
+        transactions.withUnsafeBufferPointer { transactions in
+            var (lastOriginal, lastDownload): (String?, String?)
+            for index in transactions.indices {
+                let original = transactions[index].payload.originalTransactionId
+                let download = transactions[index].payload.appTransactionId
+                if let original, original != lastOriginal { identifiers.insert(original) }
+                if let download, download != lastDownload { identifiers.insert(download) }
+                if let id = transactions[index].payload.previousOriginalTransactionId { identifiers.insert(id) }
+                (lastOriginal, lastDownload) = (original, download)
+            }
         }
         return Array(identifiers)
     }
