@@ -57,7 +57,7 @@ struct ConfigurationFindingsTests {
     // T34
     @Test("A key of handles must not be a secret that apps, callers or targets know")
     func handleKeys() throws {
-        let environment = ["KEY": "a secret of 16 bytes or more", "OTHER": "another key, which is as long"]
+        let environment = ["KEY": "a-secret-of-16-bytes-or-more", "OTHER": "another key, which is as long"]
         for place in [
             "sharedSecret: {env: KEY}", "tokens: [{env: KEY}]", "apps: [{\(Self.app), sharedSecret: {env: KEY}}]",
             "apps: [{\(Self.app), acceptedSecrets: [{env: KEY}]}]",

@@ -68,7 +68,7 @@ struct StoreCommand: ParsableCommand {
 
                 Exit codes: 0 equal, or intact; 1 different, or damaged; 2 usage or configuration; 3 a store cannot be read.
 
-                Examples:
+                Example:
                   receipt-bridge store check sqlite:bridge.db postgresql://bridge@db/receipts
                   receipt-bridge store check sqlite:bridge.db
                 """)
