@@ -66,6 +66,21 @@ struct RetentionStoreTests {
         return texts
     }
 
+    @Test("A time far ahead of the newest signed record is doubted", arguments: StoreTestEngine.available)
+    func doubt(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let data = stage.store.personalData
+        #expect(try await data.doubt(about: Self.now) == nil)
+        try await receive("a", 102, on: stage)
+        let doubt = try await data.doubt(about: Self.now)
+        #expect(doubt?.contains("signed on 2024-06-24") == true, "\(doubt ?? "none")")
+        #expect(try await data.doubt(about: ago(3)) == nil)
+        try await save(["1"], asked: 99, on: stage)
+        #expect(try await data.newestSignedDate() == ago(99))
+        #expect(try await data.doubt(about: Self.now) == nil)
+        await stage.store.close()
+    }
+
     @Test(
         "A purchase stays readable after the notification that reported it has expired",
         arguments: StoreTestEngine.available)
