@@ -96,9 +96,9 @@ struct DirectStatement {
     struct Columns {
         fileprivate let handle: SQLiteStatement
 
-        /// Returns an integer; `nil` for NULL.
+        /// Returns an integer; `nil` for NULL, and for a damaged value, which is written again.
         func integer(_ column: CInt) -> Int64? {
-            sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : sqlite3_column_int64(handle, column)
+            sqlite3_column_type(handle, column) == SQLITE_INTEGER ? sqlite3_column_int64(handle, column) : nil
         }
 
         /// Returns a text; `nil` for NULL.

@@ -248,7 +248,7 @@ struct DamagedStoreTests {
             aliases: [])
         let keys = CustomerIdentifiers(originalTransactionIds: [original], transactionIds: [])
         let columns = [
-            "transactionRecord": ["signedDate", "text", "appTransactionId"],
+            "transactionRecord": ["customer", "signedDate", "text", "appTransactionId"],
             "customer": ["askedAt", "needsLookupSince", "revision", "eventKey"],
             "subscription": ["status", "statusClock", "renewal", "renewalClock"],
         ]

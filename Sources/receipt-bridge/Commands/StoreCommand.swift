@@ -70,7 +70,6 @@ struct StoreCommand: ParsableCommand {
 
                 Example:
                   receipt-bridge store check sqlite:bridge.db postgresql://bridge@db/receipts
-                  receipt-bridge store check sqlite:bridge.db
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
@@ -93,8 +92,7 @@ struct StoreCommand: ParsableCommand {
 
         /// Searches the first store for damage.
         private func inspect() throws {
-            let address = try StorePair.existing(first)
-            guard case .sqlite(let path) = address else {
+            guard case .sqlite(let path) = try StorePair.existing(first) else {
                 Terminal.say(
                     "only a store in a file is searched for damage: PostgreSQL checks the types of values itself")
                 throw ExitCode.usage
@@ -107,8 +105,8 @@ struct StoreCommand: ParsableCommand {
                 throw error.code == .notADatabase ? ExitCode.someNotVerified : ExitCode.limit
             }
             for column in facts.damage { Terminal.line("damaged  \(column.name)  \(column.count)") }
-            guard case .damaged(let reason) = facts.integrity else { return Terminal.say("\(address) is intact") }
-            Terminal.say("\(address) is damaged: \(reason)", hint: "see Damaged stores in docs/OPERATIONS.md")
+            guard case .damaged(let reason) = facts.integrity else { return Terminal.say("\(first) is intact") }
+            Terminal.say("\(first) is damaged: \(reason)", hint: "see Damaged stores in docs/OPERATIONS.md")
             throw ExitCode.someNotVerified
         }
 
