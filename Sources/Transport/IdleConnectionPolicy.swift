@@ -1,8 +1,8 @@
 /// Decides how many idle connections stay open: as many as were in use at the same time within the last minute.
 ///
 /// A value without a clock. libcurl itself closes idle connections only when a new request looks for one.
-struct IdleConnectionPolicy: Sendable {
-    enum Decision: Sendable, Hashable {
+package struct IdleConnectionPolicy: Sendable {
+    package enum Decision: Sendable, Hashable {
         /// Nothing has changed.
         case none
         /// Keep at most this many connections, including those in use.
@@ -18,18 +18,18 @@ struct IdleConnectionPolicy: Sendable {
     private var most = (current: 0, previous: 0)
     private var isClosed = true
 
-    init(at now: ContinuousClock.Instant) {
+    package init(at now: ContinuousClock.Instant) {
         periodEnds = now + Self.period
     }
 
     /// Records the number of exchanges that run.
-    mutating func running(_ count: Int) {
+    package mutating func running(_ count: Int) {
         most.current = max(most.current, count)
         isClosed = false
     }
 
     /// Returns what to do now. To be called at least at the end of each period.
-    mutating func decision(running count: Int, at now: ContinuousClock.Instant) -> Decision {
+    package mutating func decision(running count: Int, at now: ContinuousClock.Instant) -> Decision {
         guard now >= periodEnds else { return .none }
         periodEnds = now + Self.period
         let needed = max(most.current, most.previous)
@@ -40,5 +40,5 @@ struct IdleConnectionPolicy: Sendable {
     }
 
     /// The time until the end of the period.
-    func pause(from now: ContinuousClock.Instant) -> Duration { max(now.duration(to: periodEnds), .zero) }
+    package func pause(from now: ContinuousClock.Instant) -> Duration { max(now.duration(to: periodEnds), .zero) }
 }

@@ -3,7 +3,7 @@ import Logging
 import Telemetry
 import TestSupport
 import Testing
-@testable import Server
+import Server
 
 @Suite("Memory budget")
 struct MemoryBudgetTests {

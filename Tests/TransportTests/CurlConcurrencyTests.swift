@@ -1,7 +1,7 @@
 import HTTPTestServer
 import func TestSupport.eventually
 import Testing
-@testable import Transport
+import Transport
 
 @Suite("Concurrent exchanges over libcurl")
 struct CurlConcurrencyTests {
@@ -22,7 +22,7 @@ struct CurlConcurrencyTests {
 
     @Test(
         "Concurrent requests each get their own response, and the next ones reuse the connections",
-        arguments: [64, 2 * CurlConnections.groupSize + 44])
+        arguments: [64, 300])
     func manyAtOnce(count: Int) async throws {
         let configuration = CurlConfiguration(version: "0-test", limits: .init(total: count, perOrigin: count))
         try await withServer(

@@ -1,5 +1,5 @@
 import Testing
-@testable import Transport
+import Transport
 
 @Suite("Idle connections")
 struct IdleConnectionPolicyTests {

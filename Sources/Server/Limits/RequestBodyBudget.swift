@@ -77,12 +77,12 @@ package final class RequestBodyBudget: Sendable {
     package var usedBytes: Int { bodies.withLock { $0.total } }
 
     /// Number of requests that wait for others to end.
-    var waitingRequests: Int { turns.withLock { $0.waiting.count } }
+    package var waitingRequests: Int { turns.withLock { $0.waiting.count } }
 
     /// Returns a reservation for one body, which counts as an upload until ``RequestBodyReservation/complete()``.
     ///
     /// - Parameter close: Closes the upload. Called at most once, if another body needs the memory.
-    func reservation(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
+    package func reservation(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
         let time = now()
         return RequestBodyReservation(
             self, bodies.withLock { $0.add(BufferedBody(startedAt: time, close: close)) })
@@ -144,7 +144,7 @@ package final class RequestBodyBudget: Sendable {
 
 /// The memory that one body uses of a ``RequestBodyBudget``. It is returned by `release` or when this object is
 /// deallocated.
-final class RequestBodyReservation: Sendable {
+package final class RequestBodyReservation: Sendable {
     private let budget: RequestBodyBudget
     private let id: BufferedBodies.ID
     /// Whether the request is counted as one that is being answered.
@@ -157,7 +157,7 @@ final class RequestBodyReservation: Sendable {
     deinit { release() }
 
     /// Waits until the request may begin. Returns false if that takes too long.
-    func begin() async -> Bool {
+    package func begin() async -> Bool {
         let isRunning = await budget.begin()
         if isRunning { self.isRunning.store(true, ordering: .relaxed) }
         return isRunning
@@ -171,7 +171,7 @@ final class RequestBodyReservation: Sendable {
     func complete() -> Bool { budget.complete(id) }
 
     /// Returns the memory to the budget.
-    func release() {
+    package func release() {
         budget.release(id)
         if isRunning.exchange(false, ordering: .relaxed) { budget.end() }
     }
