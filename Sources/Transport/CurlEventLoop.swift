@@ -68,7 +68,10 @@ struct CurlEventLoop: ~Copyable {
             if schedule.isDone { return commandQueue.close() }
             trimConnections()
             let isQuiet = commandQueue.prepareToWait()
-            for event in poller.wait(milliseconds: isQuiet ? pause() : 0) {
+            let events = poller.wait(milliseconds: isQuiet ? pause() : 0)
+            // If the process was suspended meanwhile, a request whose deadline has passed must not be sent any more.
+            performActions(clock.now)
+            for event in events {
                 if event.socket == commandQueue.wakeUps { commandQueue.wokeUp() } else { connections.isReady(event) }
             }
             collectFinished()
