@@ -97,7 +97,7 @@ extension Database {
         return try Row.fetchAll(statement, arguments: arguments).map { SQLiteRow($0, of: statement) }
     }
 
-    /// Returns the first row, or `nil` if there is none.
+    /// Returns the first row, or `nil` if the result is empty.
     package func row(_ sql: String, _ arguments: StatementArguments = []) throws -> SQLiteRow? {
         let statement = try cachedStatement(sql: sql)
         return try Row.fetchOne(statement, arguments: arguments).map { SQLiteRow($0, of: statement) }

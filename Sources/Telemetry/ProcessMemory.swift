@@ -17,7 +17,7 @@ package enum ProcessMemory {
     /// - Parameters:
     ///   - groups: The text of `/proc/self/cgroup`; see cgroups(7). A line is `0::/path` (version 2) or
     ///     `9:memory:/path` (version 1). In a container, the path may not exist, and its limit is that of the root.
-    ///   - read: Returns the text of a file; `nil` if there is none.
+    ///   - read: Returns the text of a file; `nil` if it does not exist.
     package static func limits(of groups: String, read: (String) -> String?) -> [Int] {
         groups.split(separator: "\n").flatMap { line -> [Int] in
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)

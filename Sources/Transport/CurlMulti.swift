@@ -44,7 +44,7 @@ struct CurlConnections: ~Copyable {
         }
     }
 
-    /// When libcurl's next timer expires; `nil` if there is none.
+    /// When libcurl's next timer expires; `nil` without a timer.
     var timer: ContinuousClock.Instant? { groups.lazy.compactMap(\.timer).min() }
 
     /// Advances the transfers whose time has come.

@@ -17,7 +17,7 @@ package protocol BridgeHandleStore: Sendable {
 /// There is one for each key, so that a key can be replaced.
 package struct ErasureMarks: Sendable {
     package let digests: @Sendable (_ id: TransactionIdentifier, _ scope: AppScope) -> [[UInt8]]
-    /// The apps whose handles are accepted. There may be handles of a customer of whom nothing is stored.
+    /// The apps whose handles are accepted. A handle can exist for a customer without stored data.
     private let scopes: [AppScope]
 
     package init(
