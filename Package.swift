@@ -368,6 +368,8 @@ let package = Package(
                 "Operations",
                 "PostgreSQLClient",
                 "PostgreSQLStorage",
+                "ReceiptDecoding",
+                "Responses",
                 "SQLiteFiles",
                 "SQLiteStorage",
                 "Server",

@@ -34,6 +34,12 @@ package struct ServiceGraph: Sendable {
     /// The metrics of all services.
     package var counts: ProxyMetrics { components.counts }
 
+    /// The apps that are not configured and whose authentic receipts arrived within the last hour, with a notice for
+    /// operators.
+    var unconfiguredApps: [(arrivals: UnconfiguredApps.Arrivals, notice: String)] {
+        components.unconfiguredApps.map { ($0, components.apps.notice(of: $0.bundleId)) }
+    }
+
     /// The remaining calls of Apple's hourly rate limits, for endpoints that were called.
     package var budgets: [AppBudget] { components.serverAPI?.appBudgets ?? [] }
 

@@ -62,6 +62,12 @@ package struct ServiceComponents: Sendable {
     /// Decodes receipts with every repair, whatever the profile of the settings.
     package var tolerantDecoder: ReceiptDecoder { ReceiptDecoder(trust: decoder.trust, profile: .tolerant) }
 
+    /// The apps that are not configured and whose authentic receipts arrived within the last hour. An app that was
+    /// configured meanwhile is none of them.
+    package var unconfiguredApps: [UnconfiguredApps.Arrivals] {
+        counts.unconfiguredApps.recent(at: now()).filter { apps.unconfigured($0.bundleId) != nil }
+    }
+
     /// The purchases that became known as revoked.
     package var revocations: RevocationCache { observations.revocations }
 

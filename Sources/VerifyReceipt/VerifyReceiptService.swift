@@ -106,8 +106,15 @@ package final class VerifyReceiptService: Sendable {
         guard requestOptions.priority == .live else { return reply }
         count(reply)
         counts.recordDuration(.now - start, for: reply)
+        if let app = reply.unconfiguredApp {
+            counts.unconfiguredApps.record(app, at: now())
+            evaluation.logger.logUnconfiguredApp(app, in: reply, at: now())
+        }
         return reply
     }
+
+    /// See ``AppRegistry/explanations(of:)``.
+    package func explanations(of reply: VerifyReceiptResult) -> [String] { apps.explanations(of: reply) }
 
     /// Counts a response that another part of the server wrote. The responses of ``answer(body:route:requestOptions:)``
     /// are counted already.
@@ -153,7 +160,9 @@ package final class VerifyReceiptService: Sendable {
         }
         switch apps.resolution(of: verification) {
         case .refused(let status):
-            return refusal(status, environment: verification.environment(on: route))
+            var reply = refusal(status, environment: verification.environment(on: route))
+            reply.unconfiguredApp = verification.authenticItem.flatMap { apps.unconfigured($0.bundleId) }
+            return reply
         case .app(let app):
             return await reply(
                 to: verification, of: app, in: consume request, on: route, requestOptions, within: deadline,
@@ -176,7 +185,7 @@ package final class VerifyReceiptService: Sendable {
         let outcome = await signedItems.verify(
             presented, at: now(), within: deadline.reading(before: 1), text: request.receiptText.reveal())
         switch outcome {
-        case .refused(let status, let failure):
+        case .refused(let status, let failure, let app):
             if let failure, requestOptions.priority == .live {
                 counts.recordAuthenticationFailure(ReceiptDecodingError(failure).code)
             }
@@ -185,7 +194,9 @@ package final class VerifyReceiptService: Sendable {
             } else {
                 logger.debug("signed item rejected", metadata: ["status": "\(status)"])
             }
-            return refusal(status, environment: route.environment)
+            var reply = refusal(status, environment: route.environment)
+            reply.unconfiguredApp = app
+            return reply
         case .authentic(let item, let app, let keys):
             var options = requestOptions
             options.sources = signedItems.sources(options.sources ?? app.answer, for: item)
@@ -212,6 +223,7 @@ package final class VerifyReceiptService: Sendable {
             return VerifyReceiptResult(
                 .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
         }
+        let lacksPassword = request.password == .absent && app.sharedSecret == nil
         // While Apple is called, the text is in memory only if the receipt refers to it.
         request.dropText()
         var requestOptions = requestOptions
@@ -224,6 +236,8 @@ package final class VerifyReceiptService: Sendable {
                 deadline: deadline, handleKeys: handleKeys))
         reply.authenticApp = verification.authenticItem?.receipt?.bundleId
         reply.claimedApp = app.bundleId
+        reply.unconfiguredApp = verification.authenticItem.flatMap { apps.unconfigured($0.bundleId) }
+        reply.lacksPassword = lacksPassword
         reply.rollout = rollout
         return reply
     }

@@ -298,6 +298,14 @@ struct CommandTests {
             #expect(outcome.exit == 0, "\(id): \(outcome.text) \(outcome.errors)")
         }
         #expect(store.requests.last.allSatisfy(\.hasPassword) && store.requests.total >= store.receipts.count)
+        let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+        try folder.write("wrong.yaml", yaml.replacing("com.example.app", with: "com.exmaple.app").utf8)
+        let active = try #require(store.receipts.first { $0.customer.kind == .activeSubscription })
+        let wrong = try await Binary.run(
+            "verify", "--config", "wrong.yaml", "--answer", "apple", "receipts/\(active.id).b64", in: folder)
+        #expect(wrong.text.contains(#""status":21004"#))
+        #expect(wrong.errors.contains("Did you mean com.example.app instead of com.exmaple.app?"), "\(wrong.errors)")
+        #expect(wrong.errors.contains("21004: the request has no password, and no shared secret is configured"))
         store.faults.add(SimulatedFault(.html))
         let down = try await Binary.run(
             "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/c000001-r1.b64", in: folder)

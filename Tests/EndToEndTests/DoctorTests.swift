@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Foundation
 import GRDB
 import Simulator
@@ -140,6 +141,58 @@ struct DoctorTests {
         let verdict = try row(newer, "store")
         #expect(newer.exit == 1 && verdict.detail.contains("a newer version of receipt-bridge wrote this file"))
         #expect(verdict.advice == "run the version that wrote it, or a newer one; the file is intact")
+        await stage.stop()
+    }
+
+    @Test("doctor says which app a receipt is of, and whether Apple accepts the shared secret of that app")
+    func receipt() async throws {
+        let stage = try await CommandFixture(customers: 4)
+        let yaml = try stage.configuration()
+        try stage.folder.write("wrong.txt", "0123456789abcdef0123456789abcdef".utf8)
+        try stage.folder.write("misspelt.yaml", yaml.replacing("com.example.app", with: "com.exmaple.app").utf8)
+        try stage.folder.write(
+            "wrong.yaml", yaml.replacing(/sharedSecret: .*/, with: "sharedSecret: {file: wrong.txt}").utf8)
+        try stage.folder.write(
+            "none.yaml",
+            yaml.replacing(/sharedSecret: .*/, with: "answer: [apple]").replacing(
+                "answer: [apple, receipt]", with: "sandbox: allow"
+            ).utf8)
+        let active = try #require(stage.appStore.receipts.first { $0.customer.kind == .activeSubscription })
+        let file = "receipts/\(active.id).b64"
+        func rows(_ config: String, _ file: String, _ more: String...) async throws -> [String] {
+            let outcome = try await stage.run(["doctor", "--json", "--config", config, "--receipt", file] + more)
+            guard case .array(let rows) = try JSONValue(reading: outcome.output) else { return [outcome.errors] }
+            return rows.compactMap { row in
+                guard let name = row["check"]?.text, name == "receipt" || name.hasPrefix("sharedSecret") else {
+                    return nil
+                }
+                return "\(row["ok"]?.text ?? "") \(name): \(row["detail"]?.text ?? "")"
+            }
+        }
+        let found = "\(file): authentic, of com.example.app, \(active.environment.rawValue)"
+        #expect(
+            try await rows("receipt-bridge.yaml", file) == [
+                "pass receipt: \(found)", "pass sharedSecret com.example.app: Apple accepts it (0)",
+            ])
+        #expect(try await rows("receipt-bridge.yaml", file, "--offline") == ["pass receipt: \(found)"])
+        #expect(
+            try await rows("misspelt.yaml", file) == [
+                "fail receipt: \(found). com.example.app is not configured (configured: com.exmaple.app). Did you mean "
+                    + "com.example.app instead of com.exmaple.app?"
+            ])
+        #expect(
+            try await rows("wrong.yaml", file) == [
+                "pass receipt: \(found)",
+                "fail sharedSecret com.example.app: Apple rejects the configured sharedSecret (21004)",
+            ])
+        #expect(
+            try await rows("none.yaml", file) == [
+                "pass receipt: \(found)",
+                "fail sharedSecret com.example.app: none is configured, and Apple requires it for this receipt (21004)",
+            ])
+        #expect(try await rows("receipt-bridge.yaml", "nowhere.b64") == ["fail receipt: nowhere.b64 cannot be read"])
+        #expect(
+            try await rows("receipt-bridge.yaml", "wrong.txt").first?.hasPrefix("fail receipt: wrong.txt: ") == true)
         await stage.stop()
     }
 

@@ -169,6 +169,20 @@ struct StatusPageTests {
         }
     }
 
+    @Test("Receipts of an app that is not configured are a warning with its bundle id and the one that may be meant")
+    func misspelt() async throws {
+        try await Proxy.serving({ $1.bundleId = BundleIdentifier(rawValue: "com.exmaple.app") }) { proxy in
+            #expect(!(try await page(proxy)).1.text.contains("appNotConfigured"))
+            for _ in 0..<2 { try await post(proxy, try proxy.question()) }
+            let warnings = try await page(proxy).0.all("section").first { $0.attributes["class"] == "warnings" }?.text
+            #expect(
+                warnings?.contains(
+                    "2 receipts of an app that is not configured, the last one within this hour: com.example.app is not "
+                        + "configured (configured: com.exmaple.app). Did you mean com.example.app instead of "
+                        + "com.exmaple.app?") == true, "\(warnings ?? "")")
+        }
+    }
+
     @Test("The public listener requires a token for the page")
     func doors() async throws {
         try await Proxy.serving { proxy in

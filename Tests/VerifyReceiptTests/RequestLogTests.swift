@@ -44,6 +44,37 @@ struct RequestLogTests {
     }
 
     // T33
+    @Test("A misspelt bundle id is logged once a minute, with the app that arrives and the one that may be meant")
+    func misspelt() async throws {
+        for (unknownApps, status) in [(ProxyConfiguration.UnknownApps.pass, "21004"), (.refuse, "21003")] {
+            let handler = InMemoryLogHandler()
+            let proxy = try TestProxy(logger: Logger(label: "test") { _ in handler }) { settings, app in
+                settings.unknownApps = unknownApps
+                app.bundleId = BundleIdentifier(rawValue: "com.exmaple.app")
+            }
+            for _ in 0..<3 { _ = await proxy.ask(try SharedSimulator.receipt(.activeSubscription).base64) }
+            _ = await proxy.ask(try claim("com.example.forged"))
+            let warnings = handler.entries.filter { $0.level == .warning }.map(\.metadata)
+            #expect(warnings.map { $0["bundleId"] } == ["com.example.app"])
+            let reason = warnings.first?["reason"].map { "\($0)" } ?? ""
+            #expect(
+                reason.hasPrefix(
+                    "com.example.app is not configured (configured: com.exmaple.app). Did you mean com.example.app "
+                        + "instead of com.exmaple.app?"))
+            #expect(warnings.first?["status"] == "\(status)")
+            #expect(reason.contains("21004: the request has no password, and no shared secret") == (status == "21004"))
+        }
+    }
+
+    @Test("Receipts of any app are expected if none is configured")
+    func noApps() async throws {
+        let handler = InMemoryLogHandler()
+        let proxy = try TestProxy(logger: Logger(label: "test") { _ in handler }) { $1.bundleId = nil }
+        _ = await proxy.ask(try SharedSimulator.receipt(.activeSubscription).base64)
+        #expect(handler.entries.allSatisfy { $0.level < .warning })
+    }
+
+    // T33
     @Test("Requests with made-up bundle ids do not suppress the warnings of configured apps")
     func configuredApps() async throws {
         let handler = InMemoryLogHandler()

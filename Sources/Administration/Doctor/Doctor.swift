@@ -10,6 +10,8 @@ package struct Doctor: Sendable {
     /// `nil` if no host is to be contacted.
     let transport: (any HTTPTransport)?
     let environment: [String: String]
+    /// A real receipt to check the configuration with; `nil` if there is none.
+    package var receipt: ReceiptCheck.File?
     let now: @Sendable () -> Timestamp
 
     /// - Parameters:
@@ -50,6 +52,9 @@ package struct Doctor: Sendable {
             ).result())
         let connections = Int(settings.limits.connections)
         all.append(FileDescriptorCheck.memory(.ofProcess(connections: connections), connections: connections))
+        if let receipt {
+            all += await ReceiptCheck(settings: settings, transport: transport, file: receipt, now: now).all()
+        }
         guard let transport else { return all }
         all.append(await ProxyCheck(settings: settings, environment: environment).result())
         let hosts = await HostChecks(settings: settings, transport: transport, now: now).all()

@@ -39,7 +39,7 @@ struct ServerHealth: Sendable {
     struct Warning: Sendable {
         /// A stable identifier, for example `storeNotOpen`.
         let code: String
-        /// A sentence for operators. It contains nothing from requests.
+        /// A sentence for operators. It contains nothing from requests but bundle ids that Apple signed.
         let detail: String
         /// The app that the warning concerns, or `nil`. Not part of the JSON.
         let bundleId: BundleIdentifier?
@@ -108,6 +108,15 @@ struct ServerHealth: Sendable {
                     "\(budget.bundleId.rawValue): hourly budget low: \(level.left) of \(level.limit) calls left to "
                         + "\(level.endpoint.name), \(level.environment.rawValue).", of: budget.bundleId)
             }
+        }
+        for (arrivals, notice) in pipelines.unconfiguredApps {
+            let count = arrivals.count == 1 ? "One receipt" : "\(arrivals.count) receipts"
+            warn(
+                "appNotConfigured",
+                "\(count) of an app that is not configured, the last one within this hour: \(notice) "
+                    + (settings.unknownApps == .refuse
+                        ? "They get 21003."
+                        : "No shared secret is added to them, so a subscription without a password gets 21004."))
         }
         for rollout in pipelines.rollouts.reports where rollout.phase == .stopped {
             warn(

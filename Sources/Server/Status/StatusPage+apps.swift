@@ -180,7 +180,7 @@ extension StatusLabel {
         case "21000": "not a POST"
         case "21002": "not a receipt"
         case "21003": "not authentic"
-        case "21004": "wrong shared secret"
+        case "21004": "shared secret wrong or missing"
         case "21005": "temporarily unavailable"
         case "21006": "genuine, subscription expired"
         case "21007": "sandbox receipt sent to production"

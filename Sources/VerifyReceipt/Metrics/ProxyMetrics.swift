@@ -26,6 +26,8 @@ package final class ProxyMetrics: Sendable {
     package let repairs = CounterTable("repair", ReceiptRepair.allCases.map(\.rawValue))
     /// Time from the request body to the verifyReceipt response, by ``SourceLabel``.
     package let durations = SourceLabel.allCases.map { _ in Histogram() }
+    /// What arrived of apps that are not configured.
+    let unconfiguredApps = UnconfiguredApps()
     /// Counters of everything that belongs to no configured app.
     package let others = AppMetrics()
     /// Counters of each app that was ever configured. Its size depends on configurations, never on requests.

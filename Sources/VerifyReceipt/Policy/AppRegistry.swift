@@ -61,6 +61,9 @@ package struct AppRegistry: Sendable {
         apps.values.contains(where: predicate)
     }
 
+    /// The bundle ids of the configured apps, sorted.
+    var names: [String] { apps.keys.map(\.rawValue).sorted() }
+
     /// Whether no app is configured.
     package var isEmpty: Bool { apps.isEmpty }
 

@@ -3,6 +3,7 @@ import BridgeConfiguration
 import ConcurrencySupport
 package import Logging
 import ReceiptDecoding
+import Responses
 import AppStoreTypes
 
 /// The log lines about requests. Each topic is logged at most once a minute per configured app; all apps that are not
@@ -58,5 +59,16 @@ package struct RequestLogger: Sendable {
         logger.warning(
             "signed transaction could not be verified locally",
             metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
+    }
+
+    /// Receipts arrive of an app that is not configured. All such apps share one limit.
+    func logUnconfiguredApp(_ bundleId: BundleIdentifier, in reply: VerifyReceiptResult, at now: Timestamp) {
+        guard let suppressed = throttle.admission(of: ["unconfigured"], at: now.sinceEpoch) else { return }
+        logger.warning(
+            "authentic receipts of an app that is not configured",
+            metadata: [
+                "bundleId": "\(bundleId)", "status": "\(reply.answer.status)", "suppressed": "\(suppressed)",
+                "reason": "\(apps.explanations(of: reply).joined(separator: " "))",
+            ])
     }
 }

@@ -35,8 +35,8 @@ package struct SignedItemVerifier: Sendable {
     /// A verified item with what answers it, or the status of the refusal.
     enum Outcome: Sendable {
         case authentic(AuthenticItem, AppConfiguration, BridgeHandleKeys?)
-        /// With the failure of a JWS.
-        case refused(VerifyReceiptStatus, SignedPayloadError? = nil)
+        /// With the failure of a JWS, or its app if that is not configured.
+        case refused(VerifyReceiptStatus, SignedPayloadError? = nil, of: BundleIdentifier? = nil)
     }
 
     /// Verifies an item.
@@ -51,7 +51,9 @@ package struct SignedItemVerifier: Sendable {
             switch Self.item(signed.reveal(), verifier, now) {
             case .refused(let status, let failure): return .refused(status, failure)
             case .authentic(let item):
-                guard let app = app(of: item) else { return .refused(.malformedReceipt) }
+                guard let app = app(of: item) else {
+                    return .refused(.malformedReceipt, of: apps.unconfigured(item.bundleId))
+                }
                 // Without keys the answer has no `latest_receipt`.
                 return .authentic(item, app, (try? await handles.keys(within: limit)) ?? nil)
             }

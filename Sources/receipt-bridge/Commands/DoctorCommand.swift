@@ -13,7 +13,7 @@ struct DoctorCommand: AsyncParsableCommand {
             Exit codes: 0 no check failed; 1 a check failed; 2 the configuration cannot be read.
 
             Example:
-              receipt-bridge doctor --config bridge.yaml
+              receipt-bridge doctor --config bridge.yaml --receipt receipt.b64
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
@@ -21,6 +21,12 @@ struct DoctorCommand: AsyncParsableCommand {
     var json = false
     @Flag(help: "Skip all checks that need the network: hosts, proxy and clock.")
     var offline = false
+    @Option(
+        help: ArgumentHelp(
+            "Check with a real receipt: which app it is of, and whether Apple accepts that app's shared secret.",
+            valueName: "file"),
+        completion: .file())
+    var receipt: String?
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -46,7 +52,8 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             failure = [CheckResult("upstream", .fail, "\(error)")]
         }
-        let doctor = Doctor(settings: settings, transport: transport, environment: environment)
+        var doctor = Doctor(settings: settings, transport: transport, environment: environment)
+        doctor.receipt = receipt.map { ReceiptCheck.File(name: $0, bytes: ReceiptInputs.read($0)) }
         let checks = await doctor.checks() + failure
         await transport?.shutDown()
         return checks

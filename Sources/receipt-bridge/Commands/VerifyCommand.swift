@@ -86,6 +86,7 @@ struct VerifyCommand: AsyncParsableCommand {
             let reply = await pipeline.answer(body: body(of: bytes), route: environment.route, sources: sources)
             Terminal.result(reply.body(outageStatus))
             if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
+            for reason in pipeline.explanations(of: reply) { Terminal.say("\(input.name): \(reason)") }
             let isSuccess = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
             if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {
                 Terminal.say("\(input.name): rejected as by the server; `receipt-bridge decode` shows the reason")

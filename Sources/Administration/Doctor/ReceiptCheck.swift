@@ -1,0 +1,105 @@
+import AppStoreTypes
+import AppStoreClients
+import BridgeConfiguration
+import Cryptography
+import JSON
+import ReceiptDecoding
+import Responses
+import Transport
+import VerifyReceipt
+
+/// Checks the configuration with a real receipt: which app it is of, and whether Apple accepts the shared secret of that
+/// app. Only Apple knows the secret, and tells only for a receipt.
+package struct ReceiptCheck: Sendable {
+    /// The contents of a file with one receipt.
+    package struct File: Sendable {
+        let name: String
+        /// `nil` if it cannot be read.
+        let bytes: [UInt8]?
+
+        package init(name: String, bytes: [UInt8]?) {
+            (self.name, self.bytes) = (name, bytes)
+        }
+    }
+
+    let settings: ProxyConfiguration
+    /// `nil` if no host is to be contacted. Then the shared secret is not checked.
+    let transport: (any HTTPTransport)?
+    let file: File
+    let now: @Sendable () -> Timestamp
+
+    func all() async -> [CheckResult] {
+        guard let bytes = file.bytes else { return [CheckResult("receipt", .fail, "\(file.name) cannot be read")] }
+        guard let trust = try? TrustStore(settings: settings) else { return [] }
+        let receipt = ReceiptReader(trust: trust, now: now).read(bytes)
+        if let failure = receipt.failure {
+            return [
+                CheckResult(
+                    "receipt", .fail, "\(file.name): \(failure)",
+                    advice: "receipt-bridge decode \(file.name) shows what it contains")
+            ]
+        }
+        guard let bundleId = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)) else {
+            return [CheckResult("receipt", .fail, "\(file.name): authentic, but it names no app")]
+        }
+        let apps = AppRegistry(settings: settings)
+        let words = "\(file.name): authentic, of \(bundleId), \(receipt.environment?.rawValue ?? "no environment")"
+        guard let app = apps.configured(bundleId) else {
+            return [
+                apps.isEmpty
+                    ? CheckResult(
+                        "receipt", .warn, words + "; no app is configured", advice: "apps: [{bundleId: \(bundleId)}]")
+                    : CheckResult(
+                        "receipt", .fail, "\(words). \(apps.notice(of: bundleId))", advice: "correct bundleId")
+            ]
+        }
+        let result = CheckResult("receipt", .pass, words)
+        guard let transport, receipt.kind != .jws else { return [result] }
+        return [result, await secret(of: bundleId, hasSecret: app.sharedSecret != nil, receipt, transport)]
+    }
+
+    /// Asks Apple about the receipt with the configured secret.
+    private func secret(
+        of bundleId: BundleIdentifier, hasSecret: Bool, _ receipt: DecodedReceipt, _ transport: any HTTPTransport
+    ) async -> CheckResult {
+        let name = "sharedSecret \(bundleId)"
+        do {
+            let client = try BatchVerifyReceiptClient(settings: settings, transport: transport)
+            let answer = try await client.answer(to: receipt)
+            let root = (try? VerifyReceiptResponse(answer.body))?.root
+            let latest = ["latest_receipt", "latest_receipt_info", "latest_expired_receipt_info"]
+            return Self.result(
+                name, answer.status, hasSecret: hasSecret, showsLatest: latest.contains { root?[$0] != nil })
+        } catch let error as BatchVerifyReceiptClient.Unavailable {
+            return CheckResult(name, .warn, "not checked: \(error.reason)", advice: "try again later")
+        } catch {
+            return CheckResult(name, .fail, "\(error)")
+        }
+    }
+
+    /// Interprets a response of Apple's. Only the response to a correct password shows the latest purchases.
+    ///
+    /// - Parameter hasSecret: Whether a secret was sent.
+    static func result(
+        _ name: String, _ status: VerifyReceiptStatus, hasSecret: Bool, showsLatest: Bool
+    ) -> CheckResult {
+        switch status {
+        case .wrongSharedSecret:
+            CheckResult(
+                name, .fail,
+                hasSecret
+                    ? "Apple rejects the configured sharedSecret (21004)"
+                    : "none is configured, and Apple requires it for this receipt (21004)",
+                advice: "App Store Connect shows it under the app's information, or for all apps under Users and Access"
+            )
+        case .valid where showsLatest && hasSecret, .subscriptionExpired where showsLatest && hasSecret:
+            CheckResult(name, .pass, "Apple accepts it (\(status))")
+        case .valid, .subscriptionExpired:
+            CheckResult(
+                name, .warn, "the response (\(status)) does not show whether the secret is correct",
+                advice: "use a receipt with a subscription")
+        default:
+            CheckResult(name, .warn, "not checked: Apple's response to the receipt is \(status)")
+        }
+    }
+}

@@ -1,0 +1,23 @@
+extension String {
+    /// Whether the text is most likely a misspelling of another one: without regard to case, at most two edits away. An
+    /// edit inserts, removes or replaces a byte, or swaps two neighbors.
+    package func resembles(_ other: String) -> Bool {
+        let (one, two) = (Array(lowercased().utf8), Array(other.lowercased().utf8))
+        guard abs(one.count - two.count) <= 2 else { return false }
+        // Two rows of the table of distances between the beginnings of both texts.
+        var (previous, last) = ([Int](), Array(0...two.count))
+        for (row, byte) in one.enumerated() {
+            var next = [row + 1]
+            for column in two.indices {
+                var edits = Swift.min(
+                    last[column] + (byte == two[column] ? 0 : 1), last[column + 1] + 1, next[column] + 1)
+                if row > 0, column > 0, byte == two[column - 1], one[row - 1] == two[column] {
+                    edits = Swift.min(edits, previous[column - 1] + 1)
+                }
+                next.append(edits)
+            }
+            (previous, last) = (last, next)
+        }
+        return last[two.count] <= 2
+    }
+}
