@@ -15,9 +15,13 @@ package final class ProgressFile {
     package let path: String
     private let queue: DatabaseQueue
     private var isInTransaction = false
+    /// Whether results of a migration have the columns `row` and `sourceId`. They have not if an earlier version began it.
+    package private(set) var hasSourceColumns: Bool
 
     /// The schema version below, as `user_version`; 0 in a new file, and in files from before versions were numbered.
-    private static let version: Int64 = 4
+    private static let version: Int64 = 5
+    /// The version to which the tables of older files are changed. The results of a migration stay as they are.
+    private static let versionWithoutSourceColumns: Int64 = 4
     /// The oldest schema version that can still be read.
     private static let oldestVersion: Int64 = 2
 
@@ -34,16 +38,16 @@ package final class ProgressFile {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         do throws(StorageError) {
-            queue = try asStorageError(at: path) {
+            (queue, hasSourceColumns) = try asStorageError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
-                try queue.inDatabase { db in
+                let found = try queue.inDatabase { db in
                     try db.requireDurableCommits(at: path)
-                    do { try Self.open(db, at: path) } catch {
+                    do { return try Self.open(db, at: path) } catch {
                         if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
                         throw error
                     }
                 }
-                return queue
+                return (queue, found > Self.versionWithoutSourceColumns)
             }
         } catch {
             throw Self.explained(error)
@@ -63,7 +67,8 @@ package final class ProgressFile {
         }
     }
 
-    private static func open(_ db: Database, at path: String) throws {
+    /// - Returns: the version of the file.
+    private static func open(_ db: Database, at path: String) throws -> Int64 {
         // The lock is SQLite's own, so it is released when the process exits.
         try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
         let found = try db.integer("PRAGMA user_version") ?? 0
@@ -81,16 +86,16 @@ package final class ProgressFile {
         guard checkResult == "ok" else {
             throw StorageError(.notADatabase, at: path, checkResult.replacing("\n", with: " "))
         }
-        if isNew || found < version {
-            if isNew {
-                try prepare(db)
-            } else {
-                if found < 3 { try separateReasons(db) }
-                try addDownloads(db)
-            }
-            try db.execute(sql: "PRAGMA user_version = \(version)")
+        if isNew {
+            try prepare(db)
+        } else if found < versionWithoutSourceColumns {
+            if found < 3 { try separateReasons(db) }
+            try addDownloads(db)
         }
+        let current = isNew ? version : max(found, versionWithoutSourceColumns)
+        if found != current { try db.execute(sql: "PRAGMA user_version = \(current)") }
         try db.execute(sql: "COMMIT")
+        return current
     }
 
     // Rolls back first: a connection that is closed inside a transaction calls GRDB's observers after they are gone.
@@ -102,8 +107,10 @@ package final class ProgressFile {
             for table in ["state", "refusal", "refusalReason", "scope", "customer", "identifier", "staged"] {
                 try db.execute(sql: "DELETE FROM \(table)")
             }
+            try db.execute(sql: "PRAGMA user_version = \(Self.version)")
         }
         try commit()
+        hasSourceColumns = true
     }
 
     /// Returns the value stored under a key, or `nil` if there is none.

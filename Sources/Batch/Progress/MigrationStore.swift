@@ -8,6 +8,9 @@ package final class MigrationStore {
     /// The file, with the checkpoint.
     package let file: ProgressFile
 
+    /// See ``ProgressFile/hasSourceColumns``.
+    var hasSourceColumns: Bool { file.hasSourceColumns }
+
     /// Opens the file, or creates one that only this user can read, see ``ProgressFile/init(path:)``.
     package init(path: String) throws(StorageError) {
         file = try ProgressFile(path: path)

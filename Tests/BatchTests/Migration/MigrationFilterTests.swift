@@ -84,7 +84,7 @@ struct MigrationFilterTests {
 
     private static func id(_ line: [UInt8]) -> String { "sha256:\(SHA.hex(line, with: .sha256))" }
 
-    @Test("Every line has a line in the same order, with the columns and values of a migration to a file")
+    @Test("Every line has a line in the same order, with the values of a migration to a file")
     func sameAsFile() async throws {
         let world = try MigrationWorld()
         _ = try await world.run()
@@ -92,7 +92,7 @@ struct MigrationFilterTests {
         try await stage.write(world.sourceBytes)
         let (result, lines) = try await stage.end()
         #expect(result.ending == .finished && result.rows == Int64(world.rows.count))
-        #expect(try lines == world.results())
+        #expect(try lines == world.results().map(\.withoutSource))
         #expect(result.outcomes[.refused] == Int64(world.rows.count { $0.expected == "refused" }))
     }
 

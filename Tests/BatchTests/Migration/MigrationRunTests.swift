@@ -157,8 +157,22 @@ struct MigrationRunTests {
         try world.write(["a", "a", "", "a#2", "a"].map { .init(id: $0, receipt: receipt, expected: "decoded") })
         let ending = try await world.run()
         #expect(try world.results().map { $0["id"]?.text } == ["a", "a#2", "#3", "a#2#4", "a#5"])
+        #expect(try world.results().map { $0["sourceId"]?.text } == ["a", "a", nil, "a#2", "a"])
+        #expect(try world.results().map { $0["row"]?.integer } == [1, 2, 3, 4, 5])
         #expect(ending.counts.renamedIds == 4)
         #expect(world.messages.count == 1)
+    }
+
+    @Test("A migration that an earlier version began ends with the columns of that version")
+    func earlierColumns() async throws {
+        let world = try MigrationWorld()
+        _ = try await world.run { $0.rowLimit = 0 }
+        try makeDatabase(world.destination.path + ".progress", "PRAGMA user_version = 4")
+        _ = try await world.run()
+        #expect(try world.results().count == world.rows.count)
+        #expect(try world.results().allSatisfy { $0["row"] == nil && $0["sourceId"] == nil })
+        _ = try await world.run { $0.isFresh = true }
+        #expect(try world.results().map { $0["sourceId"]?.text } == world.rows.map(\.id))
     }
 
     @Test("Files that a crashed run left in the source directory are not read as rows")

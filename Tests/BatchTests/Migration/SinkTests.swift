@@ -16,8 +16,10 @@ struct SinkTests {
         ResultRow(
             id: "c-1", digest: "00ff", outcome: .decoded, kind: "appReceipt", verified: true, repairs: ["lineBreaks"],
             environment: "Production", bundleId: "com.example.app", originalTransactionIds: ["1", "2"],
-            transactionIds: ["1", "2", "3"]),
-        ResultRow(id: "c,\"2\"\r\n", outcome: .refused, reason: "notBase64", kind: "unknown", verified: false),
+            transactionIds: ["1", "2", "3"], row: 1, sourceId: "c-1"),
+        ResultRow(
+            id: "c,\"2\"\r\n", outcome: .refused, reason: "notBase64", kind: "unknown", verified: false, row: 2,
+            sourceId: "c,\""),
         ResultRow(
             id: "c\u{0}3 é", outcome: .migrated, kind: "transactionReceipt", verified: true,
             originalTransactionIds: ["9"],
@@ -25,7 +27,7 @@ struct SinkTests {
             api: APIColumns(
                 appAppleId: 1_234_567_890, transactions: Array(#"[{"a":"b,c"},{}]"#.utf8),
                 subscriptions: Array("[]".utf8), signedTransactions: Array(#"["eyJ"]"#.utf8), revision: "r_1",
-                appTransaction: Array(#"{"originalApplicationVersion":"1.0"}"#.utf8))),
+                appTransaction: Array(#"{"originalApplicationVersion":"1.0"}"#.utf8)), row: 3),
     ]
 
     /// Writes rows, closes the destination, and returns its directory.
@@ -46,17 +48,17 @@ struct SinkTests {
                 "repairs":["lineBreaks"],"environment":"Production","bundleId":"com.example.app",\
                 "originalTransactionIds":["1","2"],"transactionIds":["1","2","3"],"unverifiedIds":[],\
                 "appAppleId":null,"transactions":null,"subscriptions":null,"signedTransactions":null,"revision":null,\
-                "appTransaction":null}
+                "appTransaction":null,"row":1,"sourceId":"c-1"}
                 {"id":"c,\\"2\\"\\r\\n","digest":null,"outcome":"refused","reason":"notBase64","kind":"unknown",\
                 "verified":false,"repairs":[],"environment":null,"bundleId":null,"originalTransactionIds":[],\
                 "transactionIds":[],"unverifiedIds":[],\
                 "appAppleId":null,"transactions":null,"subscriptions":null,"signedTransactions":null,"revision":null,\
-                "appTransaction":null}
+                "appTransaction":null,"row":2,"sourceId":"c,\\""}
                 {"id":"c\\u00003 é","digest":null,"outcome":"migrated","reason":null,"kind":"transactionReceipt",\
                 "verified":true,"repairs":[],"environment":null,"bundleId":null,"originalTransactionIds":["9"],\
                 "transactionIds":[],"unverifiedIds":["7,\\"8\\""],"appAppleId":1234567890,\
                 "transactions":[{"a":"b,c"},{}],"subscriptions":[],"signedTransactions":["eyJ"],"revision":"r_1",\
-                "appTransaction":{"originalApplicationVersion":"1.0"}}
+                "appTransaction":{"originalApplicationVersion":"1.0"},"row":3,"sourceId":null}
 
                 """)
         #expect(
@@ -71,10 +73,10 @@ struct SinkTests {
         let names =
             "id,digest,outcome,reason,kind,verified,repairs,environment,bundleId,originalTransactionIds,transactionIds,unverifiedIds"
         let lines = [
-            "\(names),appAppleId,transactions,subscriptions,signedTransactions,revision,appTransaction",
-            #"c-1,00ff,decoded,,appReceipt,true,"["lineBreaks"]",Production,com.example.app,"["1","2"]","["1","2","3"]",[],,,,,,"#,
-            "\"c,\"\"2\"\"\r\n\",,refused,notBase64,unknown,false,[],,,[],[],[],,,,,,",
-            "c\u{0}3 é,,migrated,,transactionReceipt,true,[],,,\"[\"\"9\"\"]\",[],\"[\"\"7,\\\"\"8\\\"\"\"\"]\",1234567890,\"[{\"\"a\"\":\"\"b,c\"\"},{}]\",[],\"[\"\"eyJ\"\"]\",r_1,\"{\"\"originalApplicationVersion\"\":\"\"1.0\"\"}\"",
+            "\(names),appAppleId,transactions,subscriptions,signedTransactions,revision,appTransaction,row,sourceId",
+            #"c-1,00ff,decoded,,appReceipt,true,"["lineBreaks"]",Production,com.example.app,"["1","2"]","["1","2","3"]",[],,,,,,,1,c-1"#,
+            "\"c,\"\"2\"\"\r\n\",,refused,notBase64,unknown,false,[],,,[],[],[],,,,,,,2,\"c,\"\"\"",
+            "c\u{0}3 é,,migrated,,transactionReceipt,true,[],,,\"[\"\"9\"\"]\",[],\"[\"\"7,\\\"\"8\\\"\"\"\"]\",1234567890,\"[{\"\"a\"\":\"\"b,c\"\"},{}]\",[],\"[\"\"eyJ\"\"]\",r_1,\"{\"\"originalApplicationVersion\"\":\"\"1.0\"\"}\",3,",
             "",
         ]
         let text = lines.joined(separator: "\r\n")
@@ -82,7 +84,7 @@ struct SinkTests {
             .replacing(#""["1","2"]""#, with: #""[""1"",""2""]""#)
             .replacing(#""["1","2","3"]""#, with: #""[""1"",""2"",""3""]""#)
         #expect(try folder.text("out.csv") == text)
-        #expect(try write([], as: "out.csv", withAPI: false).text("out.csv") == names + "\r\n")
+        #expect(try write([], as: "out.csv", withAPI: false).text("out.csv") == names + ",row,sourceId\r\n")
     }
 
     @Test("A SQLite destination is one table, with arrays as JSON text", arguments: ["out.sqlite", "out.db"])
@@ -95,7 +97,7 @@ struct SinkTests {
             Array(rows[0].columnNames) == [
                 "rowid", "id", "digest", "outcome", "reason", "kind", "verified", "repairs", "environment", "bundleId",
                 "originalTransactionIds", "transactionIds", "unverifiedIds", "appAppleId", "transactions",
-                "subscriptions", "signedTransactions", "revision", "appTransaction",
+                "subscriptions", "signedTransactions", "revision", "appTransaction", "row", "sourceId",
             ])
         #expect(rows[0]["originalTransactionIds"] as String == #"["1","2"]"#)
         #expect(rows[0]["verified"] as Int64 == 1)
@@ -113,7 +115,7 @@ struct SinkTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
         #expect(files == [name])
         let empty = try write([], as: name, withAPI: false)
-        #expect(try DatabaseQueue(path: empty.path(name)).read { try $0.columns(in: "results").count } == 12)
+        #expect(try DatabaseQueue(path: empty.path(name)).read { try $0.columns(in: "results").count } == 14)
     }
 
     @Test("A repeated id is rejected, before and after reopening", arguments: names)

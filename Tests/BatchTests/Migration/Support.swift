@@ -1,6 +1,7 @@
 import GRDB
 import Batch
 import BatchInput
+import Simulator
 import TestSupport
 
 extension SourceRow {
@@ -61,4 +62,12 @@ func makeDatabase(_ path: String, _ sql: String) throws {
     let queue = try DatabaseQueue(path: path)
     try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
     try queue.close()
+}
+
+extension JSONValue {
+    /// A result without the columns that say which row of the source it is of.
+    var withoutSource: JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { !["row", "sourceId"].contains($0.key) })
+    }
 }

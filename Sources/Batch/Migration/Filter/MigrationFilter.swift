@@ -68,7 +68,7 @@ package final class MigrationFilter: Sendable {
     package init(_ options: Options, reader: ReceiptReader) {
         self.options = options
         self.reader = reader
-        format = ResultWriters.format(options.output, withAPI: false)
+        format = ResultWriters.format(options.output)
         batches = OrderedBatches(maximumCount: options.workers + 2, maximumBytes: Self.maximumBytes)
     }
 

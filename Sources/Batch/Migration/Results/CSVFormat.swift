@@ -7,8 +7,8 @@ import BatchInput
 struct CSVFormat: ResultFormat {
     private let columns: [ResultColumn]
 
-    init(withAPI: Bool) {
-        columns = ResultColumn.all(withAPI: withAPI)
+    init(_ columns: [ResultColumn]) {
+        self.columns = columns
     }
 
     var header: [UInt8] { Array((columns.map(\.rawValue).joined(separator: ",") + "\r\n").utf8) }

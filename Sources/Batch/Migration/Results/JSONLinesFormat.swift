@@ -5,8 +5,8 @@ import BatchInput
 struct JSONLinesFormat: ResultFormat {
     private let columns: [(column: ResultColumn, key: JSONKey)]
 
-    init(withAPI: Bool) {
-        columns = ResultColumn.all(withAPI: withAPI).map { ($0, JSONKey($0.rawValue)) }
+    init(_ columns: [ResultColumn]) {
+        self.columns = columns.map { ($0, JSONKey($0.rawValue)) }
     }
 
     let header: [UInt8] = []

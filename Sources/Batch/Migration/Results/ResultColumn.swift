@@ -5,14 +5,20 @@ enum ResultColumn: String, CaseIterable, Sendable {
     case id, digest, outcome, reason, kind, verified, repairs, environment, bundleId
     case originalTransactionIds, transactionIds, unverifiedIds
     case appAppleId, transactions, subscriptions, signedTransactions, revision, appTransaction
+    case row, sourceId
 
     /// Columns that exist only with `--with-api`.
     static let api: Set<ResultColumn> = [
         .appAppleId, .transactions, .subscriptions, .signedTransactions, .revision, .appTransaction,
     ]
 
+    /// Columns that say which row of the source this is. They exist only in destinations in which ids are made unique.
+    static let source: Set<ResultColumn> = [.row, .sourceId]
+
     /// Returns the columns of a destination.
-    static func all(withAPI: Bool) -> [ResultColumn] { allCases.filter { withAPI || !api.contains($0) } }
+    static func all(withAPI: Bool, withSource: Bool) -> [ResultColumn] {
+        allCases.filter { (withAPI || !api.contains($0)) && (withSource || !source.contains($0)) }
+    }
 
     /// The value of a column, independent of the format.
     enum Value {
@@ -45,6 +51,8 @@ enum ResultColumn: String, CaseIterable, Sendable {
         case .subscriptions: row.api.map { .json($0.subscriptions) } ?? .null
         case .signedTransactions: row.api.map { .json($0.signedTransactions) } ?? .null
         case .revision: .init(row.api?.revision)
+        case .row: .number(row.row)
+        case .sourceId: .init(row.sourceId)
         case .appTransaction: (row.api?.appTransaction).map(Value.json) ?? .null
         }
     }

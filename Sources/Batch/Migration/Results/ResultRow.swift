@@ -27,15 +27,21 @@ package struct ResultRow: Sendable, Hashable {
     package var unverifiedIds: [String]
     /// Data of the App Store Server API; `nil` if it was not requested or does not exist.
     package var api: APIColumns?
+    /// Number of the row in the source, from 1.
+    package var row: Int64
+    /// Id of the row in the source; `nil` if it has none there.
+    package var sourceId: String?
 
     /// Creates a result.
     package init(
         id: String, digest: String? = nil, outcome: Outcome, reason: String? = nil, kind: String, verified: Bool,
         repairs: [String] = [], environment: String? = nil, bundleId: String? = nil,
         originalTransactionIds: [String] = [], transactionIds: [String] = [], unverifiedIds: [String] = [],
-        api: APIColumns? = nil
+        api: APIColumns? = nil, row: Int64 = 0, sourceId: String? = nil
     ) {
         self.id = id
+        self.row = row
+        self.sourceId = sourceId
         self.digest = digest
         self.outcome = outcome
         self.reason = reason

@@ -10,26 +10,29 @@ package enum ResultWriters {
     ///   - path: Path of the destination.
     ///   - format: Format of a text file whose name has another extension. Must not change while the destination exists.
     ///   - withAPI: Adds the columns of ``APIColumns``. Must not change while the destination exists.
+    ///   - withSource: Adds the columns `row` and `sourceId`. Must not change while the destination exists.
     ///   - position: Position to resume from; rows after it are discarded. `nil` for a new destination, at whose path
     ///     only an empty file may exist. ``SinkPosition/start`` for a destination of this migration, whether it exists
     ///     or not.
     ///   - lockTimeout: Seconds to wait for a lock of another process on a database; `nil` for the usual limit.
     package static func open(
-        _ path: String, format: TextFormat? = nil, withAPI: Bool, at position: SinkPosition? = nil,
-        lockTimeout: Double? = nil
+        _ path: String, format: TextFormat? = nil, withAPI: Bool, withSource: Bool = true,
+        at position: SinkPosition? = nil, lockTimeout: Double? = nil
     ) throws(SinkError) -> any ResultSink {
-        switch try kind(of: path, format) {
-        case .jsonLines: try TextSink(path: path, JSONLinesFormat(withAPI: withAPI), at: position)
-        case .csv: try TextSink(path: path, CSVFormat(withAPI: withAPI), at: position)
-        case .table: try TableSink(path: path, withAPI: withAPI, at: position, lockTimeout: lockTimeout)
+        let columns = ResultColumn.all(withAPI: withAPI, withSource: withSource)
+        return switch try kind(of: path, format) {
+        case .jsonLines: try TextSink(path: path, JSONLinesFormat(columns), at: position)
+        case .csv: try TextSink(path: path, CSVFormat(columns), at: position)
+        case .table: try TableSink(path: path, columns, at: position, lockTimeout: lockTimeout)
         }
     }
 
-    /// Returns a text format.
-    static func format(_ format: TextFormat, withAPI: Bool) -> any ResultFormat {
-        switch format {
-        case .jsonLines: JSONLinesFormat(withAPI: withAPI)
-        case .csv: CSVFormat(withAPI: withAPI)
+    /// Returns a text format without the columns of the App Store Server API and of the source.
+    static func format(_ format: TextFormat) -> any ResultFormat {
+        let columns = ResultColumn.all(withAPI: false, withSource: false)
+        return switch format {
+        case .jsonLines: JSONLinesFormat(columns)
+        case .csv: CSVFormat(columns)
         }
     }
 

@@ -13,9 +13,9 @@ struct TableSink: ResultSink {
     ///
     /// - Parameter position: Position to resume from; `nil` for a new file.
     init(
-        path: String, withAPI: Bool, at position: SinkPosition?, lockTimeout: Double? = nil
+        path: String, _ columns: [ResultColumn], at position: SinkPosition?, lockTimeout: Double? = nil
     ) throws(SinkError) {
-        columns = ResultColumn.all(withAPI: withAPI)
+        self.columns = columns
         let columns = columns.map { ResultsTable.Column($0.rawValue, $0.isNumber ? .integer : .text) }
         if position ?? .start == .start {
             // Create the file first, because SQLite would make it readable for all users. Existing rows are deleted
@@ -60,5 +60,5 @@ struct TableSink: ResultSink {
 
 extension ResultColumn {
     /// `true` if the column has the SQLite type INTEGER.
-    fileprivate var isNumber: Bool { self == .verified || self == .appAppleId }
+    fileprivate var isNumber: Bool { self == .verified || self == .appAppleId || self == .row }
 }

@@ -11,6 +11,8 @@ package struct DecodedRow: Sendable, Codable {
     let number: Int64
     /// Id of the row, made unique when the row is written.
     var id: String
+    /// The change of the id; `nil` if it is as in the source.
+    private var renaming: Renaming?
     /// Outcome before the App Store Server API is requested.
     let outcome: Outcome
     let kind: String
@@ -37,6 +39,19 @@ package struct DecodedRow: Sendable, Codable {
         let place: String
         let reason: String
     }
+
+    private struct Renaming: Sendable, Codable {
+        /// Id of the row in the source; `nil` if it has none there.
+        let sourceId: String?
+    }
+
+    /// Makes the id another one, because another row has it, or because it is empty.
+    mutating func rename() {
+        if renaming == nil { renaming = Renaming(sourceId: id.isEmpty ? nil : id) }
+        id += "#\(number)"
+    }
+
+    var isRenamed: Bool { renaming != nil }
 
     /// Decodes a row.
     ///
@@ -106,7 +121,7 @@ package struct DecodedRow: Sendable, Codable {
             id: id, digest: digest, outcome: outcome, reason: failure?.code, kind: kind, verified: verified,
             repairs: repairs, environment: environment, bundleId: bundleId,
             originalTransactionIds: originalTransactionIds, transactionIds: transactionIds,
-            unverifiedIds: unverifiedIds)
+            unverifiedIds: unverifiedIds, row: number, sourceId: renaming.map(\.sourceId) ?? id)
     }
 
     /// Returns the result row with the data of its customer.

@@ -53,16 +53,13 @@ extension Migration {
         /// Makes the id of a row unique, writes the row and counts it.
         func process(_ row: DecodedRow) throws {
             var row = row
-            var isRenamed = row.id.isEmpty
-            if isRenamed { row.id = "#\(row.number)" }
-            while try write(row) == .repeatedId {
-                row.id += "#\(row.number)"
-                isRenamed = true
-            }
-            if isRenamed {
+            if row.id.isEmpty { row.rename() }
+            while try write(row) == .repeatedId { row.rename() }
+            if row.isRenamed {
                 if counts.renamedIds == 0 {
                     notify(
                         "row \(row.number) has no id, or the id of another row; such rows are named ID#ROW, this one \(row.id)"
+                            + (ledger.hasSourceColumns ? "; the column sourceId has the ids of the source" : "")
                     )
                 }
                 counts.renamedIds += 1

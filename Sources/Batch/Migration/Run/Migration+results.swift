@@ -10,7 +10,9 @@ extension Migration {
         return try running {
             let draft = Files.draft(of: options.destination)
             try Files.remove(draft)
-            var sink = try ResultWriters.open(draft, format: options.persisted.resultFormat, withAPI: true, at: nil)
+            var sink = try ResultWriters.open(
+                draft, format: options.persisted.resultFormat, withAPI: true, withSource: ledger.hasSourceColumns,
+                at: nil)
             var counts = MigrationCounts()
             counts.renamedIds = (progress.whole ?? progress.checkpoint.counts).renamedIds
             var last: Int64 = 0
@@ -48,7 +50,7 @@ extension Migration {
             try progress.save(in: ledger)
             return try ResultWriters.open(
                 options.destination, format: options.persisted.resultFormat, withAPI: false,
-                at: isDestinationOurs ? progress.checkpoint.sink : nil)
+                withSource: ledger.hasSourceColumns, at: isDestinationOurs ? progress.checkpoint.sink : nil)
         }
         let stop = try await readRows(
             write: { try sink.write($0.result) }, checkpoint: { try sink.checkpoint() })

@@ -11,7 +11,7 @@ extension MigrationDatabase {
     /// - `migration`: one row for each source. `options` and `fingerprint` are JSON.
     /// - `migrationLease`: who plans, resolves or asks. `term` increases with each holder.
     /// - `migrationChunk`: `state` is 0 waiting, 1 leased, 2 ended. `counts` are those of its rows, as JSON.
-    /// - `results`: a row for each row of the source, with the columns of ``ResultColumn``.
+    /// - `results`: a row for each row of the source, with the columns of ``ResultColumn/shared``.
     /// - `migrationScope`: an app in one environment.
     /// - `migrationCustomer`: `state` is 0 waiting, 1 known, 2 not found, 3 failed. `claims` are the ids of rows that
     ///   are not authentic. `root` is the customer that it is merged into, itself for most.
@@ -42,7 +42,7 @@ extension MigrationDatabase {
         """
         CREATE TABLE results (
             migration bigint NOT NULL, chunk bigint NOT NULL, row bigint NOT NULL, customer bigint,
-            \(ResultColumn.allCases.map { "\($0.rawValue) \($0.type)" }.joined(separator: ", ")),
+            \(ResultColumn.shared.map { "\($0.rawValue) \($0.type)" }.joined(separator: ", ")),
             PRIMARY KEY (migration, chunk, row))
         """,
         "CREATE INDEX resultsById ON results (id)",
@@ -128,6 +128,9 @@ extension MigrationDatabase {
 }
 
 extension ResultColumn {
+    /// The columns in a database, in which ids are as in the source and the key says which row it is.
+    static let shared = all(withAPI: true, withSource: false)
+
     /// The SQL type. Arrays and objects are JSON text.
     fileprivate var type: String {
         switch self {

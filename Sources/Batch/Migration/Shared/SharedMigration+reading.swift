@@ -189,7 +189,7 @@ extension SharedMigration {
     // MARK: Columns
 
     private static let copy = """
-        COPY results (migration, chunk, row, customer, \(ResultColumn.allCases.map(\.rawValue).joined(separator: ", ")))
+        COPY results (migration, chunk, row, customer, \(ResultColumn.shared.map(\.rawValue).joined(separator: ", ")))
         FROM STDIN (FORMAT binary)
         """
 
@@ -197,6 +197,6 @@ extension SharedMigration {
         let result = row.result
         return [
             .integer(lease.migration), .integer(lease.number), .integer(row.number), PostgreSQLValue(customer),
-        ] + ResultColumn.allCases.map { $0.databaseValue(of: result) }
+        ] + ResultColumn.shared.map { $0.databaseValue(of: result) }
     }
 }
