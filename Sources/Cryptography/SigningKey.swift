@@ -49,14 +49,40 @@ package final class SigningKey: @unchecked Sendable {
         }
         // The callback provides no passphrase. OpenSSL's default callback would prompt on the terminal.
         guard let key = PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in -1 }, nil) else {
-            throw .openSSL(.malformed, "not an unencrypted private key in PEM form")
+            // OpenSSL's own messages say nothing about the text.
+            ERR_clear_error()
+            throw CryptographyError(.malformed, Self.problem(of: text))
         }
         self.key = key
         // OpenSSL accepts the public half as it is written in the file, so it may belong to a different key, for
         // example in a file that is being replaced.
         guard isRSA || hasMatchingHalves else {
-            throw .openSSL(.keyRefused, "the public key in the file does not belong to the private key")
+            ERR_clear_error()
+            throw CryptographyError(.keyRefused, "the public key in the file does not belong to the private key")
         }
+    }
+
+    /// Says why a text is no private key in PEM form. Shows nothing of it, because it may be another secret.
+    private static func problem(of text: String) -> String {
+        let begin = text.firstRange(of: "-----BEGIN ")
+        guard let begin, let kind = text[begin.upperBound...].firstRange(of: "-----") else {
+            return text.allSatisfy(\.isWhitespace)
+                ? "the private key is empty" : "the private key does not begin with -----BEGIN PRIVATE KEY-----"
+        }
+        let name = text[begin.upperBound..<kind.lowerBound]
+        guard name.hasSuffix("PRIVATE KEY") else {
+            let kinds = ["CERTIFICATE": "a certificate", "PUBLIC KEY": "a public key"]
+            return "a private key is expected, and this is \(kinds[String(name)] ?? "something else")"
+        }
+        if name.hasPrefix("ENCRYPTED") || text.contains("Proc-Type: 4,ENCRYPTED") {
+            return "the private key is encrypted; an unencrypted one is expected, as App Store Connect provides it"
+        }
+        guard text.contains("-----END \(name)-----") else {
+            return "the private key is incomplete: its last line is missing"
+        }
+        return text[kind.upperBound...].contains(where: \.isNewline)
+            ? "the text of the private key is damaged"
+            : "the private key has no line breaks, or they are written as \\n"
     }
 
     /// `true` if the public half belongs to the private one.

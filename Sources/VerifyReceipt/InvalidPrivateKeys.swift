@@ -33,7 +33,20 @@ extension ProxyConfiguration {
     /// - Parameter bundleId: the only app to check; `nil` checks all.
     /// - Throws: ``ConfigurationError`` with one line for each unusable key.
     package func checkKeys(of bundleId: String? = nil) throws(ConfigurationError) {
-        let unusable = unusableKeys.filter { bundleId == nil || $0.bundleId.rawValue == bundleId }
+        try checkKeys { bundleId == nil || $0.rawValue == bundleId }
+    }
+
+    /// Checks the keys without which an app gets no response at all, because `answer` names nothing but `api`. An app with
+    /// another source is served without its key.
+    ///
+    /// - Throws: ``ConfigurationError`` with one line for each unusable key.
+    package func checkIndispensableKeys() throws(ConfigurationError) {
+        let dependent = Set(apps.filter { $0.answer.allSatisfy { $0 == .api } }.compactMap(\.bundleId))
+        try checkKeys(where: dependent.contains)
+    }
+
+    private func checkKeys(where isChecked: (BundleIdentifier) -> Bool) throws(ConfigurationError) {
+        let unusable = unusableKeys.filter { isChecked($0.bundleId) }
         guard unusable.isEmpty else {
             throw ConfigurationError(
                 unusable.map { key in

@@ -81,6 +81,19 @@ struct DoctorTests {
         let verdict = try verdicts(keyless)
         #expect(keyless.exit == 1 && verdict.contains("fail key com.example.app"))
         #expect(!verdict.contains { $0.contains("serverAPI com.example.app") })
+        let reason = "\(stage.folder.path("other.p8")): the private key does not begin with -----BEGIN PRIVATE KEY-----"
+        // The simulator has the port, so a server that may start exits nevertheless.
+        for (answer, isRefused) in [("[api]", true), ("[api, receipt]", false)] {
+            try stage.configure("unanswered.yaml", store: "none", answer: answer)
+            let file = stage.folder.url.appending(path: "unanswered.yaml")
+            try stage.folder.write(
+                "unanswered.yaml",
+                String(contentsOf: file, encoding: .utf8).replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
+            let serve = try await stage.run(
+                "serve", "--listen", "127.0.0.1:\(stage.port)", "--config", "unanswered.yaml")
+            let line = "receipt-bridge: com.example.app: the privateKey of serverAPI cannot be used: \(reason)"
+            #expect(serve.exit == 2 && serve.errors.contains(line) == isRefused, "\(answer): \(serve.errors)")
+        }
         await stage.stop()
 
         let alone = try await Binary.run("doctor", "--json", "--config", "keyless.yaml", in: stage.folder)

@@ -202,6 +202,8 @@ struct SignedTransactionTests {
             #expect(await bridge.short(item) == "\(status) receipt", "\(item.prefix(40))")
         }
         #expect(bridge.appStore.questions.isEmpty)
+        let stranger = await bridge.ask(try bridge.signed(bundleId: "com.example.stranger"))
+        #expect(stranger.unconfiguredApp?.rawValue == "com.example.stranger")
         let counts = bridge.pipeline.counts.authenticationFailures.words
         for count in [
             "malformed notAReceipt 2", "unsigned forged 2", "badSignature forged 2", "unknownStructure notJudged 1",

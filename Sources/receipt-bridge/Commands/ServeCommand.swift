@@ -56,6 +56,8 @@ struct ServeCommand: AsyncParsableCommand {
             // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
             try SelfTest.run()
             let settings = try read()
+            // Later, for example after a reload, a key that cannot be used is a warning only.
+            try settings.checkIndispensableKeys()
             let memory = MemoryBudget(of: settings, logger: logger)
             let descriptors = try FileDescriptorBudget(of: settings, connections: memory.connections, logger: logger)
             for key in settings.unknownVariables {
