@@ -20,9 +20,11 @@ package final class FileDescriptor {
         if isOwned { close(descriptor) }
     }
 
-    /// Opens a file for reading. Does not block on a named pipe. Child processes do not inherit the descriptor.
-    package convenience init(reading path: String) throws(SystemFailure) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    /// Opens a file for reading. Child processes do not inherit the descriptor.
+    ///
+    /// - Parameter waits: Whether to wait for a writer if this is a named pipe. Otherwise one without a writer is empty.
+    package convenience init(reading path: String, waits: Bool = false) throws(SystemFailure) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw .last }
         self.init(descriptor)
     }
@@ -35,6 +37,20 @@ package final class FileDescriptor {
             // Standard input may be a non-blocking socket, so wait until it is readable.
             if errno == EAGAIN { waitForBytes() } else if errno != EINTR { throw .last }
         }
+    }
+
+    /// Reads to the end, or as many bytes as `limit`.
+    package func readToEnd(atMost limit: Int) throws(SystemFailure) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 1)
+        defer { buffer.deallocate() }
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            let room = buffer[..<min(buffer.count, limit - bytes.count)]
+            let count = try read(into: UnsafeMutableRawBufferPointer(rebasing: room))
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        return bytes
     }
 
     /// Writes all bytes. Continues after an interrupted or partial write, and waits if the descriptor does not block.

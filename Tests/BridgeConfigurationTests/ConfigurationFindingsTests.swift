@@ -12,7 +12,7 @@ struct ConfigurationFindingsTests {
         #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
     private static let app = "bundleId: com.example.app"
 
-    /// The findings, without the file's name if they begin with it; empty if there are none.
+    /// The findings, without the file's name if they begin with it, and without the folder; empty if there are none.
     private func findings(
         _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
         flags: [ConfigurationEnvironment.Flag] = []
@@ -25,7 +25,8 @@ struct ConfigurationFindingsTests {
                 file: file, environment: environment, flags: flags, checks: .server)
             return []
         } catch {
-            return error.findings.map { $0.hasPrefix("bridge.yaml: ") ? String($0.dropFirst(13)) : "(\($0))" }
+            return error.findings.map { $0.replacing("cannot read \(folder.url.path)/", with: "cannot read ") }
+                .map { $0.hasPrefix("bridge.yaml: ") ? String($0.dropFirst(13)) : "(\($0))" }
         }
     }
 
@@ -275,7 +276,10 @@ struct ConfigurationFindingsTests {
         let samples: [(key: String, list: String, expected: [String])] = [
             ("roots", "root.cer", []), ("roots", "many/a.cer, root.cer", []),
             ("roots", "root.cer, second.cer", ["second.cer cannot be used: certificate: truncated at byte 0"]),
-            ("roots", "none, nowhere, root.cer", ["no certificate in none", "cannot read nowhere"]),
+            (
+                "roots", "none, nowhere, root.cer",
+                ["no certificate in none", "cannot read nowhere: there is no such file"]
+            ),
             ("roots", "none/", ["no certificate in none/"]), ("intermediates", "none", ["no certificate in none"]),
         ]
         for sample in samples {
@@ -360,7 +364,8 @@ struct ConfigurationFindingsTests {
             """)
         #expect(
             found == [
-                "apps[0].forward[0].password: cannot read no.txt", "apps[0].forward: needs a store",
+                "apps[0].forward[0].password: cannot read no.txt: there is no such file",
+                "apps[0].forward: needs a store",
                 "apps[0].forward: v1 needs serverAPI with issuerId, keyId and privateKey",
             ])
     }
@@ -370,7 +375,7 @@ struct ConfigurationFindingsTests {
         let found = try findings("{trust: {roots: [nowhere]}, listen: \"0.0.0.0:1\", \(Self.upstream)}")
         #expect(
             found == [
-                "trust.roots: cannot read nowhere",
+                "trust.roots: cannot read nowhere: there is no such file",
                 "listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback",
             ])
     }

@@ -162,7 +162,7 @@ extension ProxyConfigurationTests {
         #expect(
             error?.findings == [
                 "RECEIPT_BRIDGE_STORE: the address contains a password; remove it and name a file in database.password instead",
-                "RECEIPT_BRIDGE_TOKENS_FILE: cannot read /nowhere",
+                "RECEIPT_BRIDGE_TOKENS_FILE: cannot read /nowhere: there is no such file",
                 "RECEIPT_BRIDGE_APP_CACHESECONDS: 9999 is not in the range 0 to 3600",
                 "RECEIPT_BRIDGE_APP_SERVERAPI: expected issuerId, keyId and privateKey",
                 "RECEIPT_BRIDGE_UPSTREAM_PROXY: expected http://HOST:PORT or https://HOST:PORT",

@@ -45,11 +45,12 @@ struct ProxyConfigurationTests {
 
     /// The findings for a configuration; empty if there are none.
     func findings(_ yaml: String, environment: [String: String] = [:]) throws -> [String] {
+        let folder = try Folder()
         do {
-            _ = try read(yaml, in: Folder(), environment: environment)
+            _ = try read(yaml, in: folder, environment: environment)
             return []
         } catch let error as ConfigurationError {
-            return error.findings
+            return error.findings.map { $0.replacing("cannot read \(folder.url.path)/", with: "cannot read ") }
         }
     }
 
@@ -181,10 +182,10 @@ struct ProxyConfigurationTests {
             "lastGood.days: 366 is not in the range 0 to 365",
             "lastGood.megabytes: 0 is not in the range 1 to 1000000",
             "outageStatus: 21004: expected 21005, 21100 to 21199, 503", "lastGood.hours: unknown key",
-            "trust.roots: cannot read nowhere.cer",
+            "trust.roots: cannot read nowhere.cer: there is no such file",
             "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
             "upstream.apple: unknown key", "sharedSecret: expected {file: path} or {env: NAME}",
-            "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",
+            "apps[0].sharedSecret: cannot read missing.txt: there is no such file", "apps[0].colour: unknown key",
             "apps[1].bundleId: com.example.app is configured twice", "apps[1].appAppleId: many is not a whole number",
             "apps[1].sharedSecret: environment variable MISSING is unset or empty",
             "apps[1].answer: oracle is not one of apple, api, receipt, stored", "apps[2].bundleId: missing",
@@ -283,6 +284,56 @@ struct ProxyConfigurationTests {
         #expect(error?.findings == ["/nowhere/bridge.yaml: there is no such file"])
     }
 
+    @Test("A file that cannot be read is reported with its path and the reason")
+    func unreadable() throws {
+        let folder = try Folder()
+        let path = folder.url.path
+        try folder.write("folder.txt/a", [])
+        try folder.write("latin1.yaml", [0x61, 0x3A, 0x20, 0xE9])
+        try folder.write("empty.txt", [])
+        for (file, expected) in [
+            ("folder.txt", "this is a directory"), ("latin1.yaml", "is not UTF-8 text"),
+            ("none.yaml", "there is no such file"),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try ConfigurationEnvironment.settings(
+                    file: folder.url.appending(path: file), environment: [:], checks: .server)
+            }
+            #expect(error?.findings == ["\(path)/\(file): \(expected)"])
+        }
+        for (file, expected) in [
+            ("folder.txt", "cannot read \(path)/folder.txt: this is a directory"),
+            ("none.txt", "cannot read \(path)/none.txt: there is no such file"),
+            ("empty.txt", "\(path)/empty.txt is empty"),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try read("sharedSecret: {file: \(file)}", in: folder)
+            }
+            #expect(error?.findings == ["bridge.yaml: sharedSecret: \(expected)"])
+        }
+    }
+
+    @Test("A configuration is read from a pipe, once, and paths in it are relative to the working directory")
+    func pipe() throws {
+        func path(of pipe: Pipe) -> String { "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)" }
+        func read(_ pipe: Pipe) throws -> ProxyConfiguration {
+            try ConfigurationEnvironment.settings(
+                file: URL(filePath: path(of: pipe)), environment: [:], checks: .server)
+        }
+        let (empty, full) = (Pipe(), Pipe())
+        try full.fileHandleForWriting.write(contentsOf: Data("listen: 127.0.0.1:7000\nstore: sqlite:a.sqlite\n".utf8))
+        for pipe in [empty, full] { try pipe.fileHandleForWriting.close() }
+        // A reload, and some commands, need the configuration again.
+        for _ in 0..<2 {
+            let settings = try read(full)
+            #expect(settings.listen.port == 7000)
+            #expect(settings.store?.path == FileManager.default.currentDirectoryPath + "/a.sqlite")
+        }
+        // The program that writes into the pipe has failed.
+        let error = #expect(throws: ConfigurationError.self) { try read(empty) }
+        #expect(error?.findings == ["\(path(of: empty)): is empty"])
+    }
+
     @Test("Secrets come from files and environment variables, and must not be empty")
     func emptySecrets() throws {
         let folder = try Folder()
@@ -300,7 +351,8 @@ struct ProxyConfigurationTests {
             let error = #expect(throws: ConfigurationError.self) {
                 try read(yaml, in: folder, environment: ["BLANK": "  \n"])
             }
-            #expect(error?.findings.contains("bridge.yaml: \(expected)") == true, "\(yaml)")
+            let found = error?.findings.map { $0.replacing(folder.url.path + "/", with: "") }
+            #expect(found?.contains("bridge.yaml: \(expected)") == true, "\(yaml)")
         }
     }
 

@@ -64,6 +64,19 @@ struct CommandTests {
         }
     }
 
+    @Test("A configuration is read from standard input")
+    func configurationFromStandardInput() async throws {
+        let folder = try TemporaryFolder()
+        for name in ["-", "/dev/stdin"] {
+            let outcome = try await Binary.run(
+                "doctor", "--offline", "--config", name, input: Array("apps: [{bundleId: com.example.piped}]".utf8),
+                in: folder)
+            #expect(outcome.text.contains("1 app: com.example.piped"), "\(outcome.text) \(outcome.errors)")
+        }
+        let empty = try await Binary.run("doctor", "--offline", "--config", "-", in: folder)
+        #expect(empty.exit == 2 && empty.text.contains("standard input: is empty"), "\(empty.text)")
+    }
+
     @Test("A command exits with 2 if the test roots contain no certificate or an invalid one, and names the file")
     func uselessRoots() async throws {
         let folder = try TemporaryFolder()
@@ -75,7 +88,7 @@ struct CommandTests {
         try folder.write("broken/a.cer", "not a certificate".utf8)
         for (roots, expected) in [
             ("empty", "--roots: no certificate in empty"), ("broken", "--roots: broken/a.cer cannot be used: "),
-            ("nowhere", "--roots: cannot read nowhere"),
+            ("nowhere", "--roots: cannot read \(folder.path("nowhere")): there is no such file"),
         ] {
             for arguments in [["decode", "-"], ["serve", "--listen", "127.0.0.1:0"]] {
                 let outcome = try await Binary.run(Binary.url, arguments + ["--roots", roots], in: folder)

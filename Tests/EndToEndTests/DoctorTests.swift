@@ -234,7 +234,8 @@ struct DoctorTests {
         #expect(serve.exit == 2 && serve.errors == "receipt-bridge: \(reason)\n", "\(serve.errors)")
         try folder.write("worse.yaml", "sharedSecret: [canary".utf8)
         for (file, reason) in [
-            ("worse.yaml", "worse.yaml: not YAML: line"), ("none.yaml", "none.yaml: there is no such file"),
+            ("worse.yaml", "worse.yaml: not YAML: line"),
+            ("none.yaml", "\(folder.path("none.yaml")): there is no such file"),
         ] {
             let outcome = try await Binary.run("doctor", "--config", file, in: folder)
             #expect(outcome.exit == 2 && outcome.text.contains("fail  configuration  \(reason)"), "\(outcome.text)")

@@ -29,7 +29,7 @@ struct ListenerCertificateTests {
             _ = try settings(yaml, in: folder)
             return []
         } catch let error as ConfigurationError {
-            return error.findings
+            return error.findings.map { $0.replacing("cannot read \(folder.url.path)/", with: "cannot read ") }
         }
     }
 
@@ -98,9 +98,15 @@ struct ListenerCertificateTests {
         let noKey = "tls/key.pem: expected an unencrypted private key in PEM form"
         let notItsKey = "tls/key.pem: expected the key of the first certificate"
         let samples: [(chain: [UInt8]?, key: [UInt8]?, expected: [String])] = [
-            (nil, pair.keyPEM, ["certificate: cannot read tls/chain.pem"]),
-            (pair.chainPEM, nil, ["privateKey: cannot read tls/key.pem"]),
-            (nil, nil, ["certificate: cannot read tls/chain.pem", "privateKey: cannot read tls/key.pem"]),
+            (nil, pair.keyPEM, ["certificate: cannot read tls/chain.pem: there is no such file"]),
+            (pair.chainPEM, nil, ["privateKey: cannot read tls/key.pem: there is no such file"]),
+            (
+                nil, nil,
+                [
+                    "certificate: cannot read tls/chain.pem: there is no such file",
+                    "privateKey: cannot read tls/key.pem: there is no such file",
+                ]
+            ),
             ([], pair.keyPEM, ["certificate: \(noChain)"]),
             (text, pair.keyPEM, ["certificate: \(noChain)"]),
             (broken, pair.keyPEM, ["certificate: \(noChain)"]),
@@ -118,7 +124,10 @@ struct ListenerCertificateTests {
                 strange.chainPEM, strange.keyPEM,
                 ["certificate: tls/chain.pem: expected a certificate with an RSA or P-256 key: an RSA key of 512 bits"]
             ),
-            ([UInt8](repeating: 0x2D, count: 2 << 20), pair.keyPEM, ["certificate: cannot read tls/chain.pem"]),
+            (
+                [UInt8](repeating: 0x2D, count: 2 << 20), pair.keyPEM,
+                ["certificate: cannot read tls/chain.pem: it is longer than 1048576 bytes"]
+            ),
         ]
         for (index, sample) in samples.enumerated() {
             let expected = sample.expected.map { "bridge.yaml: tls.\($0)" }

@@ -1,4 +1,5 @@
 import Cryptography
+import FileSupport
 import Foundation
 package import AppStoreTypes
 
@@ -66,10 +67,13 @@ struct PrivateKeyLoader {
     }
 
     private static func read(_ path: String) throws(ServerAPIError) -> SigningKey {
-        guard let file = FileHandle(forReadingAtPath: path),
-            let data = try? file.read(upToCount: maximumBytes), let text = String(data: data, encoding: .utf8)
-        else { throw ServerAPIError(.privateKey, at: path, "cannot read the private key file") }
-        return try parse(text, at: path)
+        let bytes: [UInt8]
+        do throws(SystemFailure) {
+            bytes = try FileDescriptor(reading: path).readToEnd(atMost: maximumBytes)
+        } catch {
+            throw ServerAPIError(.privateKey, at: path, "cannot read the private key: \(error.reason)")
+        }
+        return try parse(String(decoding: bytes, as: UTF8.self), at: path)
     }
 
     /// Parses the key. Only P-256 is accepted, because ES256 is the only algorithm that Apple accepts for tokens.

@@ -1,4 +1,5 @@
 package import AppStoreTypes
+import FileSupport
 import Foundation
 
 extension ProxyConfiguration {
@@ -85,10 +86,18 @@ extension ConfigurationFile {
             return nil
         }
         let url = node.resolve(path, of: key)
-        guard let data = try? Data(contentsOf: url), data.count <= maximumPEMSize else {
-            node.note(key, ConfigurationDiagnostics.unreadable(path, at: url))
+        let bytes: [UInt8]
+        do throws(SystemFailure) {
+            bytes = try ConfigurationDiagnostics.contents(of: url, atMost: maximumPEMSize + 1)
+        } catch {
+            node.note(key, ConfigurationDiagnostics.unreadable(path, at: url, error.reason))
             return nil
         }
-        return (path, url, [UInt8](data))
+        guard bytes.count <= maximumPEMSize else {
+            let reason = "it is longer than \(maximumPEMSize) bytes"
+            node.note(key, ConfigurationDiagnostics.unreadable(path, at: url, reason))
+            return nil
+        }
+        return (path, url, bytes)
     }
 }

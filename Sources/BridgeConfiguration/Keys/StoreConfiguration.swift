@@ -1,5 +1,6 @@
 import AppStoreClients
 package import AppStoreTypes
+import FileSupport
 import Foundation
 import Storage
 
@@ -30,8 +31,9 @@ package enum PasswordSource: Sendable, Hashable {
     /// An error of a file that names a password.
     package struct Unreadable: Error, Sendable, CustomStringConvertible {
         package let path: String
+        package let reason: String
 
-        package var description: String { "cannot read the password in \(path)" }
+        package var description: String { "cannot read the password in \(path): \(reason)" }
     }
 
     /// Returns the password without whitespace around it.
@@ -41,9 +43,12 @@ package enum PasswordSource: Sendable, Hashable {
         switch self {
         case .text(let text): return text.reveal()
         case .file(let path):
-            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            let password = text.trimmingCharacters(in: .whitespacesAndNewlines)
-            guard !password.isEmpty else { throw Unreadable(path: path) }
+            let bytes: [UInt8]
+            do throws(SystemFailure) { bytes = try FileDescriptor(reading: path).readToEnd(atMost: 4_096) } catch {
+                throw Unreadable(path: path, reason: error.reason)
+            }
+            let password = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            guard !password.isEmpty else { throw Unreadable(path: path, reason: "the file is empty") }
             return password
         }
     }

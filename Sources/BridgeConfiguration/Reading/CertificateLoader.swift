@@ -1,4 +1,5 @@
 import Cryptography
+import FileSupport
 package import Foundation
 
 /// Reads certificates from files and directories.
@@ -28,20 +29,32 @@ package enum CertificateLoader {
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
+    /// Returns why a file cannot be read.
+    private static func problem(of file: URL) -> String {
+        do throws(SystemFailure) {
+            _ = try FileDescriptor(reading: file.path)
+            return "the file cannot be read to its end"
+        } catch {
+            return error.reason
+        }
+    }
+
     /// Returns the certificates of a directory, or the one in a file, DER encoded.
     ///
     /// - Parameter name: the name of the file or directory in error messages; `nil` for its path.
     /// - Throws: ``ConfigurationError`` that lists every unusable file, or says that a folder holds no certificate.
     package static func read(_ url: URL, named name: String? = nil) throws(ConfigurationError) -> [[UInt8]] {
         let name = name ?? url.path
-        guard let files = files(at: url) else { throw ConfigurationError(["cannot read \(name)"]) }
+        guard let files = files(at: url) else {
+            throw ConfigurationError(["cannot read \(url.path): \(problem(of: url))"])
+        }
         guard !files.isEmpty else { throw ConfigurationError(["no certificate in \(name)"]) }
         var certificates: [[UInt8]] = []
         var findings: [String] = []
         for file in files {
             let path = file == url ? name : "\(name.hasSuffix("/") ? name : name + "/")\(file.lastPathComponent)"
             guard let data = try? Data(contentsOf: file) else {
-                findings.append("cannot read \(path)")
+                findings.append("cannot read \(file.path): \(problem(of: file))")
                 continue
             }
             let encoding = der(of: data)

@@ -1,3 +1,4 @@
+import FileSupport
 import Foundation
 import AppStoreTypes
 
@@ -128,13 +129,18 @@ final class ConfigurationDiagnostics {
     /// The finding for a file that cannot be read. The configured text may be the secret itself rather than a path,
     /// so the message shows it only if it has a file extension of 1 to 5 characters, or has none and is in an
     /// existing directory.
-    static func unreadable(_ path: String, at url: URL) -> String {
+    static func unreadable(_ path: String, at url: URL, _ reason: String) -> String {
         let name = url.lastPathComponent
         let ending = name.contains(".") ? name.split(separator: ".", omittingEmptySubsequences: false).last?.count : nil
         let folder = url.deletingLastPathComponent().path
         let isInFolder = path.contains("/") && name.utf8.count < 100 && FileManager.default.fileExists(atPath: folder)
         let isPath = ending.map { (1...5).contains($0) } ?? isInFolder
-        return isPath ? "cannot read \(path)" : "cannot read the file that it names"
+        return "cannot read \(isPath ? url.path : "the file that it names"): \(reason)"
+    }
+
+    /// Reads a file to the end, or as many bytes as `limit`.
+    static func contents(of url: URL, atMost limit: Int) throws(SystemFailure) -> [UInt8] {
+        try FileDescriptor(reading: url.path).readToEnd(atMost: limit)
     }
 
     /// Reads a secret of at most 4,096 bytes from a file. Whitespace around it is removed.
@@ -147,18 +153,19 @@ final class ConfigurationDiagnostics {
             return nil
         }
         let url = variable == nil ? resolve(path) : URL(filePath: path)
-        guard let data = try? Data(contentsOf: url) else {
-            note(key, variable: variable, Self.unreadable(path, at: url))
+        let bytes: [UInt8]
+        do throws(SystemFailure) { bytes = try Self.contents(of: url, atMost: 4097) } catch {
+            note(key, variable: variable, Self.unreadable(path, at: url, error.reason))
             return nil
         }
-        guard data.count <= 4096 else {
-            note(key, variable: variable, "\(path) is too long for a secret: over 4096 bytes")
+        guard bytes.count <= 4096 else {
+            note(key, variable: variable, "\(url.path) is too long for a secret: over 4096 bytes")
             return nil
         }
         secretFiles.append(.init(key: variable ?? key, path: url.path))
-        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
-            note(key, variable: variable, "\(path) is empty")
+            note(key, variable: variable, "\(url.path) is empty")
             return nil
         }
         return SharedSecret(text)

@@ -1,5 +1,7 @@
-package import Foundation
 import AppStoreTypes
+import FileSupport
+package import Foundation
+import Synchronization
 import Yams
 
 /// Reads the YAML configuration file, and the environment variables that override its keys.
@@ -19,17 +21,56 @@ package enum ConfigurationFile {
     static func read(
         _ url: URL, environment: [String: String], checks: ExternalChecks
     ) throws(ConfigurationError) -> Reading {
-        guard let data = try? Data(contentsOf: url), data.count <= maximumSize,
-            let text = String(data: data, encoding: .utf8)
-        else { throw ConfigurationError(["\(url.relativePath): \(unreadable(url))"], isUnreadable: true) }
+        let isStream = isStream(url)
+        let name = isStandardInput(url) ? "standard input" : url.path
+        func unreadable(_ reason: String) -> ConfigurationError {
+            ConfigurationError(["\(name): \(reason)"], isUnreadable: true)
+        }
+        let bytes: [UInt8]
+        do throws(SystemFailure) {
+            bytes = try isStream ? stream(url) : contents(url)
+        } catch {
+            throw unreadable(error.reason)
+        }
+        guard bytes.count <= maximumSize else { throw unreadable("is longer than \(maximumSize) bytes") }
+        // Without any bytes, the program that writes into the pipe has failed. An empty file has no keys.
+        guard !isStream || !bytes.isEmpty || name == "/dev/null" else { throw unreadable("is empty") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw unreadable("is not UTF-8 text") }
         return try read(
-            text, name: url.lastPathComponent, folder: url.deletingLastPathComponent(), environment: environment,
+            text, name: isStream ? name : url.lastPathComponent,
+            folder: isStream ? URL(filePath: ".") : url.deletingLastPathComponent(), environment: environment,
             checks: checks)
     }
 
-    private static func unreadable(_ url: URL) -> String {
-        FileManager.default.fileExists(atPath: url.path)
-            ? "cannot be read as UTF-8 text of at most \(maximumSize) bytes" : "there is no such file"
+    // MARK: - Pipes
+
+    /// The texts of pipes and standard input, by path. They can be read only once, but a reload and some commands need the
+    /// configuration again.
+    private static let streams = Mutex<[String: [UInt8]]>([:])
+
+    private static func isStandardInput(_ url: URL) -> Bool { url.relativePath == "-" }
+
+    /// Whether a configuration is from a pipe or a device, or from standard input (`-`), which is read once. Paths in it are
+    /// relative to the working directory.
+    package static func isStream(_ url: URL) -> Bool {
+        isStandardInput(url) || ["/dev/stdin", "/dev/fd/"].contains(where: url.path.hasPrefix)
+            || !Files.isRegularOrMissing(url.path)
+    }
+
+    private static func stream(_ url: URL) throws(SystemFailure) -> [UInt8] {
+        if let bytes = streams.withLock({ $0[url.path] }) { return bytes }
+        let bytes = try contents(url)
+        streams.withLock { $0[url.path] = bytes }
+        return bytes
+    }
+
+    /// Reads at most one byte more than is allowed.
+    private static func contents(_ url: URL) throws(SystemFailure) -> [UInt8] {
+        let file =
+            isStandardInput(url)
+            ? FileDescriptor(FileHandle.standardInput.fileDescriptor, isOwned: false)
+            : try FileDescriptor(reading: url.path, waits: true)
+        return try file.readToEnd(atMost: maximumSize + 1)
     }
 
     /// Reads a configuration from text. Rules across keys (``ConfigurationValidation``) are not checked.

@@ -1,6 +1,7 @@
 import AppStoreClients
 import Foundation
 import AppStoreTypes
+import FileSupport
 import Yams
 
 /// A mapping of the configuration, read key by key. An environment variable overrides the same key of the file. A key
@@ -236,8 +237,8 @@ extension ConfigurationNode {
             file.note(key, variable: variable, "expected the path of a file")
             return nil
         }
-        guard FileManager.default.isReadableFile(atPath: url.path) else {
-            file.note(key, variable: variable, ConfigurationDiagnostics.unreadable(path, at: url))
+        do throws(SystemFailure) { _ = try FileDescriptor(reading: url.path) } catch {
+            file.note(key, variable: variable, ConfigurationDiagnostics.unreadable(path, at: url, error.reason))
             return nil
         }
         file.secretFiles.append(.init(key: variable ?? key, path: url.path))

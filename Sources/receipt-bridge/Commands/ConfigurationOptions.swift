@@ -6,7 +6,9 @@ import Server
 /// Options of every command that verifies receipts.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Configuration file (YAML); the default is RECEIPT_BRIDGE_CONFIG.", valueName: "file"),
+        help: ArgumentHelp(
+            "Configuration file (YAML), or - for standard input; the default is RECEIPT_BRIDGE_CONFIG.",
+            valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
 
@@ -23,11 +25,19 @@ struct ConfigurationOptions: ParsableArguments {
             checks: .server)
     }
 
+    /// The configuration's file; `nil` if there is none.
+    private var file: URL? {
+        (config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"]).map { URL(filePath: $0) }
+    }
+
+    /// Whether the configuration is from a pipe or standard input, which is read once.
+    var isStream: Bool { file.map(ConfigurationFile.isStream) ?? false }
+
     /// When the configuration's file was last changed; `nil` if there is none.
     var changedAt: Date? {
-        guard let path = config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"] else { return nil }
-        let file = URL(filePath: path).resolvingSymlinksInPath().path
-        return try? FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
+        guard let file, !isStream else { return nil }
+        let path = file.resolvingSymlinksInPath().path
+        return try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
     }
 
     /// Reads the configuration and adds the test roots of `--roots`. For commands that are not servers: they may

@@ -91,7 +91,13 @@ struct ServeCommand: AsyncParsableCommand {
             let reloadStore = store
             reload = ConfigurationReload(
                 signals: hangups, server: server, file: CalmFile { [configuration] in configuration.changedAt },
-                read: { () throws(ConfigurationError) in try read() },
+                read: { () throws(ConfigurationError) in
+                    if configuration.isStream {
+                        logger.warning(
+                            "the configuration is from a pipe and is not read again; the files that it names are")
+                    }
+                    return try read()
+                },
                 make: { settings, previous in
                     try ServiceGraph(
                         settings: settings, transport: upstream, store: reloadStore, previous: previous,
