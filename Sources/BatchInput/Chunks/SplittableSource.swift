@@ -29,8 +29,15 @@ package struct SplittableSource: Sendable {
                 .notSplittable, at: path,
                 "several workers cannot share it; use an uncompressed .jsonl or .csv file, a database or a directory")
         }
-        guard exists else { throw SourceError(.notFound, at: path, "there is no such file") }
-        if kind == .jsonLines { _ = try FileStream(path: path) } else { _ = try open() }
+        guard exists else { throw SourceAdvice.error(forMissing: path) }
+        if kind == .jsonLines || kind == .csv {
+            let beginning = try FileStream(path: path).bytes(at: 0, count: 2)
+            guard UTF16Decoder(beginning.span) == nil else {
+                let reason = "several workers cannot share UTF-16; convert it with: iconv -f utf-16 -t utf-8"
+                throw SourceError(.notSplittable, at: path, reason)
+            }
+        }
+        if kind != .jsonLines { _ = try open() }
     }
 
     /// Opens the source at a place.

@@ -1,6 +1,6 @@
 /// The header of a CSV file: its columns and its separator.
 struct CSVHeader: Sendable {
-    /// The byte between fields: a comma, a semicolon or a tab.
+    /// The byte between fields: a comma, a semicolon, a tab or a vertical bar.
     let separator: UInt8
     /// Indices of the columns; `nil` if an optional column is missing.
     let receipt: Int
@@ -17,9 +17,12 @@ struct CSVHeader: Sendable {
     ///
     /// - Parameters:
     ///   - record: The first line, without a byte order mark.
+    ///   - sample: The records after it, as far as they have been read.
     ///   - options: Names of the columns to use.
     ///   - path: Path of the file, for error messages.
-    init(_ record: Span<UInt8>, _ options: SourceOptions, at path: String) throws(SourceError) {
+    init(
+        _ record: Span<UInt8>, before sample: Span<UInt8>, _ options: SourceOptions, at path: String
+    ) throws(SourceError) {
         separator = Self.separator(in: record)
         var scanner = CSVScanner(separator: separator, wantedFields: Self.maximumColumns)
         if !scanner.scan(record) { scanner.finish(record) }
@@ -31,17 +34,33 @@ struct CSVHeader: Sendable {
         for field in scanner.fields {
             names.append(String(decoding: field.text(in: record), as: UTF8.self).trimmingSpaces)
         }
-        receipt = try Self.index(of: options.receiptColumn ?? "receipt", in: names, at: path)
-        if let name = options.idColumn {
-            id = try Self.index(of: name, in: names, at: path)
-        } else {
-            id = names.firstIndex(of: "id")
+        let columns = ColumnNames(names: names)
+        do throws(ColumnProblem) {
+            receipt = try columns.receipt(options.receiptColumn)
+            id = if let name = options.idColumn { try columns.index(of: name) } else { try columns.find("id") }
+            accountToken = if let name = options.accountTokenColumn { try columns.index(of: name) } else { nil }
+        } catch {
+            let suggestions = Self.receiptColumns(in: sample, separator, count: names.count).map { names[$0] }
+            throw Self.error(error, names, suggestions, at: path)
         }
-        if let name = options.accountTokenColumn {
-            accountToken = try Self.index(of: name, in: names, at: path)
-        } else {
-            accountToken = nil
+    }
+
+    /// Returns the columns that hold receipts in one of the first records.
+    private static func receiptColumns(in sample: Span<UInt8>, _ separator: UInt8, count: Int) -> [Int] {
+        var found: Set<Int> = []
+        var scanner = CSVScanner(separator: separator, wantedFields: count)
+        var start = 0
+        for _ in 0..<ColumnNames.sampleSize where start < sample.count {
+            let record = sample.extracting(start..<sample.count)
+            if !scanner.scan(record) { scanner.finish(record) }
+            for (index, field) in scanner.fields.enumerated()
+            where ColumnNames.looksLikeReceipt(field.text(in: record)) {
+                found.insert(index)
+            }
+            start += scanner.position
+            scanner.reset()
         }
+        return found.sorted()
     }
 
     /// A scanner that collects only the fields in use.
@@ -55,15 +74,15 @@ struct CSVHeader: Sendable {
         unquoted(in: bytes).lineEnd
     }
 
-    /// Returns the separator: the first of comma, semicolon and tab that the header contains outside quotes. For
-    /// example, spreadsheets write semicolons in countries that use a decimal comma.
+    /// Returns the separator: the first of comma, semicolon, tab and vertical bar that the header contains outside
+    /// quotes. For example, spreadsheets write semicolons in countries that use a decimal comma.
     private static func separator(in header: Span<UInt8>) -> UInt8 {
         let found = unquoted(in: header).separators
         return separators.first { found.contains($0) } ?? comma
     }
 
     private static let comma = UInt8(ascii: ",")
-    private static let separators = [comma, UInt8(ascii: ";"), UInt8(ascii: "\t")]
+    private static let separators = [comma, UInt8(ascii: ";"), UInt8(ascii: "\t"), UInt8(ascii: "|")]
 
     /// Returns the separators outside quotes in the first line, and the end of the line. A quote opens a field only
     /// after one of the possible separators.
@@ -86,12 +105,25 @@ struct CSVHeader: Sendable {
         return (found, nil)
     }
 
-    /// Returns the index of a column, or throws an error that lists the existing columns.
-    private static func index(of name: String, in names: [String], at path: String) throws(SourceError) -> Int {
-        guard let index = names.firstIndex(of: name) else {
-            throw SourceError(.missingColumn, at: path, "no column \(name); \(inventory(of: names, without: name))")
+    /// Returns the error for a column, with the existing ones.
+    private static func error(
+        _ problem: ColumnProblem, _ names: [String], _ suggestions: [String], at path: String
+    ) -> SourceError {
+        guard case .missing(let name) = problem else {
+            return SourceError(.ambiguousColumn, at: path, problem.reason("", suggestions: []))
         }
-        return index
+        guard isHeader(names) else {
+            let inventory =
+                "the first line does not look like a header; "
+                + "a CSV file must start with a line of column names that includes \(name)"
+            return SourceError(.missingColumn, at: path, problem.reason(inventory, suggestions: []))
+        }
+        let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
+        var inventory = "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"
+        if names.count == 1, names[0].contains(where: { ":^~ ".contains($0) }) {
+            inventory += "; columns are separated by a comma, semicolon, tab or |"
+        }
+        return SourceError(.missingColumn, at: path, problem.reason(inventory, suggestions: suggestions))
     }
 
     /// Maximum length of a column name in bytes. A name that is longer, contains a control character or consists of
@@ -101,14 +133,9 @@ struct CSVHeader: Sendable {
     /// Maximum number of column names in an error message.
     private static let shownNames = 20
 
-    /// Returns a list of the columns for an error message, or a hint if the first line does not look like a header.
-    private static func inventory(of names: [String], without name: String) -> String {
-        guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }) else {
-            return "the first line does not look like a header; "
-                + "a CSV file must start with a line of column names that includes \(name)"
-        }
-        let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
-        return "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"
+    /// Returns whether the first line looks like column names.
+    private static func isHeader(_ names: [String]) -> Bool {
+        names.allSatisfy { $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }
     }
 }
 

@@ -1,7 +1,7 @@
 /// A source that reads CSV: one row for each record after the header, see ``CSVScanner``. Blank lines are skipped.
 ///
-/// The separator is a comma, or a semicolon or tab if the header contains one of those instead. The text is UTF-8
-/// with or without a byte order mark. A position is the byte offset of a record.
+/// The separator is a comma, or a semicolon, tab or vertical bar if the header contains one of those instead. The text
+/// is UTF-8 with or without a byte order mark, see ``ByteWindow``. A position is the byte offset of a record.
 ///
 /// A quote that is not closed, or closed in a later row, does not affect other rows: see `CSVSource+quotes.swift`.
 struct CSVSource: RowSource {
@@ -213,14 +213,16 @@ extension ByteWindow {
             }
         } while length == nil && !isAtEnd
         guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV needs a header") }
-        guard read({ $0[0] < 0xFE }) else { throw SourceError(.malformed, at: name, "the text is UTF-16, not UTF-8") }
+        guard read({ $0[0] < 0xFE }) else { throw SourceError(.malformed, at: name, "the text is not UTF-8") }
         if read({ $0.beginsWithByteOrderMark }) {
             drop(3)
             length = length.map { $0 - 3 }
         }
         let end = length ?? count
         let bytes = bytes
-        let header = try CSVHeader(bytes.span.extracting(range).extracting(0..<end), options, at: name)
+        let text = bytes.span.extracting(range)
+        let header = try CSVHeader(
+            text.extracting(0..<end), before: text.extracting(end..<text.count), options, at: name)
         drop(end)
         return header
     }

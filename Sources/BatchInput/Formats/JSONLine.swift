@@ -1,4 +1,5 @@
 import JSON
+import SQLiteFiles
 
 /// Parses a line of JSON: an object with a receipt and optionally an id.
 ///
@@ -7,7 +8,8 @@ import JSON
 ///     {"id": "c-3", "receipt": {"status": 0, "latest_receipt": "MIIT…"}}  a verifyReceipt response, passed on unchanged
 ///     {"id": {"$oid": "5f…"}, "receipt": {"$binary": {"base64": "MIIT…"}}}  exports of MongoDB and DynamoDB
 ///
-/// Other keys are ignored. If a key is repeated, the last one is used. If the receipt has no key of its own, and no key
+/// Other keys are ignored. If a key is repeated, the last one is used. Upper and lower case of the id's key are equal,
+/// unless a key is exactly the same. If the receipt has no key of its own, and no key
 /// was selected, the receipt is somewhere in the line.
 struct JSONLine: Sendable {
     /// Keys of the receipt, in order of precedence.
@@ -33,6 +35,7 @@ struct JSONLine: Sendable {
     func row(_ line: Span<UInt8>, number: Int64) -> SourceRow {
         var receipts = [JSONScanner.Value?](repeating: nil, count: receiptKeys.count)
         var id: JSONScanner.Value?
+        var otherID: JSONScanner.Value?
         var accountToken: JSONScanner.Value?
         var isWhole = false
         var mayContainReceipt = false
@@ -47,6 +50,8 @@ struct JSONLine: Sendable {
                     accountToken = member.value
                 } else if wholeLineKeys.contains(where: { member.name.matches($0, in: line) }) {
                     isWhole = true
+                } else if member.name.isSame(as: idKey, in: line) {
+                    otherID = member.value
                 } else {
                     mayContainReceipt = mayContainReceipt || Self.isLong(member.value)
                 }
@@ -59,7 +64,7 @@ struct JSONLine: Sendable {
         var receipt = isWhole ? StoredValue.bytes(line.array(0..<line.count)) : .missing
         for case let value? in receipts where receipt == .missing { receipt = Self.stored(value, in: line) }
         return SourceRow(
-            number: number, id: Self.text(id, in: line), value: receipt,
+            number: number, id: Self.text(id ?? otherID, in: line), value: receipt,
             accountToken: Self.text(accountToken, in: line))
     }
 
@@ -112,5 +117,12 @@ extension JSONString {
         guard range.count == text.count else { return false }
         for offset in 0..<text.count where bytes[range.lowerBound + offset] != text[offset] { return false }
         return true
+    }
+
+    /// Returns whether the string equals the text apart from the case of ASCII letters.
+    fileprivate func isSame(as text: [UInt8], in bytes: Span<UInt8>) -> Bool {
+        guard range.count == text.count else { return false }
+        return SQLName.areSame(
+            String(decoding: bytes.array(range), as: UTF8.self), String(decoding: text, as: UTF8.self))
     }
 }

@@ -52,9 +52,10 @@ package struct SQLiteTableReader: Sendable {
 
     /// - Parameters:
     ///   - table: `nil` for the only table, or for `receipts` if there are several.
+    ///   - receiptColumn: `nil` for the column `receipt`, or else the only one with another usual name.
     ///   - idColumn: `nil` for the column `id`, if there is one.
     package init(
-        path: String, table: String?, receiptColumn: String, idColumn: String?, accountTokenColumn: String?
+        path: String, table: String?, receiptColumn: String?, idColumn: String?, accountTokenColumn: String?
     ) throws(StorageError) {
         guard FileManager.default.fileExists(atPath: path) else {
             throw StorageError(.notFound, at: path, "there is no such file")

@@ -2,8 +2,9 @@ import Foundation
 
 /// Opens sources by path.
 package enum Sources {
-    /// Opens a source: a directory, `-` for standard input, or a file with the extension `.jsonl`, `.csv`, `.jsonl.gz`,
-    /// `.csv.gz`, `.sqlite` or `.db`. A file with another extension is a text file if the options name its format.
+    /// Opens a source: a directory, `-` for standard input, or a file with the extension `.jsonl`, `.csv`, `.tsv` or
+    /// `.txt`, each also with `.gz`, or `.sqlite` or `.db`. A file with another extension is a text file if the options
+    /// name its format.
     ///
     /// - Parameters:
     ///   - path: Path of the source.
@@ -27,14 +28,12 @@ package enum Sources {
         }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw SourceError(.notFound, at: path, "there is no such file")
+            throw SourceAdvice.error(forMissing: path)
         }
         let kind = try kind(of: path, isDirectory: isDirectory.boolValue, options.format)
         switch kind {
         case .text(let format, let isCompressed):
-            let stream: any ByteStream =
-                if isCompressed { try GzipStream(path: path) } else { try FileStream(path: path) }
-            return try text(format, stream, options, limits, position, use)
+            return try text(format, stream(path, isCompressed: isCompressed), options, limits, position, use)
         case .directory, .table:
             guard use == .resumable else {
                 throw SourceError(.unknownKind, at: path, "a filter (--to -) reads standard input, JSON Lines or CSV")
@@ -61,7 +60,7 @@ package enum Sources {
                 .directory
             } else if name.hasSuffix(".jsonl") {
                 .text(.jsonLines, isCompressed: isCompressed)
-            } else if name.hasSuffix(".csv") {
+            } else if name.hasSuffix(".csv") || name.hasSuffix(".tsv") {
                 .text(.csv, isCompressed: isCompressed)
             } else if !isCompressed, name.hasSuffix(".sqlite") || name.hasSuffix(".db") {
                 .table
@@ -74,9 +73,23 @@ package enum Sources {
         case (_?, let format?):
             throw SourceError(.unknownKind, at: path, "its name does not agree with --input-format \(format.rawValue)")
         case (nil, nil):
-            let reason = "a source must be a directory or a .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db file"
-            throw SourceError(.unknownKind, at: path, reason)
+            guard name.hasSuffix(".txt") else { throw SourceAdvice.error(for: path) }
+            return .text(try Self.format(ofText: path, isCompressed: isCompressed), isCompressed: isCompressed)
         }
+    }
+
+    /// Returns the format of a text: JSON Lines if it begins with an object.
+    private static func format(ofText path: String, isCompressed: Bool) throws(SourceError) -> TextFormat {
+        var window = ByteWindow(try stream(path, isCompressed: isCompressed), capacity: 1 << 12)
+        try window.extend()
+        // White space, and the byte order mark.
+        let skipped: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
+        let first = window.read { bytes in bytes.indices.first { !skipped.contains(bytes[$0]) }.map { bytes[$0] } }
+        return first == UInt8(ascii: "{") ? .jsonLines : .csv
+    }
+
+    private static func stream(_ path: String, isCompressed: Bool) throws(SourceError) -> any ByteStream {
+        if isCompressed { try GzipStream(path: path) } else { try FileStream(path: path) }
     }
 
     /// Opens a stream of text; of JSON Lines if there is no format.

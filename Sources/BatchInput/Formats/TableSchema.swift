@@ -7,7 +7,7 @@ struct TableSchema: Sendable, Hashable {
     /// The caller's selection; `nil` selects a default.
     struct TableSelection: Sendable, Hashable {
         var table: String?
-        var receiptColumn: String
+        var receiptColumn: String?
         var idColumn: String?
         var accountTokenColumn: String?
     }
@@ -29,13 +29,32 @@ struct TableSchema: Sendable, Hashable {
         let place = "\(place), table \(name)"
         let columns = try Column.all(of: name, in: db)
         key = try Self.key(of: table, columns: columns, in: db, at: place)
-        receipt = try Self.column(selection.receiptColumn, of: columns, at: place)
-        if let requested = selection.idColumn {
-            id = try Self.column(requested, of: columns, at: place)
-        } else {
-            id = columns.first { SQLName.areSame($0.name, "id") }.map { SQLName($0.name) }
+        let names = ColumnNames(names: columns.map(\.name))
+        do throws(ColumnProblem) {
+            receipt = SQLName(names.names[try names.receipt(selection.receiptColumn)])
+            let idIndex = if let name = selection.idColumn { try names.index(of: name) } else { try names.find("id") }
+            id = idIndex.map { SQLName(names.names[$0]) }
+            accountToken =
+                if let name = selection.accountTokenColumn { SQLName(names.names[try names.index(of: name)]) } else {
+                    nil
+                }
+        } catch {
+            let suggestions = names.names.filter { Self.holdsReceipts(SQLName($0), of: SQLName(name), in: db) }
+            let inventory = "there are: \(names.names.joined(separator: ", "))"
+            throw StorageError(.missingColumn, at: place, error.reason(inventory, suggestions: suggestions))
         }
-        accountToken = try selection.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
+    }
+
+    /// Returns whether a column holds a receipt in one of the first rows.
+    private static func holdsReceipts(_ column: SQLName, of table: SQLName, in db: Database) -> Bool {
+        let length = ColumnNames.shortestReceipt
+        let values = try? db.texts(
+            """
+            SELECT CASE typeof(\(column)) WHEN 'blob' THEN hex(substr(\(column), 1, \(length)))
+                WHEN 'text' THEN substr(\(column), 1, \(length)) ELSE '' END
+            FROM \(table) LIMIT \(ColumnNames.sampleSize)
+            """)
+        return values?.contains { ColumnNames.looksLikeReceipt(Array($0.utf8)) } ?? false
     }
 
     /// Returns the selected table, otherwise the only table, otherwise `receipts`.
@@ -51,7 +70,9 @@ struct TableSchema: Sendable, Hashable {
         let tables = all.filter { !$0.isView }
         let named = all.filter { SQLName.areSame($0.name, requested ?? "receipts") }
         guard let found = requested == nil && tables.count == 1 ? tables.first : named.first else {
-            let names = tables.isEmpty ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", "))"
+            let names =
+                tables.isEmpty
+                ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", ")); choose one with --table"
             let problem = requested.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
             throw StorageError(.missingTable, at: place, "\(problem); \(names)")
         }
@@ -60,17 +81,6 @@ struct TableSchema: Sendable, Hashable {
             throw StorageError(.unusableTable, at: place, reason)
         }
         return (found.name, found.schema)
-    }
-
-    /// Returns the column with this name, in the spelling of the table.
-    private static func column(_ requested: String, of columns: [Column], at place: String) throws(StorageError)
-        -> SQLName
-    {
-        guard let column = columns.first(where: { SQLName.areSame($0.name, requested) }) else {
-            let names = columns.map(\.name).joined(separator: ", ")
-            throw StorageError(.missingColumn, at: place, "no column \(requested); there are: \(names)")
-        }
-        return SQLName(column.name)
     }
 
     /// Returns a name of the rowid that is not the name of a column. In a table without rowids, returns its integer

@@ -21,7 +21,7 @@ struct TableSource: RowSource {
         maximumValueBytes = limits.row
         table = try asSourceError { () throws(StorageError) in
             try SQLiteTableReader(
-                path: path, table: options.table, receiptColumn: options.receiptColumn ?? "receipt",
+                path: path, table: options.table, receiptColumn: options.receiptColumn,
                 idColumn: options.idColumn, accountTokenColumn: options.accountTokenColumn)
         }
         let fingerprint = try Self.fingerprint(of: table)
@@ -79,7 +79,7 @@ struct TableSource: RowSource {
 extension StoredValue {
     fileprivate init(_ value: SQLiteTableReader.Value, limit: Int) {
         switch value {
-        case .bytes(let bytes): self = .bytes(bytes)
+        case .bytes(let bytes): self.init(bytes: bytes)
         case .missing: self = .missing
         case .number: self = .unreadable(code: "notText", reason: "a number instead of a receipt")
         case .tooLarge: self = .tooLarge("the value", limit: limit)

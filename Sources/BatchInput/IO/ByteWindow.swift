@@ -1,6 +1,7 @@
 import Foundation
 
-/// A window into a stream: a buffer that is filled at the end and emptied at the start.
+/// A window into a stream: a buffer that is filled at the end and emptied at the start. Text that begins with a byte
+/// order mark of UTF-16 is converted to UTF-8, and all offsets are those of the converted text.
 struct ByteWindow {
     private var stream: any ByteStream
     /// The buffer; ``range`` of it is the window. Do not hold a copy while the window changes, or the buffer is
@@ -11,6 +12,10 @@ struct ByteWindow {
     private(set) var offset: Int64 = 0
     /// `true` if the end of the stream has been reached.
     private(set) var isAtEnd = false
+    /// Converts the text; `nil` unless it is UTF-16.
+    private var decoder: UTF16Decoder?
+    /// Whether the beginning of the stream has been read, which determines ``decoder``.
+    private var isBegun = false
     /// Name for error messages.
     let name: String
 
@@ -40,16 +45,59 @@ struct ByteWindow {
 
     /// Skips bytes of the stream, in the window or after it.
     mutating func skip(_ count: Int64) throws(SourceError) {
-        let seen = Int(min(Int64(self.count), count))
-        drop(seen)
-        try stream.skip(count - Int64(seen))
-        offset += count - Int64(seen)
+        var rest = count
+        repeat {
+            if !isBegun || decoder != nil { try extend() }
+            let seen = Int(min(Int64(self.count), rest))
+            drop(seen)
+            rest -= Int64(seen)
+        } while rest > 0 && decoder != nil && !isAtEnd
+        guard rest > 0 else { return }
+        try stream.skip(rest)
+        offset += rest
     }
 
     /// Reads more bytes, at least one unless the stream has ended. The buffer doubles in size when it is full, so
     /// that repeated scanning from its start takes linear time.
     mutating func extend() throws(SourceError) {
         guard !isAtEnd else { return }
+        guard !isBegun else { return decoder == nil ? try readMore() : try readUTF16() }
+        isBegun = true
+        repeat { try readMore() } while !isAtEnd && read { $0.count == 1 && $0[0] >= 0xFE }
+        decoder = read { UTF16Decoder($0) }
+        guard decoder != nil else { return }
+        let start = Array(bytes[range].dropFirst(2))
+        range = 0..<0
+        append(start)
+        if count == 0 { try readUTF16() }
+    }
+
+    /// Reads UTF-16 until there is at least one more character, or the stream has ended.
+    private mutating func readUTF16() throws(SourceError) {
+        let before = count
+        while !isAtEnd, count == before {
+            var piece = [UInt8](repeating: 0, count: max(bytes.count / 2, 2))
+            let read = try piece.withUnsafeMutableBytesOrThrow { (buffer) throws(SourceError) in
+                try stream.read(into: buffer)
+            }
+            isAtEnd = read == 0
+            append(piece[..<read])
+        }
+    }
+
+    /// Converts UTF-16 and appends it to the window.
+    private mutating func append(_ piece: some Sequence<UInt8>) {
+        guard let text = decoder?.utf8(of: piece, isEnd: isAtEnd) else { return }
+        makeRoom()
+        let end = range.upperBound
+        if end + text.count > bytes.count {
+            bytes.append(contentsOf: repeatElement(0, count: end + text.count - bytes.count))
+        }
+        bytes.replaceSubrange(end..<end + text.count, with: text)
+        range = range.lowerBound..<end + text.count
+    }
+
+    private mutating func readMore() throws(SourceError) {
         makeRoom()
         let (end, limit) = (range.upperBound, bytes.count)
         let read = try bytes.withUnsafeMutableBytesOrThrow { (buffer) throws(SourceError) in

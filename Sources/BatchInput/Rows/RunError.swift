@@ -21,35 +21,48 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// Converts an error of the source.
     package init(_ error: SourceError) {
+        let text =
+            Self.text("the source", error.place, error.reason, error.code.rawValue)
+            + (error.advice.map { "; \($0)" } ?? "")
         switch error.code {
-        case .locked: self = .interrupted("the source: \(error)")
+        case .locked: self = .interrupted(text)
         case .changed: self = .anotherSource(error.place, reason: error.reason)
-        default: self = .notPossible("the source: \(error)")
+        default: self = .notPossible(text)
         }
     }
 
     /// Converts an error of the destination.
     package init(_ error: SinkError) {
         switch error.code {
-        case .full, .locked, .failed: self = .interrupted("the destination: \(error)")
-        default: self = .notPossible("the destination: \(error)")
+        case .full, .locked, .failed: self = .interrupted(Self.text("the destination", error))
+        default: self = .notPossible(Self.text("the destination", error))
         }
     }
 
     /// Converts an error of a report. The results are written nevertheless.
     package init(report error: SinkError) {
         switch error.code {
-        case .full, .locked, .failed: self = .interrupted("the report: \(error)")
-        default: self = .notPossible("the report: \(error)")
+        case .full, .locked, .failed: self = .interrupted(Self.text("the report", error))
+        default: self = .notPossible(Self.text("the report", error))
         }
     }
 
     /// Converts an error of the progress file.
     package init(_ error: StorageError) {
+        let text = Self.text("the progress file", error.place, error.reason, error.code.rawValue)
         switch error.code {
-        case .full: self = .interrupted("the progress file: \(error)")
-        default: self = .notPossible("the progress file: \(error)")
+        case .full: self = .interrupted(text)
+        default: self = .notPossible(text)
         }
+    }
+
+    /// Returns a sentence that ends with the code. For example, `the source a.csv: there is no such file (notFound)`.
+    private static func text(_ part: String, _ place: String, _ reason: String, _ code: String) -> String {
+        "\(part) \(place): \(reason) (\(code))"
+    }
+
+    private static func text(_ part: String, _ error: SinkError) -> String {
+        text(part, error.place, error.reason, error.code.rawValue)
     }
 }
 

@@ -19,6 +19,8 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
         case malformed
         /// A column that was selected, or the receipt column, does not exist.
         case missingColumn
+        /// Several columns have the name of one that is used, or can hold the receipt.
+        case ambiguousColumn
         /// The table that was selected does not exist, or there is no table.
         case missingTable
         /// A table or view without rowids, so that a run could not resume.
@@ -41,12 +43,15 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     package let place: String
     /// Human-readable reason, which contains no data of rows.
     package let reason: String
+    /// What helps, for example a command; `nil` if the reason says it.
+    package let advice: String?
 
     /// Creates an error.
-    package init(_ code: Code, at place: String, _ reason: String) {
+    package init(_ code: Code, at place: String, _ reason: String, advice: String? = nil) {
         self.code = code
         self.place = place
         self.reason = reason
+        self.advice = advice
     }
 
     package var description: String { "\(code.rawValue): \(place): \(reason)" }

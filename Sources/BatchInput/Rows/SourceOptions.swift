@@ -1,6 +1,7 @@
 /// Names of the columns and keys in a source. A run must be resumed with the same options.
 package struct SourceOptions: Sendable, Hashable, Codable {
-    /// Column or key of the receipt. If `nil`: `receipt`, and in JSON also `receipt-data`.
+    /// Column or key of the receipt. If `nil`: `receipt`, in JSON also `receipt-data`, otherwise the only column with
+    /// another usual name, see ``ColumnNames``.
     package var receiptColumn: String?
     /// Column or key of the id, which must exist. If `nil`: `id`, if it exists.
     package var idColumn: String?

@@ -23,6 +23,21 @@ struct CSVSourceTests {
         // Semicolons and tabs.
         ("id;receipt\na;M,IIT\n", [.text(1, "a", "M,IIT")]),
         ("id\treceipt\na\t\"M\tIIT\"\n", [.text(1, "a", "M\tIIT")]),
+        ("id|receipt\na|M,IIT\n", [.text(1, "a", "M,IIT")]),
+        // Any case, and what Apple and client libraries call a receipt. The exact name has precedence.
+        ("ID,RECEIPT\na,MIIT\n", [.text(1, "a", "MIIT")]), ("id,receipt_data\na,MIIT\n", [.text(1, "a", "MIIT")]),
+        ("Id,Receipt-Data\na,MIIT\n", [.text(1, "a", "MIIT")]),
+        ("id,latest_receipt,latest_receipt_info\na,MIIT,[]\n", [.text(1, "a", "MIIT")]),
+        ("id,transactionReceipt\na,MIIT\n", [.text(1, "a", "MIIT")]),
+        ("id,latest_receipt,receipt\na,x,MIIT\n", [.text(1, "a", "MIIT")]),
+        ("Receipt,receipt,ID,id\nx,MIIT,y,a\n", [.text(1, "a", "MIIT")]),
+        // NULL as databases export it, and blank fields.
+        (
+            "id,receipt\na,NULL\nb,\\N\nc, \nd, null \ne,\"\r\n\"\nf,NULLS\n",
+            ["a", "b", "c", "d", "e"].enumerated().map {
+                SourceRow(number: Int64($0 + 1), id: $1, value: .missing)
+            } + [.text(6, "f", "NULLS")]
+        ),
         ("\"id;x\",receipt\na;b,MIIT\n", [.text(1, nil, "MIIT")]),
         // Blank lines are not rows; lines with empty fields are.
         ("id,receipt\n\n\r\na,\n\n,MIIT\n", [SourceRow(number: 1, id: "a", value: .missing), .text(2, nil, "MIIT")]),
@@ -74,6 +89,48 @@ struct CSVSourceTests {
         let options = SourceOptions(receiptColumn: "data", idColumn: "user", accountTokenColumn: "a,b")
         var source = try Sources.open(path, options: options)
         #expect(try source.rest() == [.text(1, "1", "2", token: "3")])
+    }
+
+    @Test(
+        "A name that several columns have, or several columns that can hold the receipt, are an error",
+        arguments: [
+            ("receipt,id,receipt", "there are several columns receipt, so it is not clear which one to use"),
+            ("id,receipt,id", "there are several columns id, so it is not clear which one to use"),
+            ("RECEIPT,Receipt", "there are several columns receipt, so it is not clear which one to use"),
+            (
+                "receipt_data,x,latest_receipt",
+                "no column receipt, and several that can hold it: receipt_data, latest_receipt;"
+                    + " choose one with --receipt-column"
+            ),
+        ])
+    func repeatedColumns(header: String, reason: String) throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("a.csv", header + "\n1,2,3\n")
+        #expect(throws: SourceError(.ambiguousColumn, at: path, reason)) { _ = try Sources.open(path) }
+        // A repeated column that is not used does not matter.
+        #expect(try rows(of: "x,x,receipt\n1,2,MIIT\n", as: "a.csv") == [.text(1, nil, "MIIT")])
+    }
+
+    @Test("The error for a missing column names the columns whose values look like receipts, or other separators")
+    func suggestions() throws {
+        let receipt = String(repeating: "MIIT8w+/", count: 40)
+        let hint = "the values of data look like receipts: use --receipt-column data"
+        let texts: [(text: String, reason: String)] = [
+            ("id,note,data\n1,,\n2,x,\"\(receipt)\"\n3,x", "there are: id, note, data; \(hint)"),
+            ("id,data\n1,\(receipt)", "there are: id, data; \(hint)"),
+            (
+                "a,b\n\(receipt),\(receipt)\n",
+                "there are: a, b; the values of a, b look like receipts: choose one with --receipt-column"
+            ),
+            ("id:data\n", "there are: id:data; columns are separated by a comma, semicolon, tab or |"),
+        ]
+        let folder = try TemporaryFolder()
+        for (text, reason) in texts {
+            let path = try folder.write("a.csv", text)
+            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; \(reason)")) {
+                _ = try Sources.open(path)
+            }
+        }
     }
 
     /// Rows without a header, with and without a line break; old Mac line breaks; terminal escape sequences.
@@ -139,10 +196,29 @@ struct CSVSourceTests {
         #expect(refusal(of: String(repeating: ",", count: 5_000) + "\n", as: "a.csv") == .malformed)
     }
 
-    @Test("UTF-16 is rejected with a message")
-    func wideText() {
-        let text = "id,receipt\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
-        #expect(throws: SourceError.self) { _ = try rows(of: [0xFF, 0xFE] + text, as: "a.csv") }
+    @Test("UTF-16 with a byte order mark is read, in any pieces, and from any position", arguments: [true, false])
+    func wideText(isBigEndian: Bool) throws {
+        let text = "\u{FEFF}id\treceipt\r\né😀\tMIIT\r\n" + (1...40).map { "\($0)\tMIIT\($0)\r\n" }.joined()
+        let bytes = text.utf16.flatMap {
+            let pair = [UInt8($0 >> 8), UInt8($0 & 0xFF)]
+            return isBigEndian ? pair : pair.reversed()
+        }
+        let expected = [.text(1, "é😀", "MIIT")] + (1...40).map { SourceRow.text($0 + 1, "\($0)", "MIIT\($0)") }
+        let folder = try TemporaryFolder()
+        let path = try folder.write("a.txt", bytes)
+        for chunk in [4, 5, 7, 1 << 18] {
+            var limits = SourceLimits()
+            limits.chunk = chunk
+            var source = try Sources.open(path, limits: limits)
+            let first = try #require(try source.next(maximumRows: 5, maximumBytes: 1 << 20))
+            #expect(try first.rows + source.rest() == expected)
+            var rest = try Sources.open(path, limits: limits, at: first.end)
+            #expect(try first.rows + rest.rest() == expected)
+        }
+        // Half a character at the end.
+        #expect(try rows(of: bytes + [0x41], as: "a.csv").last?.value.code == "wrongFieldCount")
+        let error = #expect(throws: SourceError.self) { try SplittableSource(path) }
+        #expect(error?.code == .notSplittable)
     }
 
     @Test("A field of 1 MB is read; a field over the limit is an unreadable row", arguments: [true, false])

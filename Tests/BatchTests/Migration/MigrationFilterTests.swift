@@ -208,8 +208,8 @@ struct MigrationFilterTests {
     @Test("An input that cannot be read is an error, after the results of the rows before it")
     func unreadable() async throws {
         let failures: [(source: String, text: String)] = [
-            ("missing.jsonl", "the source: notFound: missing.jsonl: there is no such file"),
-            ("/", "the source: unknownKind: /: a filter (--to -) reads standard input, JSON Lines or CSV"),
+            ("missing.jsonl", "the source missing.jsonl: there is no such file (notFound)"),
+            ("/", "the source /: a filter (--to -) reads standard input, JSON Lines or CSV (unknownKind)"),
         ]
         for failure in failures {
             let stage = try Stage { $0.source = failure.source }

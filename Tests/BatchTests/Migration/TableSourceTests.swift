@@ -30,7 +30,7 @@ struct TableSourceTests {
             CREATE TABLE stored (id, receipt);
             INSERT INTO stored (rowid, id, receipt) VALUES
                 (9, 'nine', 'MIIT'), (-3, NULL, x'3082FF00'), (1, 7, 'a' || char(0) || 'é'), (2, x'00AF', NULL),
-                (3, '', ''), (4, 1.5, 17), (5, 'e', x''), (6, 'f', 2.5);
+                (3, '', 'NULL'), (4, 1.5, 17), (5, 'e', x''), (6, 'f', 2.5);
             """)
         #expect(
             rows == [
@@ -85,6 +85,7 @@ struct TableSourceTests {
             "CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES (7, 'x'), (3, 'y')",
             nil, ["y", "x"]
         ),
+        ("CREATE TABLE x (Latest_Receipt); INSERT INTO x VALUES ('x')", nil, ["x"]),
         ("CREATE TABLE x (a, receipt AS (a || 'z')); INSERT INTO x VALUES ('x')", nil, ["xz"]),
         ("CREATE TABLE x (receipt)", nil, []),
     ]
@@ -98,7 +99,19 @@ struct TableSourceTests {
     static let refusals: [(sql: String, options: SourceOptions, code: SourceError.Code, words: String)] = [
         ("CREATE TABLE x (receipt); CREATE TABLE y (receipt)", SourceOptions(), .missingTable, "x, y"),
         ("CREATE TABLE x (receipt)", SourceOptions(table: "y"), .missingTable, "no table y; there are: x"),
+        (
+            "CREATE TABLE x (receipt); CREATE TABLE y (receipt)", SourceOptions(), .missingTable,
+            "choose one with --table"
+        ),
         ("SELECT 1", SourceOptions(), .missingTable, "there is none"),
+        (
+            "CREATE TABLE x (a, b); INSERT INTO x VALUES (1, NULL), (x'3082', hex(zeroblob(200)))", SourceOptions(),
+            .missingColumn, "there are: a, b; the values of b look like receipts: use --receipt-column b"
+        ),
+        (
+            "CREATE TABLE x (receipt_data, latest_receipt)", SourceOptions(), .missingColumn,
+            "receipt_data, latest_receipt"
+        ),
         ("CREATE TABLE x (a, b)", SourceOptions(), .missingColumn, "no column receipt; there are: a, b"),
         ("CREATE TABLE x (a, receipt)", SourceOptions(idColumn: "id"), .missingColumn, "no column id"),
         ("CREATE TABLE x (receipt)", SourceOptions(accountTokenColumn: "t"), .missingColumn, "no column t"),
