@@ -52,7 +52,7 @@ package struct JSONScanner {
     }
 
     /// Scans an array. Passes each element to `body` in document order.
-    mutating func scanArray(_ bytes: Span<UInt8>, _ body: (Value) -> Void) throws(JSONStructureError) {
+    package mutating func scanArray(_ bytes: Span<UInt8>, _ body: (Value) -> Void) throws(JSONStructureError) {
         guard consume(UInt8(ascii: "["), bytes) else { throw error(expecting: "an array") }
         skipWhiteSpace(bytes)
         if consume(UInt8(ascii: "]"), bytes) { return }

@@ -170,6 +170,18 @@ struct SharedMigrationTests {
             """)
         #expect(try customers[0].integer(0) == customers[0].integer(1))
         #expect(try customers[0].integer(2) == customers[0].integer(3))
+        let flat = try await stage.sql(
+            """
+            SELECT count(*), count(productId), count(environment), (SELECT count(autoRenewStatus) FROM subscriptions),
+                sum(price)::bigint, count(*) FILTER (WHERE isUpgraded)
+            FROM transactions
+            """)
+        let transactions = rows.flatMap { $0["transactions"]?.elements ?? [] }
+        let renewals = rows.flatMap { $0["subscriptions"]?.elements ?? [] }.compactMap { $0["renewalInfo"] }
+        for column in 0..<3 { #expect(try flat[0].integer(column) == Int64(transactions.count)) }
+        #expect(try flat[0].integer(3) == Int64(renewals.count))
+        #expect(try flat[0].integer(4) == transactions.reduce(0) { $0 + ($1["price"]?.integer ?? 0) })
+        #expect(try flat[0].integer(5) == Int64(transactions.count { $0["isUpgraded"] == .bool(true) }))
         try await stage.end()
     }
 
@@ -228,6 +240,8 @@ struct SharedMigrationTests {
         let name = Self.parameters?["dbname"] ?? ""
         let address = "postgresql://guarded@127.0.0.1:\(port)/\(name)?options=-csearch_path%3D\(stage.schema)"
         let arguments = ["migrate", "genuine.jsonl", "--to", address, "--roots", "roots"]
+        // A table of another program with the name of a view stays.
+        try await stage.sql("CREATE TABLE subscriptions (other bigint)")
         let without = try await Binary.run(Binary.url, arguments, in: fixture.folder)
         #expect(without.exit == 2 && without.errors.contains("no password supplied"), "\(without.errors)")
         let file = try fixture.folder.write("password", "open sesame".utf8)
@@ -236,6 +250,8 @@ struct SharedMigrationTests {
             Binary.url, arguments, in: fixture.folder,
             environment: ["RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE": file])
         #expect(with.exit == 0, "\(with.errors)")
+        #expect(try await stage.sql("SELECT count(other) FROM subscriptions").count == 1)
+        #expect(try await stage.sql("SELECT id, price FROM transactions").isEmpty)
         try await stage.end()
     }
 

@@ -35,6 +35,8 @@ package final class ResultsTable {
 
     private let path: String
     private let columns: [Column]
+    /// Statements that create the views of a completed table, unless they exist.
+    private let views: [String]
     private var queue: DatabaseQueue?
     private var insertion: Statement?
     /// The texts of the first column; `nil` before the first insertion, because reading the existing ones again takes
@@ -51,12 +53,14 @@ package final class ResultsTable {
     /// - Parameters:
     ///   - path: a database that ``commit()`` left, or an empty file.
     ///   - rowsToKeep: number of rows to keep. Rows after them are deleted; it is an error if there are fewer.
+    ///   - views: statements that create views of the table, unless they exist.
     ///   - lockTimeout: seconds to wait for a lock of another process.
     package init(
-        path: String, columns: [Column], keeping rowsToKeep: Int64, lockTimeout: Double? = nil
+        path: String, columns: [Column], keeping rowsToKeep: Int64, views: [String] = [], lockTimeout: Double? = nil
     ) throws(StorageError) {
         self.path = path
         self.columns = columns
+        self.views = views
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
@@ -130,7 +134,7 @@ package final class ResultsTable {
         isInTransaction = false
     }
 
-    /// Creates the index, commits, and leaves a single file without `-wal` and `-shm`. A second call does nothing.
+    /// Creates the index and the views, commits, and leaves a single file without `-wal` and `-shm`. A second call does nothing.
     package func close() throws(StorageError) {
         guard queue != nil else { return }
         try onDatabase { db in
@@ -138,6 +142,7 @@ package final class ResultsTable {
             _ = try begin(db)
             let column = SQLName(columns[0].name)
             try db.execute(sql: "CREATE UNIQUE INDEX IF NOT EXISTS \(Self.index) ON results (\(column))")
+            for view in views { try db.execute(sql: view) }
         }
         try commit()
         insertion = nil

@@ -18,7 +18,8 @@ extension MigrateCommand {
         let rejected: [(option: String, isPresent: Bool)] = [
             ("--with-api", withApi), ("--plan", plan), ("--refresh", refresh), ("--active-first", activeFirst),
             ("--allow-unverified", allowUnverified), ("--account-token-column", accountTokenColumn != nil),
-            ("--report", !report.isEmpty), ("--table", rows.table != nil), ("--fresh", rows.fresh),
+            ("--report", !report.isEmpty), ("--transactions", transactions != nil),
+            ("--subscriptions", subscriptions != nil), ("--table", rows.table != nil), ("--fresh", rows.fresh),
             ("--limit", rows.limit != nil), ("--max-hours", rows.maxHours != nil),
         ]
         let names = rejected.filter(\.isPresent).map(\.option)

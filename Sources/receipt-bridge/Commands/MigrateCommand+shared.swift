@@ -20,10 +20,11 @@ extension MigrateCommand {
             guard shared.shard == nil else { throw ValidationError("--shard needs a postgresql:// destination") }
             return
         }
-        guard !refresh, !setAccountTokens, accountTokenColumn == nil, report.isEmpty, outputFormat == nil
+        guard !refresh, !setAccountTokens, accountTokenColumn == nil, report.isEmpty, outputFormat == nil,
+            transactions == nil, subscriptions == nil
         else {
             throw ValidationError(
-                "--refresh, --report, --output-format and the account token options need a file as the destination, not postgresql://"
+                "--refresh, --report, --transactions, --subscriptions, --output-format and the account token options need a file as the destination, not postgresql://"
             )
         }
     }

@@ -15,7 +15,8 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Converts stored receipts to original transaction ids and App Store Server API records.",
         discussion: """
-            SOURCE is .csv, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is accepted. \
+            SOURCE is .csv, .tsv, .txt, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is \
+            accepted. \
             DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. Running the \
             same command again resumes the migration, however it was stopped; its progress is stored in DEST.progress.
 
@@ -30,7 +31,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
             Example:
               receipt-bridge migrate receipts.csv --to result.jsonl \\
-                  --with-api --config bridge.yaml
+                  --with-api --config receipt-bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
@@ -86,6 +87,18 @@ struct MigrateCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("Write a report; the name ends in .html or .json.", valueName: "file"), completion: .file())
     var report: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Also write a row for each transaction of the customers; the name ends in .csv or .jsonl.",
+            valueName: "file"), completion: .file())
+    var transactions: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Also write a row for each subscription of the customers; the name ends in .csv or .jsonl.",
+            valueName: "file"), completion: .file())
+    var subscriptions: String?
 
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline cannot be combined") }
@@ -174,6 +187,8 @@ struct MigrateCommand: AsyncParsableCommand {
         options.accountTokens = setAccountTokens ? .set : .dryRun
         options.checkpointInterval = rows.checkpointInterval
         options.reports = report
+        options.tables[.transactions] = transactions
+        options.tables[.subscriptions] = subscriptions
         return options
     }
 
@@ -211,7 +226,11 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         display.table(MigrationTable.text(runResult))
         switch runResult.stop {
-        case nil: if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
+        case nil:
+            let (places, hint) = MigrationTable.closing(
+                runResult, options(settings, withAPI: directory != nil), isShared: isShared)
+            Terminal.say(places, hint: hint)
+            if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
             throw ExitCode.limit

@@ -54,13 +54,30 @@ final class MigrationDisplay: Sendable {
 
 /// The summary at the end of a migration, and the estimate of `--plan`.
 enum MigrationTable {
-    /// Returns the summary: outcomes, rows, customers and calls, then the reasons of failures, the most frequent
-    /// first.
+    /// Returns the summary: outcomes, each with its reasons, the most frequent first; then rows, customers and calls.
     static func text(_ result: Migration.RunResult) -> String {
         var lines: [(String, String)] = []
         func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }
+        var reasons = result.counts.reasons.reduce(into: [:] as [String: Int64]) { rest, reason in
+            let count = reason.value - (result.counts.refusals[reason.key] ?? 0)
+            if count > 0 { rest[reason.key] = count }
+        }
+        func addReasons(_ counts: [String: Int64]) {
+            for (reason, count) in counts.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+                add("  \(reason)", count)
+            }
+        }
         for outcome in Outcome.allCases where result.counts.count(of: outcome) > 0 {
             add(outcome.rawValue, result.counts.count(of: outcome))
+            switch outcome {
+            case .refused: addReasons(result.counts.refusals)
+            case .notFound, .failed:
+                // Apple's numbers of what does not exist begin with 404.
+                let own = reasons.filter { $0.key.hasPrefix("404") == (outcome == .notFound) }
+                for reason in own.keys { reasons[reason] = nil }
+                addReasons(own)
+            case .migrated, .decoded, .noTransactions: break
+            }
         }
         add("rows", result.counts.rows)
         if result.counts.renamedIds > 0 { add("ids made unique", result.counts.renamedIds) }
@@ -68,14 +85,38 @@ enum MigrationTable {
             add("customers", customers.all)
             add("calls", result.history.calls)
         }
-        for (reason, count) in result.counts.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-            add("  \(reason)", count)
+        if !reasons.isEmpty {
+            add("not authentic, but accepted", reasons.values.reduce(0, +))
+            addReasons(reasons)
         }
         let width = lines.map(\.0.count).max() ?? 0
         let numbers = lines.map(\.1.count).max() ?? 0
         return lines.map { name, number in
             name + String(repeating: " ", count: width - name.count + 2 + numbers - number.count) + number + "\n"
         }.joined()
+    }
+
+    /// Returns where the results are, and what can be done next.
+    static func closing(
+        _ result: Migration.RunResult, _ options: MigrationOptions, isShared: Bool
+    ) -> (places: String, hint: String?) {
+        let (withAPI, counts) = (options.persisted.withAPI, result.counts)
+        let hasViews = withAPI && (isShared || [".sqlite", ".db"].contains { options.destination.hasSuffix($0) })
+        let places =
+            ["the results are in \(options.destination)\(hasViews ? " (also as transactions and subscriptions)" : "")"]
+            + options.tables.sorted { $0.value < $1.value }.map { "the \($0.key.rawValue) in \($0.value)" }
+            + options.reports.map { "a report in \($0)" }
+        var hints: [String] = []
+        if counts.count(of: .failed) > 0 { hints.append("the same command again retries the failed rows") }
+        if counts.count(of: .refused) > 0, options.reports.isEmpty, !isShared {
+            hints.append("--report refused.html lists the refused rows")
+        }
+        if !withAPI, counts.count(of: .decoded) > 0 {
+            hints.append("--with-api with another destination looks the customers up; --plan only counts the calls")
+        } else if withAPI, !isShared, hints.isEmpty {
+            hints.append("--refresh transfers later changes")
+        }
+        return (places.joined(separator: ", "), hints.isEmpty ? nil : hints.joined(separator: ". "))
     }
 
     /// Returns the estimated cost of a run. Each customer needs one call for the history and one for the statuses.

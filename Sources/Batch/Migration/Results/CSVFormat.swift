@@ -11,13 +11,20 @@ struct CSVFormat: ResultFormat {
         self.columns = columns
     }
 
-    var header: [UInt8] { Array((columns.map(\.rawValue).joined(separator: ",") + "\r\n").utf8) }
+    var header: [UInt8] { Self.header(columns.map(\.rawValue)) }
 
     func line(of row: ResultRow) -> [UInt8] {
+        Self.line(columns.lazy.map { $0.value(of: row) }, reserving: 512 + (row.api?.size ?? 0))
+    }
+
+    static func header(_ names: [String]) -> [UInt8] { Array((names.joined(separator: ",") + "\r\n").utf8) }
+
+    /// Returns a record of any values.
+    static func line(_ values: some Sequence<ResultColumn.Value>, reserving capacity: Int = 512) -> [UInt8] {
         var line: [UInt8] = []
-        line.reserveCapacity(512 + (row.api?.size ?? 0))
-        for column in columns {
-            switch column.value(of: row) {
+        line.reserveCapacity(capacity)
+        for value in values {
+            switch value {
             case .null: break
             case .text(let text): line.append(field: text)
             case .number(let number): line.append(contentsOf: String(number).utf8)

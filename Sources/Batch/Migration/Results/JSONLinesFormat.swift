@@ -3,20 +3,31 @@ import BatchInput
 
 /// The JSON Lines format: one object on each line, with all columns in their order; `null` if there is no value.
 struct JSONLinesFormat: ResultFormat {
-    private let columns: [(column: ResultColumn, key: JSONKey)]
+    private let columns: [ResultColumn]
+    private let keys: [JSONKey]
 
     init(_ columns: [ResultColumn]) {
-        self.columns = columns.map { ($0, JSONKey($0.rawValue)) }
+        self.columns = columns
+        keys = Self.keys(columns.map(\.rawValue))
     }
 
     let header: [UInt8] = []
 
     func line(of row: ResultRow) -> [UInt8] {
-        var writer = JSONWriter(reserving: 512 + (row.api?.size ?? 0))
+        Self.line(keys, columns.lazy.map { $0.value(of: row) }, reserving: 512 + (row.api?.size ?? 0))
+    }
+
+    static func keys(_ names: [String]) -> [JSONKey] { names.map { JSONKey($0) } }
+
+    /// Returns a line of any values.
+    static func line(
+        _ keys: [JSONKey], _ values: some Sequence<ResultColumn.Value>, reserving capacity: Int = 512
+    ) -> [UInt8] {
+        var writer = JSONWriter(reserving: capacity)
         writer.beginObject()
-        for (column, key) in columns {
+        for (key, value) in zip(keys, values) {
             writer.key(key)
-            switch column.value(of: row) {
+            switch value {
             case .null: writer.null()
             case .text(let text): writer.value(text)
             case .number(let number): writer.value(number)

@@ -3,7 +3,8 @@ import Storage
 import BatchInput
 import FileSupport
 
-/// A SQLite database with one table `results`: text, numbers, Boolean values as 0 and 1, arrays as JSON text.
+/// A SQLite database with one table `results`: text, numbers, Boolean values as 0 and 1, arrays as JSON text. With the
+/// App Store Server API, it also has a view for each ``FlatTable``.
 struct TableSink: ResultSink {
     private let columns: [ResultColumn]
     private let table: ResultsTable
@@ -27,7 +28,8 @@ struct TableSink: ResultSink {
         }
         table = try asSinkError { () throws(StorageError) in
             try ResultsTable(
-                path: path, columns: columns, keeping: position?.rows ?? 0, lockTimeout: lockTimeout)
+                path: path, columns: columns, keeping: position?.rows ?? 0,
+                views: withAPI ? FlatTable.allCases.map(\.sqliteView) : [], lockTimeout: lockTimeout)
         }
     }
 

@@ -107,6 +107,7 @@ package struct Migration {
         self.notify = notify
         startTime = clock.now
         for report in options.reports { try reporting { try MigrationReport.check(report) } }
+        try Self.check(options.tables, options)
         let hasDestination = !Files.isEmptyOrMissing(options.destination)
         let foreignDestination = RunError.notPossible(
             "\(options.destination) exists, but does not belong to this migration: \(options.progressPath) is missing or empty"
@@ -165,9 +166,10 @@ package struct Migration {
         return (source, MigrationProgress(options: options.persisted, identity: source.identity))
     }
 
-    /// Runs until the end or a limit, then writes the reports.
+    /// Runs until the end or a limit, then writes the flat tables if everything is done, and the reports.
     package consuming func run() async throws(RunError) -> RunResult {
         var ending = try await work()
+        if ending.stop == nil { try writeTables() }
         if options.persisted.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
         ending.history = progress.history
         ending.rowsRead = rowsRead

@@ -55,6 +55,8 @@ package struct MigrationOptions: Sendable {
     package var checkpointInterval = Duration.seconds(1)
     /// Paths of the reports to write at the end, each `.html` or `.json`.
     package var reports: [String] = []
+    /// Paths of the flat tables to write at the end, each `.csv` or `.jsonl`. Needs the App Store Server API.
+    package var tables: [FlatTable: String] = [:]
 
     /// Creates options with default values.
     package init(source: String, destination: String, workers: Int) {
@@ -70,8 +72,9 @@ package struct MigrationOptions: Sendable {
     var sourceLimits: SourceLimits {
         var limits = SourceLimits()
         let databases = [destination, Files.draft(of: destination), progressPath]
+        let written = reports + tables.values
         limits.excludedPaths =
-            databases.flatMap { Files.companions(of: $0) } + reports + reports.map { Files.draft(of: $0) }
+            databases.flatMap { Files.companions(of: $0) } + written + written.map { Files.draft(of: $0) }
         return limits
     }
 }

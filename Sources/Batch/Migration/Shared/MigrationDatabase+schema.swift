@@ -110,6 +110,18 @@ extension MigrationDatabase {
         }
     }
 
+    /// Creates the views of ``FlatTable``, unless there are relations of these names: the views, or tables of another
+    /// program, which stay.
+    func createViews() async throws(RunError) {
+        for table in FlatTable.allCases {
+            let found = try await rows("SELECT count(to_regclass('\(table.rawValue)'))")
+            let count = try value { () throws(PostgreSQLError) in try found.first?.integer(0) }
+            guard count == 0 else { continue }
+            // Another worker may be creating it, or the user may not create views: nothing depends on them.
+            _ = try? await client.run([PostgreSQLQuery(table.postgresqlView)], within: Self.limit)
+        }
+    }
+
     private func hasTables() async throws(RunError) -> Bool {
         let query = PostgreSQLQuery("SELECT max(version) FROM migrationLayout")
         let result: PostgreSQLResult? = try await on {

@@ -27,10 +27,11 @@ package struct MigrationDatabase: Sendable {
         self.lease = lease
     }
 
-    /// Connects, and creates missing tables.
+    /// Connects, and creates missing tables and views.
     package func open() async throws(RunError) {
         do throws(PostgreSQLError) { try await client.connected(within: .seconds(10)) } catch { throw runError(error) }
         try await createTables()
+        try await createViews()
     }
 
     /// Runs queries as one transaction.
