@@ -1,5 +1,6 @@
 import BatchInput
 package import FileSupport
+import JSON
 
 /// A `.jsonl` or `.csv` file with the rows of a flat table, in the formats of results. It replaces an existing file
 /// when it is complete.
@@ -22,8 +23,8 @@ package struct FlatFile {
             line = { CSVFormat.line($0) }
             try file.append(CSVFormat.header(names))
         case .jsonLines:
-            let keys = JSONLinesFormat.keys(names)
-            line = { JSONLinesFormat.line(keys, $0) }
+            let keys = names.map { JSONKey($0) }
+            line = { JSONLinesFormat.line(zip(keys, $0)) }
         }
     }
 

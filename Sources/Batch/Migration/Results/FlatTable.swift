@@ -122,7 +122,7 @@ extension FlatTable {
                     [:] as [String: JSONScanner.Value]
                 }
             return columns.map { column in
-                if column.isResult { return column.name == "id" ? .text(result.id) : .init(result.bundleId) }
+                if column.isResult { return ResultColumn(rawValue: column.name)?.value(of: result) ?? .null }
                 return Self.value(column.kind, (column.isRenewal ? renewal : members)[column.name], in: span)
             }
         }

@@ -3,29 +3,25 @@ import BatchInput
 
 /// The JSON Lines format: one object on each line, with all columns in their order; `null` if there is no value.
 struct JSONLinesFormat: ResultFormat {
-    private let columns: [ResultColumn]
-    private let keys: [JSONKey]
+    private let columns: [(column: ResultColumn, key: JSONKey)]
 
     init(_ columns: [ResultColumn]) {
-        self.columns = columns
-        keys = Self.keys(columns.map(\.rawValue))
+        self.columns = columns.map { ($0, JSONKey($0.rawValue)) }
     }
 
     let header: [UInt8] = []
 
     func line(of row: ResultRow) -> [UInt8] {
-        Self.line(keys, columns.lazy.map { $0.value(of: row) }, reserving: 512 + (row.api?.size ?? 0))
+        Self.line(columns.lazy.map { ($0.key, $0.column.value(of: row)) }, reserving: 512 + (row.api?.size ?? 0))
     }
 
-    static func keys(_ names: [String]) -> [JSONKey] { names.map { JSONKey($0) } }
-
-    /// Returns a line of any values.
+    /// Returns a line of any members.
     static func line(
-        _ keys: [JSONKey], _ values: some Sequence<ResultColumn.Value>, reserving capacity: Int = 512
+        _ members: some Sequence<(JSONKey, ResultColumn.Value)>, reserving capacity: Int = 512
     ) -> [UInt8] {
         var writer = JSONWriter(reserving: capacity)
         writer.beginObject()
-        for (key, value) in zip(keys, values) {
+        for (key, value) in members {
             writer.key(key)
             switch value {
             case .null: writer.null()

@@ -18,6 +18,7 @@ struct TableSink: ResultSink {
     ) throws(SinkError) {
         self.columns = columns
         let columns = columns.map { ResultsTable.Column($0.rawValue, $0.isNumber ? .integer : .text) }
+        let tables = FlatTable.allCases.filter { table in columns.contains { $0.name == table.rawValue } }
         if position ?? .start == .start {
             // Create the file first, because SQLite would make it readable for all users. Existing rows are deleted
             // with SQL, not by truncating the file.
@@ -29,7 +30,7 @@ struct TableSink: ResultSink {
         table = try asSinkError { () throws(StorageError) in
             try ResultsTable(
                 path: path, columns: columns, keeping: position?.rows ?? 0,
-                views: withAPI ? FlatTable.allCases.map(\.sqliteView) : [], lockTimeout: lockTimeout)
+                views: tables.map(\.sqliteView), lockTimeout: lockTimeout)
         }
     }
 
