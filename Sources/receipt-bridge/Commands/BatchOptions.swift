@@ -5,7 +5,7 @@ import BatchInput
 struct BatchOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The column or key with the receipt (default: receipt; in JSON also receipt-data).",
+            "The column or key with the receipt (default: receipt, or the only one with another name of Apple's).",
             valueName: "column"))
     var receiptColumn: String?
 

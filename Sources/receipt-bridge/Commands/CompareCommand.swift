@@ -19,7 +19,8 @@ struct CompareCommand: AsyncParsableCommand {
         commandName: "compare",
         abstract: "Compares verifyReceipt with the App Store Server API, receipt by receipt.",
         discussion: """
-            SOURCE is .csv, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is accepted. \
+            SOURCE is .csv, .tsv, .txt, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is \
+            accepted. \
             A row is either a stored receipt, which is looked up with both APIs (--config), or a line of JSON with both \
             recorded responses: {"id", "verifyReceipt": {…}, "history": {…}, "statuses": {…}}. Signed rows in it are \
             verified, decoded rows are marked as unverified. Each difference is a line of JSON, on standard output or in \
