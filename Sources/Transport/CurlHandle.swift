@@ -113,7 +113,10 @@ final class CurlHandle {
 /// Sets options on a handle and collects the result codes, so that they can be checked together.
 private struct OptionSetter {
     /// Each exchange in flight has a buffer of this size. libcurl's default is 16 KB.
-    private static let receiveBufferBytes = 8 << 10
+    private static let receiveBufferBytes = 4 << 10
+    /// Each exchange in flight over TLS has a buffer of this size, too, and copies the request into it. libcurl's default is
+    /// 64 KB, and this is the least that it allows.
+    private static let uploadBufferBytes = 16 << 10
 
     let handle: UnsafeMutableRawPointer
     var results: [CURLcode] = []
@@ -169,6 +172,7 @@ private struct OptionSetter {
         results.append(
             bridge_curl_set_size(handle, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(request.maximumResponseBytes)))
         set(CURLOPT_BUFFERSIZE, Self.receiveBufferBytes)
+        set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferBytes)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_TCP_KEEPIDLE, 30)
         set(CURLOPT_TCP_KEEPINTVL, 10)

@@ -242,7 +242,7 @@ extension VerifyReceiptSource {
     /// The source for the endpoints of the settings: Apple's, or those of a simulator.
     ///
     /// - Throws: ``ConfigurationError`` if an endpoint is not a usable URL.
-    init(
+    convenience init(
         settings: ProxyConfiguration, transport: any HTTPTransport, counts: ProxyMetrics = ProxyMetrics(),
         sleep: @escaping @Sendable (Duration) async -> Void
     ) throws {

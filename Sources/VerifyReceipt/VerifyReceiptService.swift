@@ -99,10 +99,10 @@ package final class VerifyReceiptService: Sendable {
 
     /// Answers a request. A client's request (priority `live`) is counted and timed.
     package func answer(
-        body: [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
+        body: consuming [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
     ) async -> VerifyReceiptResult {
         let start = ContinuousClock.now
-        let reply = await reply(to: body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
+        let reply = await reply(to: consume body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
         guard requestOptions.priority == .live else { return reply }
         count(reply)
         counts.recordDuration(.now - start, for: reply)
@@ -127,7 +127,7 @@ package final class VerifyReceiptService: Sendable {
 
     /// Answers a request without counting it.
     private func reply(
-        to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions,
+        to body: consuming [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions,
         within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
         var cacheKey: [UInt8]?
@@ -144,7 +144,7 @@ package final class VerifyReceiptService: Sendable {
         }
         let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
-            request = try read(body)
+            request = try read(consume body)
         } catch {
             logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "\(error.rawValue)"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)

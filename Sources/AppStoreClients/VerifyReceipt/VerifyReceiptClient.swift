@@ -3,7 +3,7 @@ package import AppStoreTypes
 package import Transport
 
 /// A client of Apple's verifyReceipt that makes one attempt. Callers choose the environment and decide about retries.
-package struct VerifyReceiptClient: Sendable {
+package final class VerifyReceiptClient: Sendable {
     private let transport: any HTTPTransport
     private let endpoints: VerifyReceiptEndpoints
     private let connectTimeout: Duration

@@ -25,9 +25,9 @@ struct HTTP1ProxyChannel: ServerChildChannel {
     /// Size of the kernel's send buffer in bytes. It is small so that a slow client's progress is visible and few
     /// bytes wait for it.
     private static let sendBufferBytes: SocketOptionValue = 131_072
-    /// Size of the buffer for one read in bytes. A usual request fits into one. NIO's own buffers grow with the load, and
+    /// Size of the buffer for one read in bytes. Most requests fit into one. NIO's own buffers grow with the load, and
     /// each connection keeps its own.
-    private static let readBufferBytes = 16_384
+    private static let readBufferBytes = 8_192
 
     let base: HTTP1Channel
     let disconnectMonitor: ClientDisconnectMonitor

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Synchronization
 
 /// The result of reading a request's body. The body is read to its end in every case, because a client that is still
 /// sending does not read the response. Bytes that are not needed are discarded.
@@ -11,6 +12,23 @@ enum RequestBodyResult: Sendable {
     case tooLong
     /// The memory budget of all request bodies is exhausted.
     case noRoom
+}
+
+/// A body that is handed over once: while Apple is called, nothing refers to it.
+final class RequestBodyHandover: Sendable {
+    private let stored: Mutex<[UInt8]>
+
+    init(_ bytes: [UInt8]) { stored = Mutex(bytes) }
+
+    var bytes: [UInt8] { stored.withLock { $0 } }
+
+    /// Returns the body, and forgets it.
+    func take() -> [UInt8] {
+        stored.withLock { bytes in
+            defer { bytes = [] }
+            return bytes
+        }
+    }
 }
 
 extension Request {

@@ -63,9 +63,9 @@ struct VerifyReceiptController: Sendable {
         defer { reservation.release() }
         let result = try await request.body(counting: reservation)
         guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
-        let body: [UInt8]
-        switch result {
-        case .whole(let bytes): body = bytes
+        let body: RequestBodyHandover
+        switch consume result {
+        case .whole(let bytes): body = RequestBodyHandover(bytes)
         case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
         case .noRoom: return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
         }
@@ -78,10 +78,12 @@ struct VerifyReceiptController: Sendable {
             requestOptions.user = Redacted(user)
         }
         let capturedOptions = requestOptions
+        let shadowed = snapshot.isShadowed ? body.bytes : nil
         let reply = await disconnectMonitor.serving(context.channel) {
-            await snapshot.pipelines.verifyReceipt.answer(body: body, route: route, requestOptions: capturedOptions)
+            await snapshot.pipelines.verifyReceipt.answer(
+                body: body.take(), route: route, requestOptions: capturedOptions)
         }
-        if snapshot.isShadowed { shadow?.observe(body, route: route, reply: reply) }
+        if let shadowed { shadow?.observe(shadowed, route: route, reply: reply) }
         return response(reply, context)
     }
 

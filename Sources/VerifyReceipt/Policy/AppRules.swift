@@ -14,7 +14,7 @@ import AppStoreTypes
 /// may be able to read a receipt whose bytes are unreadable here, and may find another receipt in them than they claim to
 /// be. So the response decides: which app it is about, which environment it is from, and which customer's purchases it
 /// shows.
-package struct AppRules: Sendable {
+package final class AppRules: Sendable {
     let apps: AppRegistry
     let decoder: ReceiptDecoder
     let observations: UpstreamObservations

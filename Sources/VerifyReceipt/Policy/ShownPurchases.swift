@@ -6,7 +6,8 @@ import Responses
 /// The purchases that a response shows, as far as the rules of an app need to know them. Before a source is asked, these
 /// are the purchases that the presented item itself holds.
 struct ShownPurchases: Sendable {
-    private enum Content: Sendable {
+    /// Indirect, because a request that waits for Apple keeps room for responses.
+    private indirect enum Content: Sendable {
         case presented(AuthenticItem)
         case rendered(PurchaseHistory, of: AuthenticItem)
         /// `nil` if the response is not a JSON object. Nothing in it is signed.

@@ -27,11 +27,13 @@ package final class ResolvedRequest: Sendable {
     let handleKeys: BridgeHandleKeys?
 
     package init(
-        _ request: VerifyReceiptRequest, on route: UpstreamRouter.Route, _ verification: ReceiptVerification,
+        _ request: consuming VerifyReceiptRequest, on route: UpstreamRouter.Route, _ verification: ReceiptVerification,
         itemForRules: AuthenticItem?, isReplay: Bool, app: AppConfiguration,
         options: VerifyReceiptService.RequestOptions,
         cacheKey: [UInt8]?, now: Timestamp, deadline: RequestDeadline, handleKeys: BridgeHandleKeys? = nil
     ) {
+        password = SharedSecretCheck(request.password, for: app)
+        if (options.sources ?? app.answer).first == .apple { request.dropReceivedBody(password: password.replacement) }
         self.request = request
         self.route = route
         self.verification = verification
@@ -43,7 +45,6 @@ package final class ResolvedRequest: Sendable {
         self.now = now
         self.deadline = deadline
         self.handleKeys = handleKeys
-        password = SharedSecretCheck(request.password, for: app)
     }
 
     /// The sources to ask, in order.

@@ -37,13 +37,15 @@ package struct VerifyReceiptRequest: Sendable {
     package private(set) var receiptText: Redacted<[UInt8]>
     package let password: Password
     package let excludesOldTransactions: Bool
-    private let body: Redacted<[UInt8]>
+    private var body: Redacted<[UInt8]>
     /// The last member of each key.
-    private let members: [JSONScanner.Member]
+    private var members: [JSONScanner.Member]
     /// Whether two JSON parsers could read the body differently: a key is repeated or written with escapes, or there is
     /// a byte order mark. Apple must not read another receipt or password than the one that was checked here, so such a
     /// body is never forwarded as it is.
     private let isAmbiguous: Bool
+    /// Whether ``body`` is what is sent to Apple, and no longer what was received.
+    private var isForwardedBody = false
     /// Whether a mangled receipt was repaired, so that ``receiptText`` differs from the body.
     private let isRepaired: Bool
 
@@ -103,11 +105,18 @@ package struct VerifyReceiptRequest: Sendable {
         if !isRepaired { receiptText = Redacted([]) }
     }
 
+    /// Replaces the body by the one to send to Apple, so that only one of them is in memory while Apple is called.
+    mutating func dropReceivedBody(password replacement: SharedSecret?) {
+        body = Redacted(forwardedBody(password: replacement))
+        members = []
+        isForwardedBody = true
+    }
+
     /// The body to send to Apple: the received bytes if possible. If the password is replaced, the receipt was repaired
     /// or the body is ambiguous, the same members are written again, each once.
     package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
         let body = body.reveal()
-        guard replacement != nil || isAmbiguous || isRepaired else { return body }
+        guard !isForwardedBody, replacement != nil || isAmbiguous || isRepaired else { return body }
         var writer = JSONWriter(reserving: body.count + 64)
         writer.beginObject()
         for member in members {

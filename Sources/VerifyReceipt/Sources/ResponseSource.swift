@@ -24,8 +24,8 @@ package enum SourceResult: Sendable {
 
 /// A response of a source, and what it was made from, for the observers.
 package struct SourceResponse: Sendable {
-    /// What a response was made from.
-    package enum Origin: Sendable {
+    /// What a response was made from. Indirect, because a request that waits for Apple keeps room for responses.
+    package indirect enum Origin: Sendable {
         /// From the request, or from records that the source handles itself.
         case rendered
         /// Apple's verifyReceipt returned it, from this environment.

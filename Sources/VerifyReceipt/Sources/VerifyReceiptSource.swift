@@ -3,7 +3,7 @@ import AppStoreTypes
 import Transport
 
 /// The calls of the source `apple`: sends the requests that ``UpstreamRouter`` decides on, within a deadline.
-package struct VerifyReceiptSource: Sendable {
+package final class VerifyReceiptSource: Sendable {
     private let client: VerifyReceiptClient
     private let sleep: @Sendable (Duration) async -> Void
 
