@@ -102,7 +102,8 @@ package final class VerifyReceiptService: Sendable {
         body: consuming [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
     ) async -> VerifyReceiptResult {
         let start = ContinuousClock.now
-        let reply = await reply(to: consume body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
+        let reply = await reply(
+            to: consume body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
         guard requestOptions.priority == .live else { return reply }
         count(reply)
         counts.recordDuration(.now - start, for: reply)
