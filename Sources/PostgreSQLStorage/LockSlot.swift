@@ -1,5 +1,6 @@
 import Cryptography
 import PostgreSQLClient
+import Storage
 
 /// A row of the table `lockSlot`, which stands for the identifiers with one digest. A transaction that writes about an
 /// identifier locks its slot first, so that no other transaction changes the rows of the identifier meanwhile. This
@@ -18,11 +19,14 @@ struct LockSlot: Sendable, Hashable {
     }
 
     /// Locks slots until the end of the transaction, in ascending order. The first statement of a transaction.
-    static func lock(_ slots: some Sequence<LockSlot>) -> PostgreSQLQuery {
-        PostgreSQLQuery(
+    static func statement(_ slots: some Sequence<LockSlot>) -> SQLStatement {
+        SQLStatement(
             "SELECT slot FROM lockSlot WHERE slot = ANY ($1::bigint[]) ORDER BY slot FOR UPDATE",
-            [.integers(Set(slots).map(\.id).sorted())])
+            .integers(Set(slots).map(\.id).sorted()))
     }
+
+    /// As ``statement(_:)``.
+    static func lock(_ slots: some Sequence<LockSlot>) -> PostgreSQLQuery { PostgreSQLQuery(statement(slots)) }
 
     /// Locks the slots of identifiers of one app.
     static func lock(_ identifiers: some Sequence<String>, app: Int64) -> PostgreSQLQuery {

@@ -62,20 +62,4 @@ extension PostgreSQLStore: OrderLog {
                 """, [.integer(app), .integer(Int64(limit))])
         ])
     }
-
-    package func order(_ orderId: String, in scope: AppScope) async throws(StorageError) -> StoredOrder? {
-        let rows = try await read(
-            """
-            SELECT status, transactions, asked, firstAskedAt, lastAskedAt
-            FROM orderLookup JOIN app ON app.id = orderLookup.app
-            WHERE orderId = $1 AND bundleId = $2 AND environment = $3
-            """, [.text(orderId), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue)])
-        return try value { () throws(PostgreSQLError) in
-            try rows.first.map { row throws(PostgreSQLError) in
-                StoredOrder(
-                    orderId: orderId, status: try row.integer(0), transactionsJSON: try row.bytes(1),
-                    asked: try row.integer(2), firstAskedAt: try row.timestamp(3), lastAskedAt: try row.timestamp(4))
-            }
-        }
-    }
 }

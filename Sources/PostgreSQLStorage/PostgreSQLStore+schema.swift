@@ -1,6 +1,6 @@
 import AppStoreTypes
 import PostgreSQLClient
-import Storage
+package import Storage
 
 extension PostgreSQLStore {
     /// The tables of notifications and customers, and of the records that notifications and lookups bring. Their
@@ -103,7 +103,7 @@ extension PostgreSQLStore {
         "companionIndex", ["CREATE INDEX companionByIdentifier ON companion (identifier)"])
 
     /// Returns the row id of an app in one environment. Inserts a missing row.
-    func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
+    package func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
         if let id = appIDs[scope] { return id }
         let arguments: [PostgreSQLValue] = [.text(scope.bundleId.rawValue), .text(scope.environment.rawValue)]
         let results = try await write([

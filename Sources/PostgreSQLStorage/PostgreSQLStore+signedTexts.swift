@@ -54,12 +54,12 @@ extension PostgreSQLStore {
         } catch {
             throw storageError(error)
         }
-        guard let texts = try textsOfKnownHeaders(stored) else { throw damaged("the header of a stored JWS") }
+        guard let texts = try textsOfKnownHeaders(stored) else { throw damagedHeader }
         return texts
     }
 
     /// Returns the original texts; `nil` if one of their headers is not in the cache.
-    private func textsOfKnownHeaders(_ stored: [EncodedJWS]) throws(StorageError) -> [String]? {
+    func textsOfKnownHeaders(_ stored: [EncodedJWS]) throws(StorageError) -> [String]? {
         struct UnknownHeader: Error {}
         var texts: [String] = []
         texts.reserveCapacity(stored.count)
@@ -85,6 +85,8 @@ extension PostgreSQLStore {
             if let id = UInt16(exactly: try row.integer(0)) { headers.insert(id, try row.bytes(1)) }
         }
     }
+
+    var damagedHeader: StorageError { damaged("the header of a stored JWS") }
 
     private func damaged(_ subject: String) -> StorageError {
         StorageError(.damaged, at: place, "\(subject) failed its integrity check")

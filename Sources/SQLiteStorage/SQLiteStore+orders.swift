@@ -50,20 +50,4 @@ extension SQLiteStore: OrderLog {
             return asked - 1
         }
     }
-
-    package func order(_ orderId: String, in scope: AppScope) async throws(StorageError) -> StoredOrder? {
-        try await read { db in
-            try db.row(
-                """
-                SELECT status, transactions, asked, firstAskedAt, lastAskedAt
-                FROM orderLookup JOIN app ON app.id = orderLookup.app
-                WHERE orderId = ? AND bundleId = ? AND environment = ?
-                """, [orderId, scope.bundleId.rawValue, scope.environment.rawValue]
-            ).map { row in
-                StoredOrder(
-                    orderId: orderId, status: try row.integer(0), transactionsJSON: try row.bytes(1),
-                    asked: try row.integer(2), firstAskedAt: try row.timestamp(3), lastAskedAt: try row.timestamp(4))
-            }
-        }
-    }
 }

@@ -38,3 +38,24 @@ package struct ErasureMarks: Sendable {
         return (id.rawValue, matching)
     }
 }
+
+extension BridgeHandleStore where Self: SQLEngine {
+    package func handleKey(orInserting candidate: Redacted<[UInt8]>) async throws(StorageError) -> Redacted<[UInt8]> {
+        let find = SQLStatement("SELECT key FROM handleKey")
+        let existing = try await read(find) { (row) throws(StorageError) in Redacted(try row.bytes(0)) }
+        if let key = existing.first { return key }
+        let insert = SQLStatement(
+            "INSERT INTO handleKey VALUES (1, $1) ON CONFLICT (id) DO NOTHING", .bytes(candidate.reveal()))
+        return try await write([insert, find]) { (row) throws(StorageError) in Redacted(try row.bytes(0)) }.first
+            ?? candidate
+    }
+
+    package func lastErasure(leaving digests: [[UInt8]]) async throws(StorageError) -> Timestamp? {
+        guard !digests.isEmpty else { return nil }
+        let list = digests.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        return try await read(
+            SQLStatement(
+                "SELECT max(erasedAt) FROM erasedIdentifier WHERE digest IN (\(list))", digests.map { .bytes($0) })
+        ) { (row) throws(StorageError) in try row.optionalTimestamp(0) }.first
+    }
+}

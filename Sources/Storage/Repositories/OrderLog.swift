@@ -23,3 +23,20 @@ extension OrderLog {
         try await record(row, of: scope, at: now, limit: 100_000)
     }
 }
+
+extension OrderLog where Self: SQLEngine {
+    package func order(_ orderId: String, in scope: AppScope) async throws(StorageError) -> StoredOrder? {
+        try await read(
+            SQLStatement(
+                """
+                SELECT status, transactions, asked, firstAskedAt, lastAskedAt
+                FROM orderLookup JOIN app ON app.id = orderLookup.app
+                WHERE orderId = $1 AND bundleId = $2 AND environment = $3
+                """, .text(orderId), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue))
+        ) { (row) throws(StorageError) in
+            StoredOrder(
+                orderId: orderId, status: try row.integer(0), transactionsJSON: try row.bytes(1),
+                asked: try row.integer(2), firstAskedAt: try row.timestamp(3), lastAskedAt: try row.timestamp(4))
+        }.first
+    }
+}

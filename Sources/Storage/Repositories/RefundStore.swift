@@ -64,14 +64,3 @@ extension RefundStore {
         try await save(refunds, of: target, revision: revision, at: now, source: source, reportingTo: [])
     }
 }
-
-/// Extensions of renewal dates, of which Apple allows a limited number.
-package protocol ExtensionLog: Sendable {
-    /// Stores an extension. A request that is already stored is ignored.
-    func save(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError)
-
-    /// Returns the extensions of one subscription, the oldest first.
-    func extensions(
-        of originalTransactionId: TransactionIdentifier, in scope: AppScope
-    ) async throws(StorageError) -> [ExtensionRow]
-}

@@ -1,0 +1,115 @@
+import PostgreSQLClient
+package import Storage
+import Synchronization
+
+extension PostgreSQLStore: SQLEngine {
+    package struct Row: SQLRow {
+        fileprivate let row: PostgreSQLRow
+        fileprivate let store: PostgreSQLStore
+        /// Set if the header of a JWS is not in the cache.
+        fileprivate let missing: MissingHeader
+
+        package func optionalBoolean(_ column: Int) throws(StorageError) -> Bool? {
+            do { return try row.optionalBoolean(column) } catch { throw store.storageError(error) }
+        }
+
+        package func optionalInteger(_ column: Int) throws(StorageError) -> Int64? {
+            do { return try row.optionalInteger(column) } catch { throw store.storageError(error) }
+        }
+
+        package func optionalText(_ column: Int) throws(StorageError) -> String? {
+            do { return try row.optionalText(column) } catch { throw store.storageError(error) }
+        }
+
+        package func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]? {
+            do { return try row.optionalBytes(column) } catch { throw store.storageError(error) }
+        }
+
+        package func signedText(_ column: Int) throws(StorageError) -> String {
+            let stored = try store.value { () throws(PostgreSQLError) in try row.jws(column) }
+            if let text = try store.textsOfKnownHeaders([stored])?.first { return text }
+            throw missing.isFinal ? store.damagedHeader : missing.note(at: store.place)
+        }
+
+        package func damage(_ column: Int) -> StorageError {
+            StorageError(.damaged, at: store.place, "a value of column \(column) is damaged")
+        }
+    }
+
+    /// Whether a JWS has a header that is not in the cache.
+    fileprivate final class MissingHeader: Sendable {
+        private let stored = Mutex(false)
+        /// Whether the headers were read again, so that a header that is missing now is damage.
+        let isFinal: Bool
+
+        init(isFinal: Bool) { self.isFinal = isFinal }
+
+        var isNoted: Bool { stored.withLock { $0 } }
+
+        func note(at place: String) -> StorageError {
+            stored.withLock { $0 = true }
+            return StorageError(.failed, at: place, "the header of a stored JWS is not in the cache")
+        }
+    }
+
+    package static var dialect: SQLDialect { .postgreSQL }
+
+    package func read<Value: Sendable>(
+        _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        try await decoded(try await read([PostgreSQLQuery(statement)])[0], decode)
+    }
+
+    package func write<Value: Sendable>(
+        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        guard let last = try await write(statements.map(PostgreSQLQuery.init)).last else { return [] }
+        return try await decoded(last, decode)
+    }
+
+    /// Decodes rows. If another server has stored a header since, the headers are read again.
+    private func decoded<Value>(
+        _ result: PostgreSQLResult, _ decode: (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        func values(_ missing: MissingHeader) throws(StorageError) -> [Value] {
+            var values: [Value] = []
+            for row in result.rows {
+                if let value = try decode(Row(row: row, store: self, missing: missing)) { values.append(value) }
+            }
+            return values
+        }
+        let missing = MissingHeader(isFinal: false)
+        do throws(StorageError) {
+            return try values(missing)
+        } catch {
+            guard missing.isNoted else { throw error }
+        }
+        do { try await loadHeaders() } catch { throw storageError(error) }
+        return try values(MissingHeader(isFinal: true))
+    }
+
+    package func locks(of identifiers: [String], app: Int64) -> [SQLStatement] {
+        [LockSlot.statement(identifiers.map { LockSlot($0, app: app) })]
+    }
+
+    package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
+}
+
+extension PostgreSQLQuery {
+    init(_ statement: SQLStatement) { self.init(statement.sql, statement.values.map(PostgreSQLValue.init)) }
+}
+
+extension PostgreSQLValue {
+    fileprivate init(_ value: SQLValue) {
+        self =
+            switch value {
+            case .null: .null
+            case .boolean(let flag): .boolean(flag)
+            case .integer(let integer): .integer(integer)
+            case .text(let text): .text(text)
+            case .bytes(let bytes): .bytes(bytes)
+            case .integers(let integers): .integers(integers)
+            case .texts(let texts): .texts(texts)
+            }
+    }
+}

@@ -1,0 +1,65 @@
+/// Where the SQL of the engines differs. Everything else of a statement is the same text.
+package enum SQLDialect: Sendable {
+    case sqlite
+    case postgreSQL
+
+    /// A condition: the column has one of the values of an array parameter.
+    ///
+    /// - Parameter parameter: for example `$1`, of ``SQLValue/integers(_:)`` or ``SQLValue/texts(_:)``.
+    package func isAny(_ column: String, _ parameter: String) -> String {
+        switch self {
+        case .sqlite: "\(column) IN (SELECT value FROM json_each(\(parameter)))"
+        case .postgreSQL: "\(column) = ANY (\(parameter))"
+        }
+    }
+
+    /// A table of the values of array parameters of the same length, one row for each index.
+    ///
+    /// - Parameters:
+    ///   - columns: the parameter of each column, for example `("id", "$1")`.
+    ///   - name: the name of the table.
+    package func rows(_ columns: [(name: String, parameter: String)], as name: String) -> String {
+        switch self {
+        case .sqlite:
+            let values = columns.map { "json_extract(\($0.parameter), '$[' || key || ']') AS \($0.name)" }
+            return "(SELECT \(values.joined(separator: ", ")) FROM json_each(\(columns[0].parameter))) AS \(name)"
+        case .postgreSQL:
+            let (names, parameters) = (columns.map(\.name), columns.map(\.parameter))
+            return "unnest(\(parameters.joined(separator: ", "))) AS \(name) (\(names.joined(separator: ", ")))"
+        }
+    }
+
+    /// The greater of two values that are not NULL.
+    package func greatest(_ first: String, _ second: String) -> String {
+        switch self {
+        case .sqlite: "max(\(first), \(second))"
+        case .postgreSQL: "greatest(\(first), \(second))"
+        }
+    }
+
+    /// All rows but the first ones, at the end of a query.
+    package func offset(_ parameter: String) -> String {
+        switch self {
+        case .sqlite: "LIMIT -1 OFFSET \(parameter)"
+        case .postgreSQL: "OFFSET \(parameter)"
+        }
+    }
+
+    /// The time in milliseconds: the database's, which all its servers share, or that of the only server.
+    ///
+    /// - Parameter parameter: the server's time, which PostgreSQL does not use.
+    package func now(_ parameter: String) -> String {
+        switch self {
+        case .sqlite: parameter
+        case .postgreSQL: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+        }
+    }
+
+    /// Locks the rows of a subquery, without those that another transaction has locked. SQLite has one writer.
+    package var lockingFree: String {
+        switch self {
+        case .sqlite: ""
+        case .postgreSQL: "FOR UPDATE SKIP LOCKED"
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import AppStoreTypes
+
+/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols for
+/// engines.
+package protocol SQLEngine: Sendable {
+    associatedtype Row: SQLRow
+
+    static var dialect: SQLDialect { get }
+
+    /// Returns what `decode` makes of the rows of a statement that only reads, without those for which it returns `nil`.
+    func read<Value: Sendable>(
+        _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value]
+
+    /// Runs statements in one transaction. When this returns, all of it is on disk; if it throws, nothing of it is. The
+    /// statements can be repeated after a lost connection, so a second execution must not change more than the first.
+    ///
+    /// - Returns: what `decode` makes of the rows of the last statement.
+    func write<Value: Sendable>(
+        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value]
+
+    /// Returns the row id of an app in one environment. Inserts a missing row.
+    func appID(of scope: AppScope) async throws(StorageError) -> Int64
+
+    /// The statements, at the beginning of a transaction, that lock the slots of identifiers of an app, so that no other
+    /// transaction changes their rows meanwhile. None if the engine has one writer.
+    ///
+    /// - Parameter app: the row id of the app, or 0 for other names than identifiers.
+    func locks(of identifiers: [String], app: Int64) -> [SQLStatement]
+
+    /// Counts a damaged value that was skipped.
+    func foundDamage(_ error: StorageError)
+}
+
+extension SQLEngine {
+    var dialect: SQLDialect { Self.dialect }
+
+    /// As ``read(_:_:)``. Rows with a damaged value are left out and counted.
+    func readIntact<Value: Sendable>(
+        _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        try await read(statement) { (row) throws(StorageError) in try self.intact(row, decode) }
+    }
+
+    private func intact<Value>(
+        _ row: Row, _ decode: (Row) throws(StorageError) -> Value?
+    ) throws(StorageError) -> Value? {
+        do throws(StorageError) {
+            return try decode(row)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            foundDamage(error)
+            return nil
+        }
+    }
+
+    /// Runs statements in one transaction whose results are not needed.
+    func write(_ statements: [SQLStatement]) async throws(StorageError) {
+        _ = try await write(statements) { (_) throws(StorageError) -> Never? in nil }
+    }
+
+    /// Returns a page of rows in the order of their first column. A page with damaged rows is filled up with the next
+    /// ones, so that only the last page is shorter than `limit`.
+    ///
+    /// - Parameter statement: selects at most `limit` rows after a key, which must be the first column.
+    func page<Value: Sendable>(
+        after key: Int64, limit: Int, _ statement: (Int64) -> SQLStatement,
+        _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        var (values, last) = ([Value](), key)
+        while values.count < limit {
+            let rows = try await read(statement(last)) { (row) throws(StorageError) in
+                (key: try row.integer(0), value: try self.intact(row, decode), damage: row.damage(0))
+            }
+            for row in rows {
+                // In a damaged file a key can come again, and reading after it would never end.
+                guard row.key > last else { throw row.damage }
+                last = row.key
+                if let value = row.value { values.append(value) }
+            }
+            guard rows.count >= limit else { break }
+        }
+        return Array(values.prefix(limit))
+    }
+}
+
+/// A row of a result. Columns are read by their index, from 0. A value of another type, or NULL where none is allowed, is
+/// an error.
+package protocol SQLRow {
+    func optionalBoolean(_ column: Int) throws(StorageError) -> Bool?
+    func optionalInteger(_ column: Int) throws(StorageError) -> Int64?
+    func optionalText(_ column: Int) throws(StorageError) -> String?
+    func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]?
+    /// The original text of a stored JWS.
+    func signedText(_ column: Int) throws(StorageError) -> String
+    /// The error for a value of a column.
+    func damage(_ column: Int) -> StorageError
+}
+
+extension SQLRow {
+    func boolean(_ column: Int) throws(StorageError) -> Bool { try present(column, optionalBoolean(column)) }
+    func integer(_ column: Int) throws(StorageError) -> Int64 { try present(column, optionalInteger(column)) }
+    func text(_ column: Int) throws(StorageError) -> String { try present(column, optionalText(column)) }
+    func bytes(_ column: Int) throws(StorageError) -> [UInt8] { try present(column, optionalBytes(column)) }
+
+    /// A time in milliseconds.
+    func timestamp(_ column: Int) throws(StorageError) -> Timestamp { Timestamp(milliseconds: try integer(column)) }
+
+    func optionalTimestamp(_ column: Int) throws(StorageError) -> Timestamp? {
+        try optionalInteger(column).map { Timestamp(milliseconds: $0) }
+    }
+
+    /// The app and environment in two columns; `nil` for values that no version writes.
+    func scope(_ bundleId: Int, _ environment: Int) throws(StorageError) -> AppScope? {
+        guard let bundleId = BundleIdentifier(rawValue: try text(bundleId)),
+            let environment = AppStoreEnvironment(rawValue: try text(environment))
+        else { return nil }
+        return AppScope(bundleId: bundleId, environment: environment)
+    }
+
+    private func present<Value>(_ column: Int, _ value: Value?) throws(StorageError) -> Value {
+        guard let value else { throw damage(column) }
+        return value
+    }
+}
+
+extension SQLValue {
+    /// A time in milliseconds.
+    init(_ time: Timestamp) { self = .integer(time.milliseconds) }
+}

@@ -1,0 +1,38 @@
+/// A statement and the values of its parameters `$1`, `$2`, …, which both engines can run.
+///
+///     SQLStatement("SELECT text FROM note WHERE id = $1", 7)
+package struct SQLStatement: Sendable {
+    package let sql: String
+    package let values: [SQLValue]
+
+    package init(_ sql: String, _ values: SQLValue?...) { self.init(sql, values) }
+
+    /// - Parameter values: `nil` is NULL.
+    package init(_ sql: String, _ values: [SQLValue?]) {
+        self.sql = sql
+        self.values = values.map { $0 ?? .null }
+    }
+}
+
+/// The value of a statement's parameter.
+package enum SQLValue: Sendable, Hashable {
+    case null
+    /// `boolean`, in SQLite 0 or 1
+    case boolean(Bool)
+    /// `bigint`
+    case integer(Int64)
+    /// `text`
+    case text(String)
+    /// `bytea`, in SQLite a BLOB
+    case bytes([UInt8])
+    /// `bigint[]`, in SQLite a JSON array. See ``SQLDialect/isAny(_:_:)``.
+    case integers([Int64])
+    /// `text[]`, in SQLite a JSON array.
+    case texts([String])
+}
+
+extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+    package init(stringLiteral text: String) { self = .text(text) }
+    package init(integerLiteral integer: Int64) { self = .integer(integer) }
+    package init(booleanLiteral boolean: Bool) { self = .boolean(boolean) }
+}
