@@ -62,9 +62,11 @@ struct StoreCommandTests {
                     UPDATE notification SET type = char(0x9B, 0x202E) WHERE id = 3
                     """)
         }
-        let check = try await stage.run("store", "check", "sqlite:bridge.sqlite")
-        #expect(check.exit == 1, "\(check.errors)")
-        #expect(check.text == "damaged  notification.type  2\ndamaged  notification.receivedAt  2\n")
+        for store in ["sqlite:bridge.sqlite", "bridge.sqlite"] {
+            let check = try await stage.run("store", "check", store)
+            #expect(check.exit == 1, "\(check.errors)")
+            #expect(check.text == "damaged  notification.type  2\ndamaged  notification.receivedAt  2\n")
+        }
         let doctor = try await stage.run("doctor", "--offline")
         #expect(doctor.exit == 1 && doctor.text.contains("2 values of notification.receivedAt"), "\(doctor.text)")
         let list = try await stage.run("notifications", "list")

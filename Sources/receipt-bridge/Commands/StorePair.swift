@@ -66,8 +66,9 @@ struct StorePair {
         throw ExitCode.usage
     }
 
-    /// Parses an address. A path is relative to the working directory.
+    /// Parses an address, or the path of an existing file. A path is relative to the working directory.
     private static func address(_ text: String) throws(ConfigurationError) -> StoreAddress {
+        let text = FileManager.default.fileExists(atPath: text) ? "sqlite:\(text)" : text
         do throws(StoreAddressError) {
             if let address = try StoreAddress.parse(text, resolve: { URL(filePath: $0).standardizedFileURL.path }) {
                 return address
