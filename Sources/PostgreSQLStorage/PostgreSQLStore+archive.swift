@@ -100,20 +100,6 @@ extension PostgreSQLStore: ResponseArchiveStore {
         }
     }
 
-    package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
-        let rows = try await read(
-            """
-            SELECT bundleId, environment, keptAt, status, body, latestReceipt
-            FROM lastGood JOIN app ON app.id = lastGood.app WHERE question = $1
-            """, [.bytes(question)])
-        return try value { () throws(PostgreSQLError) in
-            guard let row = rows.first, let scope = try row.scope(0, 1) else { return nil }
-            return ArchivedResponseMatch(
-                scope: scope, keptAt: try row.timestamp(2), status: Int(try row.integer(3)), body: try row.bytes(4),
-                latestReceipt: try row.optionalBytes(5).map { Data($0) })
-        }
-    }
-
     package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
         let rows = try await read("SELECT count(*), coalesce(sum(size), 0)::bigint FROM lastGood")
         return try value { () throws(PostgreSQLError) in

@@ -53,45 +53,7 @@ extension PostgreSQLStore {
         ])
 }
 
-extension PostgreSQLStore: PresenterStore {
-    package func presenters(
-        of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8]?, at now: Timestamp
-    ) async throws(StorageError) -> [TransactionIdentifier: [UInt8]] {
-        guard !purchases.isEmpty else { return [:] }
-        let app = try await appID(of: scope)
-        // Inserted in ascending order, so that two servers do not wait for each other.
-        let ids = PostgreSQLValue.texts(Set(purchases.map(\.rawValue)).sorted())
-        let find = PostgreSQLQuery(
-            """
-            SELECT originalTransactionId, presenter FROM presenter
-            WHERE app = $1 AND originalTransactionId = ANY ($2::text[])
-            """, [.integer(app), ids])
-        guard let presenter else { return try presenters(in: try await read([find])[0].rows) }
-        let results = try await write([
-            PostgreSQLQuery(
-                """
-                INSERT INTO presenter (app, originalTransactionId, presenter, seenAt)
-                SELECT $1, id, $3, $4 FROM unnest($2::text[]) WITH ORDINALITY AS wanted (id, position)
-                WHERE NOT EXISTS (
-                    SELECT 1 FROM presenter AS other
-                    WHERE other.originalTransactionId = ANY ($2::text[]) AND other.app = $1 AND other.presenter <> $3)
-                ORDER BY position ON CONFLICT (originalTransactionId, app) DO NOTHING
-                """, [.integer(app), ids, .bytes(presenter), PostgreSQLValue(now)]),
-            find,
-        ])
-        return try presenters(in: results[1].rows)
-    }
-
-    private func presenters(in rows: [PostgreSQLRow]) throws(StorageError) -> [TransactionIdentifier: [UInt8]] {
-        try value { () throws(PostgreSQLError) in
-            var found: [TransactionIdentifier: [UInt8]] = [:]
-            for row in rows {
-                if let id = TransactionIdentifier(rawValue: try row.text(0)) { found[id] = try row.bytes(1) }
-            }
-            return found
-        }
-    }
-}
+extension PostgreSQLStore: PresenterStore {}
 
 /// Lookups of what is not in the memory of a server.
 extension PostgreSQLStore {

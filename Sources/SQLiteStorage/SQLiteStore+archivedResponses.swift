@@ -89,21 +89,6 @@ extension SQLiteStore: ResponseArchiveStore {
         return (deleted.reduce(0) { $0 + Int($1.bytes) }, deleted.map(\.question))
     }
 
-    /// Returns the archived response to a request, or `nil` if there is none.
-    package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
-        try await read { db in
-            let row = try db.row(
-                """
-                SELECT bundleId, environment, keptAt, status, body, latestReceipt
-                FROM lastGood JOIN app ON app.id = lastGood.app WHERE question = ?
-                """, [Data(question)])
-            guard let row, let scope = try row.scope(0, 1) else { return nil }
-            return ArchivedResponseMatch(
-                scope: scope, keptAt: try row.timestamp(2), status: Int(try row.integer(3)), body: try row.bytes(4),
-                latestReceipt: try row.optionalData(5))
-        }
-    }
-
     /// Returns whether a record of one of these purchases was signed after that time. Records come from notifications
     /// and lookups.
     package func hasNewerRecord(

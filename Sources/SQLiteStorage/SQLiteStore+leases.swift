@@ -2,7 +2,7 @@ package import Storage
 import Foundation
 import GRDB
 import SQLiteFiles
-package import AppStoreTypes
+import AppStoreTypes
 
 extension SQLiteStore: LeaseStore {
     /// Creates the tables that processes with the same store use to agree with each other, and the indices of lookups.
@@ -70,42 +70,4 @@ extension SQLiteStore: LeaseStore {
     }
 }
 
-extension SQLiteStore: PresenterStore {
-    package func presenters(
-        of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8]?, at now: Timestamp
-    ) async throws(StorageError) -> [TransactionIdentifier: [UInt8]] {
-        let ids = Self.list(purchases.map(\.rawValue))
-        let known = try await read { try Self.presenters(of: ids, in: scope, $0) }
-        guard let presenter, known.count < Set(purchases).count, known.values.allSatisfy({ $0 == presenter }) else {
-            return known
-        }
-        // The writer is needed only if there is something to assign.
-        return try await write { db in
-            let known = try Self.presenters(of: ids, in: scope, db)
-            guard known.values.allSatisfy({ $0 == presenter }) else { return known }
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO presenter (app, originalTransactionId, presenter, seenAt)
-                    SELECT ?1, value, ?2, ?3 FROM json_each(?4) WHERE 1 ON CONFLICT DO NOTHING
-                    """
-            ).execute(arguments: [try Self.appID(of: scope, in: db), Data(presenter), now.milliseconds, ids])
-            return Dictionary(purchases.map { ($0, presenter) }, uniquingKeysWith: { first, _ in first })
-        }
-    }
-
-    private static func presenters(
-        of ids: String, in scope: AppScope, _ db: Database
-    ) throws -> [TransactionIdentifier: [UInt8]] {
-        let rows = try db.rows(
-            """
-            SELECT originalTransactionId, presenter FROM presenter JOIN app ON app.id = presenter.app
-            WHERE originalTransactionId IN (SELECT value FROM json_each(?)) AND bundleId = ?
-            AND environment = ?
-            """, [ids, scope.bundleId.rawValue, scope.environment.rawValue])
-        var found: [TransactionIdentifier: [UInt8]] = [:]
-        for row in rows {
-            if let id = TransactionIdentifier(rawValue: try row.text(0)) { found[id] = try row.bytes(1) }
-        }
-        return found
-    }
-}
+extension SQLiteStore: PresenterStore {}

@@ -1,4 +1,5 @@
 package import AppStoreTypes
+import Foundation
 
 /// Apple's last good verifyReceipt responses, one for each request.
 package protocol ResponseArchiveStore: Sendable {
@@ -54,5 +55,22 @@ extension ComparisonLog {
         comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = []
     ) async throws(StorageError) {
         try await add(comparisons: comparisons, differences: differences, customers: customers, limit: 10_000)
+    }
+}
+
+extension ResponseArchiveStore where Self: SQLEngine {
+    package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
+        try await read(
+            SQLStatement(
+                """
+                SELECT bundleId, environment, keptAt, status, body, latestReceipt
+                FROM lastGood JOIN app ON app.id = lastGood.app WHERE question = $1
+                """, .bytes(question))
+        ) { (row) throws(StorageError) -> ArchivedResponseMatch? in
+            guard let scope = try row.scope(0, 1) else { return nil }
+            return ArchivedResponseMatch(
+                scope: scope, keptAt: try row.timestamp(2), status: Int(try row.integer(3)), body: try row.bytes(4),
+                latestReceipt: try row.optionalBytes(5).map { Data($0) })
+        }.first
     }
 }

@@ -55,6 +55,14 @@ package enum SQLDialect: Sendable {
         }
     }
 
+    /// Prevents that the rows of a subquery are deleted until the end of the transaction. SQLite has one writer.
+    package var lockingKeys: String {
+        switch self {
+        case .sqlite: ""
+        case .postgreSQL: "FOR KEY SHARE"
+        }
+    }
+
     /// Locks the rows of a subquery, without those that another transaction has locked. SQLite has one writer.
     package var lockingFree: String {
         switch self {

@@ -43,7 +43,7 @@ extension SQLEngine {
         try await read(statement) { (row) throws(StorageError) in try self.intact(row, decode) }
     }
 
-    private func intact<Value>(
+    func intact<Value>(
         _ row: Row, _ decode: (Row) throws(StorageError) -> Value?
     ) throws(StorageError) -> Value? {
         do throws(StorageError) {

@@ -1,0 +1,58 @@
+import AppStoreTypes
+
+/// Reading stored notifications, for people.
+extension NotificationStore where Self: SQLEngine {
+    package func notification(_ uuid: String) async throws(StorageError) -> StoredNotification? {
+        try await read(
+            SQLStatement(
+                """
+                SELECT \(NotificationSummary.columns), text, body FROM notification JOIN app ON app.id = notification.app
+                LEFT JOIN unusualBody ON unusualBody.notification = notification.id WHERE uuid = $1
+                """, .text(uuid))
+        ) { (row) throws(StorageError) -> StoredNotification? in
+            guard let summary = try NotificationSummary(row) else { return nil }
+            return StoredNotification(
+                summary: summary, text: try row.signedText(10), rawBody: try row.optionalBytes(11))
+        }.first
+    }
+
+    package func notifications(
+        matching filter: NotificationFilter, after id: Int64, limit: Int
+    ) async throws(StorageError) -> [NotificationSummary] {
+        let purchases = filter.purchases.map { SQLValue.texts($0) }
+        let isAny = purchases == nil ? "" : "AND \(dialect.isAny("originalTransactionId", "$7"))"
+        return try await page(after: id, limit: limit) { id in
+            SQLStatement(
+                """
+                SELECT \(NotificationSummary.columns) FROM notification JOIN app ON app.id = notification.app
+                WHERE notification.id > $1 AND version > 0 AND (bundleId = $2 OR $2 IS NULL)
+                    AND (environment = $3 OR $3 IS NULL) AND (type = $4 OR $4 IS NULL) AND receivedAt >= $5 \(isAny)
+                ORDER BY notification.id LIMIT $6
+                """,
+                [
+                    .integer(id), (filter.bundleId?.rawValue).map(SQLValue.text),
+                    (filter.environment?.rawValue).map(SQLValue.text), filter.type.map(SQLValue.text),
+                    .integer(filter.since?.milliseconds ?? .min), .integer(Int64(limit)),
+                ] + (purchases.map { [$0] } ?? []))
+        } _: { (row) throws(StorageError) in
+            try NotificationSummary(row)
+        }
+    }
+}
+
+extension NotificationSummary {
+    fileprivate static let columns = """
+        notification.id, uuid, version, type, subtype, bundleId, environment, signedDate, receivedAt,
+        originalTransactionId
+        """
+
+    /// Reads ``columns``; `nil` for an app that no version writes.
+    fileprivate init?(_ row: some SQLRow) throws(StorageError) {
+        guard let scope = try row.scope(5, 6) else { return nil }
+        self.init(
+            id: try row.integer(0), uuid: try row.text(1), version: Int(try row.integer(2)),
+            type: try row.optionalText(3), subtype: try row.optionalText(4), scope: scope,
+            signedDate: try row.optionalTimestamp(7), receivedAt: try row.timestamp(8),
+            originalTransactionId: try row.optionalText(9))
+    }
+}
