@@ -20,4 +20,11 @@ extension String {
         }
         return last[two.count] <= 2
     }
+
+    /// A question about the names that this text may be a misspelling of, to append to a message; empty if there are
+    /// none. In texts of up to three bytes, two edits replace nearly everything, so they resemble nothing.
+    package func didYouMean(_ names: some Sequence<String>) -> String {
+        let similar = names.filter { min($0.utf8.count, utf8.count) > 3 && $0.resembles(self) }.sorted()
+        return similar.isEmpty ? "" : ". Did you mean \(similar.prefix(3).joined(separator: " or "))?"
+    }
 }

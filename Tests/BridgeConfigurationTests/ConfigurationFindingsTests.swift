@@ -46,7 +46,8 @@ struct ConfigurationFindingsTests {
         #expect(
             try findings(yaml) == [
                 "deadlineSeconds: 99 is not in the range 1 to 30", "apps[0].bundleId: missing",
-                "apps[0].cacheSeconds: 9999 is not in the range 0 to 3600", "apps[0].bundle: unknown key",
+                "apps[0].cacheSeconds: 9999 is not in the range 0 to 3600",
+                "apps[0].bundle: unknown key. Did you mean bundleId?",
                 "apps[0].colour: unknown key",
                 "upstream.verifyReceipt.production: x: the URL must begin with https:// or http://",
                 "operations.listen: 127.0.0.1:7000 is already the address of listen",

@@ -219,7 +219,7 @@ struct ProxyConfigurationTests {
             ("shadow: receipt", "apps[0].shadow: receipt is not one of none, apple, api"),
             ("shadowSampling: 2", "apps[0].shadowSampling: 2 is not in the range 0 to 1"),
             ("shadowSampling: half", "apps[0].shadowSampling: half is not in the range 0 to 1"),
-            ("comparisonRules: {ordr: ignore}", "apps[0].comparisonRules.ordr: unknown key"),
+            ("comparisonRules: {ordr: ignore}", "apps[0].comparisonRules.ordr: unknown key. Did you mean order?"),
             (
                 "comparisonRules: {order: maybe}",
                 "apps[0].comparisonRules.order: maybe is not one of expected, unexpected, ignore"

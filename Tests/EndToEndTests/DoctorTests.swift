@@ -219,7 +219,7 @@ struct DoctorTests {
             bad.text.hasPrefix(
                 """
                 fail  configuration  bad.yaml: store: the address contains a password; remove it and name a file in database.password instead
-                fail  configuration  bad.yaml: listn: unknown key
+                fail  configuration  bad.yaml: listn: unknown key. Did you mean listen?
                 pass  openssl        verifies SHA-1 and RSA-1024, as old receipts need
 
                 """), "\(bad.text)")

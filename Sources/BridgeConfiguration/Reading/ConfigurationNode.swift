@@ -198,7 +198,11 @@ final class ConfigurationNode {
 
     /// Records each key of the file that was not read as unknown.
     func finish() {
-        for key in unread.sorted() { file.note(name(key), "unknown key") }
+        guard !unread.isEmpty else { return }
+        let prefix = name("")
+        let known = file.requestedKeys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            .filter { !$0.contains(".") && mapping[Node($0)] == nil }
+        for key in unread.sorted() { file.note(name(key), "unknown key\(key.didYouMean(known))") }
     }
 }
 
