@@ -9,7 +9,9 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-RUN make static PREPARED=1 && install -m 0755 .build-static/release/receipt-bridge /receipt-bridge
+# docker build --build-arg REVISION="$(git rev-parse HEAD)" names the commit in --version, too.
+ARG REVISION=
+RUN make static PREPARED=1 BUILD_COMMIT="$REVISION" && install -m 0755 .build-static/release/receipt-bridge /receipt-bridge
 
 FROM ${DEBIAN}
 # docker build --build-arg VERSION="$(make version)"

@@ -9,6 +9,12 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The commit for `--version`, which the Makefile passes; empty outside git. It is hexadecimal, with `-dirty` if files were changed.
+let commit =
+    Context.environment["BUILD_COMMIT"].flatMap { name in
+        name.count <= 80 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") } ? name : nil
+    } ?? ""
+
 /// The field tables that are embedded in the binary. `Mappings/` contains only these and its README.
 let mappings = [
     "answer", "app-receipt", "flat-transaction", "in-app", "notifications", "renewal", "transaction",
@@ -54,6 +60,8 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
+        // Only this target is compiled again if the commit changes.
+        .target(name: "CBuild", cSettings: [.define("BUILD_COMMIT", to: "\"\(commit)\"")]),
         // C libraries: module maps and typed wrappers for variadic calls, nothing else.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
@@ -404,6 +412,7 @@ let package = Package(
                 "Batch",
                 "BatchInput",
                 "BridgeConfiguration",
+                "CBuild",
                 "CMalloc",
                 "Comparison",
                 "ConcurrencySupport",

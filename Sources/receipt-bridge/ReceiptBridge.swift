@@ -1,4 +1,5 @@
 import ArgumentParser
+import CBuild
 import CMalloc
 import Cryptography
 import Foundation
@@ -11,17 +12,56 @@ struct ReceiptBridge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receipt-bridge",
         abstract: "Replaces Apple's verifyReceipt: proxy server, receipt decoder, migration and comparison tools.",
-        version: version,
-        subcommands: [
-            DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
-            ServeCommand.self, OrdersCommand.self, TokensCommand.self, RefundsCommand.self, RenewalsCommand.self,
-            ReconcileCommand.self,
-            ConsumptionCommand.self,
-            NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, StoreCommand.self,
-            ExportCommand.self,
-            SimulateCommand.self,
-            MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BaselineRouteCommand.self,
+        discussion: """
+            Examples:
+              receipt-bridge init                          # a first configuration
+              receipt-bridge doctor                        # check it
+              receipt-bridge serve                         # run the proxy
+              receipt-bridge decode receipt.b64            # what is in a receipt
+              receipt-bridge migrate old.csv -o new.jsonl  # convert stored receipts
+
+            Read on: man receipt-bridge, and README.md and docs/README.md of the source code.
+            Completions: receipt-bridge --generate-completion-script bash, zsh or fish.
+            """,
+        version: build,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Common",
+                subcommands: [
+                    InitCommand.self, DoctorCommand.self, ServeCommand.self, DecodeCommand.self, VerifyCommand.self,
+                    MigrateCommand.self, CompareCommand.self,
+                ]),
+            CommandGroup(
+                name: "App Store",
+                subcommands: [
+                    LookupCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self,
+                    ConsumptionCommand.self, TokensCommand.self, NotificationsCommand.self, ReconcileCommand.self,
+                ]),
+            CommandGroup(
+                name: "Store",
+                subcommands: [
+                    ForgetCommand.self, ForwardingCommand.self, ExportCommand.self, StoreCommand.self,
+                ]),
+            CommandGroup(
+                name: "Development",
+                subcommands: [
+                    SimulateCommand.self, MappingsCommand.self, BenchCommand.self, BaselineRouteCommand.self,
+                ]),
         ])
+
+    /// The version with what the binary was built from, for example `receipt-bridge 0.1.0 (commit 0123456789ab, Swift 6.2)`.
+    /// Without the commit if the build did not name it.
+    private static var build: String {
+        let commit = String(cString: receipt_bridge_commit())
+        #if compiler(>=6.4)
+            let swift = "Swift 6.4 or later"
+        #elseif compiler(>=6.3)
+            let swift = "Swift 6.3"
+        #else
+            let swift = "Swift 6.2"
+        #endif
+        return "receipt-bridge \(version) (\(commit.isEmpty ? "" : "commit \(commit), ")\(swift))"
+    }
 
     /// Runs the command. Wrong arguments exit with 2, unlike the parser's default.
     static func main() async {
@@ -44,23 +84,12 @@ struct ReceiptBridge: AsyncParsableCommand {
         } catch {
             let isHelp = exitCode(for: error) == .success
             guard isHelp else {
-                Terminal.say(message(for: error), hint: "\(commandPath(CommandLine.arguments.dropFirst())) --help")
+                let arguments = Misspelling(CommandLine.arguments.dropFirst())
+                Terminal.say(arguments.sentence ?? message(for: error), hint: "\(arguments.command) --help")
                 exit(withError: ExitCode.usage)
             }
             exit(withError: error)
         }
-    }
-
-    /// Returns the command named by the arguments, for example `receipt-bridge refunds sweep`.
-    private static func commandPath(_ arguments: some Sequence<String>) -> String {
-        var (command, words): (any ParsableCommand.Type, [String]) = (ReceiptBridge.self, ["receipt-bridge"])
-        for argument in arguments {
-            let subcommand = command.configuration.subcommands.first { $0.configuration.commandName == argument }
-            guard let subcommand else { break }
-            command = subcommand
-            words.append(argument)
-        }
-        return words.joined(separator: " ")
     }
 
     /// Keeps freed memory in the process. Receipts and responses are buffers of some hundred kilobytes that are

@@ -50,9 +50,11 @@ final class Running: Sendable {
     /// - Parameters:
     ///   - terminal: terminal for standard error, instead of a file.
     ///   - showsResults: whether standard output goes to the terminal, too.
+    ///   - isTyped: whether standard input comes from the terminal, too.
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: TemporaryFolder,
-        environment: [String: String] = [:], terminal: PseudoTerminal? = nil, showsResults: Bool = false
+        environment: [String: String] = [:], terminal: PseudoTerminal? = nil, showsResults: Bool = false,
+        isTyped: Bool = false
     ) throws {
         func file(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
             URL(filePath: try folder.write(".\(UUID().uuidString).\(name)", bytes))
@@ -75,6 +77,7 @@ final class Running: Sendable {
         (process.standardInput, process.standardOutput) = (handles[0], handles[1])
         process.standardError = terminal?.terminal ?? handles[2]
         if showsResults { process.standardOutput = terminal?.terminal }
+        if isTyped { process.standardInput = terminal?.terminal }
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             exit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import PostgreSQLClient
+import Simulator
 import TestSupport
 import Testing
 
@@ -48,6 +49,8 @@ struct StoreCommandTests {
         #expect(other.exit == 2 && other.errors.contains("the store is not empty"), "\(other.errors)")
         let different = differs.text.split(separator: "\n").filter { $0.hasPrefix("differs ") }
         #expect(differs.exit == 1 && different.count == 1, "\(differs.text)")
+        let json = try await stage.run(["store", "check", "--json"] + stores).lines.first?.elements ?? []
+        #expect(json.count(where: { $0["same"] == .bool(false) }) == 1 && json.count > 20)
         #expect(different.first?.contains("notifications") == true)
         await stage.stop()
     }

@@ -38,6 +38,15 @@ extension [CheckResult] {
         }.joined()
     }
 
+    /// The number of results of each kind, for example `12 checks passed, 1 warning`.
+    package var summary: String {
+        func number(_ verdict: CheckResult.Verdict) -> Int { count { $0.verdict == verdict } }
+        let (passed, warnings, failed) = (number(.pass), number(.warn), number(.fail))
+        return "\(passed) \(passed == 1 ? "check" : "checks") passed"
+            + (warnings > 0 ? ", \(warnings) \(warnings == 1 ? "warning" : "warnings")" : "")
+            + (failed > 0 ? ", \(failed) failed" : "")
+    }
+
     /// The results as JSON: `[{check, ok, detail, advice}]`.
     package var json: [UInt8] {
         var writer = JSONWriter()

@@ -20,10 +20,20 @@ extension MigrationReport {
         try file.append(Array("\n]}\n".utf8))
     }
 
+    /// The report as a JSON object without the refused rows.
+    package var json: [UInt8] { JSONWriter.object(reserving: 4_096, write) }
+
     /// Returns everything before the first refused row.
     private func head() -> [UInt8] {
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
+        write(into: &writer)
+        writer.key("refusals")
+        writer.beginArray()
+        return writer.finish()
+    }
+
+    private func write(into writer: inout JSONWriter) {
         writer.member("report", "receipt-bridge migrate")
         writer.member("version", 1)
         writer.member("summary", summary)
@@ -54,9 +64,6 @@ extension MigrationReport {
         writer.member("refusalReasons", counts.refusals)
         writer.member("customers", customers)
         writer.member("calls", options.withAPI ? history.calls : nil)
-        writer.key("refusals")
-        writer.beginArray()
-        return writer.finish()
     }
 
     private func line(of refusal: RefusedRow) -> [UInt8] {

@@ -19,7 +19,7 @@ struct BenchCommand: AsyncParsableCommand {
 
     @Argument(help: ArgumentHelp("Files with one receipt each.", valueName: "file"), completion: .file())
     var receipts: [String] = []
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Measure only rows whose name has this prefix.", valueName: "name"))
     var only: String?
     @Flag(help: "Print a JSON array.")
@@ -28,7 +28,9 @@ struct BenchCommand: AsyncParsableCommand {
     func run() async throws {
         let bench: ReceiptBench
         do {
-            bench = try receipts.isEmpty ? .builtIn() : .files(receipts, settings: configuration.settingsWithRoots())
+            bench =
+                try receipts.isEmpty
+                ? .builtIn() : .files(receipts, settings: configuration.settingsWithRoots(searches: false))
         } catch {
             throw ConfigurationOptions.report(error)
         }

@@ -31,19 +31,20 @@ struct CompareCommand: AsyncParsableCommand {
             by a shared secret or key that Apple rejects, or by a temporary failure.
 
             Example:
-              receipt-bridge compare receipts.jsonl --config bridge.yaml \\
+              receipt-bridge compare receipts.jsonl --config receipt-bridge.yaml \\
                   --to differences.jsonl --report comparison.html
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
-    @OptionGroup var rows: BatchOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup(title: "Source and run") var rows: BatchOptions
+    @OptionGroup var quiet: QuietOption
 
     @Argument(
         help: ArgumentHelp("The receipts or recorded pairs to compare.", valueName: "source"), completion: .file())
     var source: String
 
     @Option(
-        name: .customLong("to"),
+        name: [.customLong("to"), .customShort("o")],
         help: ArgumentHelp(
             "Write differences to this JSONL file; progress is stored in FILE.progress.", valueName: "file"),
         completion: .file())
@@ -56,6 +57,9 @@ struct CompareCommand: AsyncParsableCommand {
 
     @Flag(help: "Exit with 1 if there are unexpected differences.")
     var failOnDiff = false
+
+    @Flag(help: "With --to: print the report as JSON on standard output instead of the summary.")
+    var json = false
 
     @Option(
         help: ArgumentHelp(
@@ -71,6 +75,9 @@ struct CompareCommand: AsyncParsableCommand {
             throw ValidationError("--pairs: 0 to \(ComparisonPage.maximumPairs)")
         }
         guard !rows.fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
+        guard !json || destination != nil else {
+            throw ValidationError("--json needs --to: without it, standard output has the differences, which are JSON")
+        }
         for path in report where !["html", "json", "md"].contains(where: { path.hasSuffix(".\($0)") }) {
             throw ValidationError("--report: the name must end in .html, .json or .md")
         }
@@ -155,7 +162,11 @@ struct CompareCommand: AsyncParsableCommand {
             case .interrupted: throw ExitCode.limit
             }
         }
-        Terminal.note(ComparisonTable.text(result))
+        if json {
+            Terminal.line(result.report.json)
+        } else if !Terminal.isQuiet {
+            Terminal.note(ComparisonTable.text(result))
+        }
         if live == nil, result.compared == 0, result.failed > 0 {
             Terminal.say(
                 "stored receipts were not looked up, because no App Store Server API key is configured",

@@ -2,12 +2,14 @@ import ArgumentParser
 import BridgeConfiguration
 import Foundation
 import Server
+import Synchronization
 
 /// Options of every command that verifies receipts.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
-            "Configuration file (YAML), or - for standard input; the default is RECEIPT_BRIDGE_CONFIG.",
+            "Configuration file (YAML), or - for standard input (default: RECEIPT_BRIDGE_CONFIG, then ./receipt-bridge.yaml).",
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
@@ -19,16 +21,61 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Reads the configuration. Flags take precedence over environment variables, these over the file, and the file
     /// over the defaults.
-    func settings(_ flags: [ConfigurationEnvironment.Flag] = []) throws(ConfigurationError) -> ProxyConfiguration {
+    ///
+    /// If no file is named, the one in the working folder is read, unless it has test roots: these are trusted only on
+    /// request.
+    ///
+    /// - Parameters:
+    ///   - searches: Whether the file in the working folder is read if no file is named.
+    ///   - log: Writes which file in the working folder is read; `nil` for standard error.
+    func settings(
+        _ flags: [ConfigurationEnvironment.Flag] = [], searches: Bool = true, log: ((String) -> Void)? = nil
+    ) throws(ConfigurationError) -> ProxyConfiguration {
+        guard searches, let found else { return try read(named, flags) }
+        let hasTestRoots = (try? read(found, []))?.trustedRoots.isEmpty == false
+        if !Self.isAnnounced.exchange(true, ordering: .relaxed) {
+            let name = Self.standardFile
+            let sentence =
+                hasTestRoots
+                ? "\(name) in this folder is not used, because it has test roots; --config \(name) uses it"
+                : "using \(name) in this folder"
+            if let log {
+                log(sentence)
+            } else if !hasTestRoots || Terminal.messagesGoToTerminal {
+                Terminal.inform(sentence)
+            }
+        }
+        return try read(hasTestRoots ? nil : found, flags)
+    }
+
+    private func read(
+        _ file: URL?, _ flags: [ConfigurationEnvironment.Flag]
+    ) throws(ConfigurationError) -> ProxyConfiguration {
         try ConfigurationEnvironment.settings(
-            file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment, flags: flags,
-            checks: .server)
+            file: file, environment: ProcessInfo.processInfo.environment, flags: flags, checks: .server)
+    }
+
+    private static let isAnnounced = Atomic(false)
+
+    /// The file that is read if no other one is named.
+    static let standardFile = "receipt-bridge.yaml"
+
+    /// The file that an option or the environment names.
+    private var named: URL? {
+        let variable = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        return (config ?? variable).map { URL(filePath: $0) }
+    }
+
+    /// Whether an option or the environment names a file.
+    var isNamed: Bool { named != nil }
+
+    /// The file in the working folder; `nil` if another one is named, or there is none.
+    private var found: URL? {
+        isNamed || !FileManager.default.fileExists(atPath: Self.standardFile) ? nil : URL(filePath: Self.standardFile)
     }
 
     /// The configuration's file; `nil` if there is none.
-    private var file: URL? {
-        (config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"]).map { URL(filePath: $0) }
-    }
+    private var file: URL? { named ?? found }
 
     /// Whether the configuration is from a pipe or standard input, which is read once.
     var isStream: Bool { file.map(ConfigurationFile.isStream) ?? false }
@@ -42,10 +89,12 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Reads the configuration and adds the test roots of `--roots`. For commands that are not servers: they may
     /// contact Apple even with test roots.
-    func settingsWithRoots() throws(ConfigurationError) -> ProxyConfiguration {
+    ///
+    /// - Parameter searches: As for ``settings(_:searches:log:)``.
+    func settingsWithRoots(searches: Bool = true) throws(ConfigurationError) -> ProxyConfiguration {
         var settings: ProxyConfiguration
         do throws(ConfigurationError) {
-            settings = try self.settings()
+            settings = try self.settings(searches: searches)
         } catch {
             var unused = ProxyConfiguration()
             do throws(ConfigurationError) {

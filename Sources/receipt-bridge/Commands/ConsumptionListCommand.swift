@@ -14,10 +14,11 @@ struct ConsumptionListCommand: AsyncParsableCommand {
             out 48 hours after a request whether the purchase was refunded.
 
             Example:
-              receipt-bridge consumption list --open --config bridge.yaml
+              receipt-bridge consumption list --open --config receipt-bridge.yaml
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var output: JSONOption
     @Flag(help: "Only requests that Apple still waits for: not answered, not decided, not older than 12 hours.")
     var open = false
     @Option(

@@ -14,11 +14,13 @@ struct DecodeCommand: ParsableCommand {
         commandName: "decode",
         abstract: "Prints the contents of receipts, and whether they are authentic.",
         discussion: """
-            Prints one JSON object per input and line, in order. If `verified` is false, everything that could be read is \
-            printed nevertheless: do not rely on it.
+            Prints one JSON object per input and line, in order; on a terminal, text. If `verified` is false, everything \
+            that could be read is printed nevertheless: do not rely on it.
+
+            Exit codes: 0 all inputs are authentic; 1 some are not; 2 usage, or a file that cannot be read.
 
             Example:
-              receipt-bridge decode --format text receipt.b64
+              receipt-bridge decode receipt.b64
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -26,15 +28,26 @@ struct DecodeCommand: ParsableCommand {
     }
 
     @OptionGroup var inputs: ReceiptInputs
-    @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("The output: json for programs, text for people.", valueName: "format"))
-    var format = Format.json
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @Option(
+        help: ArgumentHelp(
+            "The output: json for programs, text for people (default: text on a terminal, otherwise json).",
+            valueName: "format"))
+    var format: Format?
+    @Flag(help: "The same as --format json.")
+    var json = false
+
+    func validate() throws {
+        guard !json || format != .text else { throw ValidationError("--json and --format text cannot be combined") }
+    }
 
     func run() throws {
+        try inputs.requireInput(of: Self.self)
+        let format = json ? .json : format ?? (Terminal.resultsGoToTerminal ? .text : .json)
         let decoder: ReceiptDecoder
         let verifier: SignedPayloadVerifier
         do {
-            let trust = try TrustStore(settings: configuration.settingsWithRoots())
+            let trust = try TrustStore(settings: configuration.settingsWithRoots(searches: false))
             decoder = ReceiptDecoder(trust: trust, profile: .stored)
             verifier = SignedPayloadVerifier(trust: trust)
         } catch {
@@ -44,7 +57,9 @@ struct DecodeCommand: ParsableCommand {
         for input in inputs.all {
             guard let bytes = input.bytes else {
                 Terminal.say("\(input.name): cannot be read")
-                Terminal.line(InspectionReport.unreadable(input.name).json)
+                if format == .json || !Terminal.resultsGoToTerminal {
+                    Terminal.line(InspectionReport.unreadable(input.name).json)
+                }
                 exit = .usage
                 continue
             }

@@ -13,10 +13,11 @@ struct DoctorCommand: AsyncParsableCommand {
             Exit codes: 0 no check failed; 1 a check failed; 2 the configuration cannot be read.
 
             Example:
-              receipt-bridge doctor --config bridge.yaml --receipt receipt.b64
+              receipt-bridge doctor --config receipt-bridge.yaml --receipt receipt.b64
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var quiet: QuietOption
     @Flag(help: "Print a JSON array instead of the table.")
     var json = false
     @Flag(help: "Skip all checks that need the network: hosts, proxy and clock.")
@@ -31,15 +32,25 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let checks: [CheckResult]
+        let hasApps: Bool
         do throws(ConfigurationError) {
             let settings = try configuration.settingsWithRoots()
+            hasApps = !settings.apps.isEmpty
             checks = await runChecks(settings, environment)
         } catch {
-            show(Doctor.checks(configurationError: error))
+            show(Doctor.checks(configurationError: error), next: "correct what failed, and run doctor again")
             throw error.isUnreadable ? ExitCode.usage : ExitCode.someNotVerified
         }
-        show(checks)
-        guard !checks.contains(where: { $0.verdict == .fail }) else { throw ExitCode.someNotVerified }
+        let hasFailed = checks.contains { $0.verdict == .fail }
+        show(checks, next: hasFailed ? "correct what failed, and run doctor again" : next(hasApps: hasApps))
+        guard !hasFailed else { throw ExitCode.someNotVerified }
+    }
+
+    /// Returns the command that comes after checks of which none failed.
+    private func next(hasApps: Bool) -> String {
+        guard hasApps || configuration.isNamed else { return "receipt-bridge init writes a first configuration" }
+        let file = configuration.config.map { " --config \($0)" } ?? ""
+        return offline ? "receipt-bridge doctor\(file), which also asks Apple" : "receipt-bridge serve\(file)"
     }
 
     /// Runs the checks. If libcurl cannot be initialized, the checks that need the network are replaced by one
@@ -60,7 +71,10 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// Prints the results. Text from outside is made visible in the table; JSON is printed as it is.
-    private func show(_ checks: [CheckResult]) {
-        if json { Terminal.line(checks.json) } else { Terminal.result(Array(Terminal.visible(checks.table).utf8)) }
+    private func show(_ checks: [CheckResult], next: String) {
+        guard !json else { return Terminal.line(checks.json) }
+        let table = Terminal.isQuiet ? checks.filter { $0.verdict != .pass }.table : checks.table
+        Terminal.result(Array(Terminal.visible(table).utf8))
+        if !Terminal.isQuiet { Terminal.line("\(checks.summary); next: \(next)") }
     }
 }

@@ -19,16 +19,20 @@ struct ExportCommand: ParsableCommand {
                 Exit codes: 0 success; 2 usage, configuration, no store; 3 standard output cannot be written.
 
                 Example:
-                  receipt-bridge export events --since 4711 --config bridge.yaml
+                  receipt-bridge export events --since 4711 --config receipt-bridge.yaml
                 """)
 
-        @OptionGroup var configuration: ConfigurationOptions
+        @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+        @OptionGroup var output: JSONOption
         @Option(help: ArgumentHelp("Only events after this sequence.", valueName: "sequence"))
         var since: Int64 = 0
         @Option(help: "The form of the lines.")
         var format = EventExport.Format.jsonl
 
         func validate() throws {
+            guard !output.json || format == .jsonl else {
+                throw ValidationError("--json and --format csv cannot be combined")
+            }
             guard since >= 0 else { throw ValidationError("--since: a sequence, at least 0") }
         }
 
@@ -39,7 +43,7 @@ struct ExportCommand: ParsableCommand {
             if let oldest = summary.oldest {
                 Terminal.say("the oldest event is \(oldest): events after \(since) may have expired")
             }
-            Terminal.say("\(summary.count) events; the next export: --since \(summary.last)")
+            Terminal.inform("\(summary.count) events; the next export: --since \(summary.last)")
         }
     }
 }

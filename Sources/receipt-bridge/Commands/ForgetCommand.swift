@@ -25,10 +25,11 @@ struct ForgetCommand: AsyncParsableCommand {
 
             Example:
               receipt-bridge forget --original-transaction-id 730000000240001 \\
-                  --dry-run --config bridge.yaml
+                  --dry-run --config receipt-bridge.yaml
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var output: JSONOption
     @Option(
         help: ArgumentHelp("The customer who owns this transaction (original or renewal).", valueName: "transaction-id")
     )

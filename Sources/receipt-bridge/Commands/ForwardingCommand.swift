@@ -24,10 +24,11 @@ struct ForwardingCommand: AsyncParsableCommand {
                 Only reads the store. A server may be running.
 
                 Example:
-                  receipt-bridge forwarding list --dead --config bridge.yaml
+                  receipt-bridge forwarding list --dead --config receipt-bridge.yaml
                 """)
 
-        @OptionGroup var configuration: ConfigurationOptions
+        @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+        @OptionGroup var output: JSONOption
         @Flag(help: "Only deliveries that failed for good.")
         var dead = false
 
@@ -53,10 +54,11 @@ struct ForwardingCommand: AsyncParsableCommand {
                 Exit codes: 0 queued; 1 no matching deliveries; 2 usage.
 
                 Example:
-                  receipt-bridge forwarding replay --all-dead --config bridge.yaml
+                  receipt-bridge forwarding replay --all-dead --config receipt-bridge.yaml
                 """)
 
-        @OptionGroup var configuration: ConfigurationOptions
+        @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+        @OptionGroup var output: JSONOption
         @Flag(help: "Queue all deliveries that failed for good.")
         var allDead = false
         @Option(help: ArgumentHelp("Queue all deliveries of this notification, delivered or not.", valueName: "uuid"))

@@ -13,8 +13,9 @@ struct ListOptions: ParsableArguments {
         help: ArgumentHelp("Work through the ids in this file, one a line; - is standard input.", valueName: "file"),
         completion: .file())
     var ids: String?
+    @OptionGroup var quiet: QuietOption
     @Option(
-        name: .customLong("to"),
+        name: [.customLong("to"), .customShort("o")],
         help: ArgumentHelp("With --ids: write results to this JSONL file.", valueName: "file.jsonl"),
         completion: .file())
     var destination: String?
@@ -108,7 +109,7 @@ struct ListOptions: ParsableArguments {
         try checkpoint.end(of: work.items.count)
         line.clear()
         let counts = monitor.now
-        Terminal.say(
+        Terminal.inform(
             "\(counts.done) of \(counts.items) ids: \(counts.refused) without success, \(counts.failed) failed for now")
         if let stop {
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume")

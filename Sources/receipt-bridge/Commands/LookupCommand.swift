@@ -18,10 +18,11 @@ struct LookupCommand: AsyncParsableCommand {
             the App Store rejects, or the App Store cannot be reached.
 
             Example:
-              receipt-bridge lookup 730000000000061 --config bridge.yaml
+              receipt-bridge lookup 730000000000061 --config receipt-bridge.yaml
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var output: JSONOption
     @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
     @Argument(help: ArgumentHelp("The id of any of the customer's transactions.", valueName: "transaction-id"))

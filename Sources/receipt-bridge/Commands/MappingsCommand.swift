@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JSON
 import Responses
 
 /// The `mappings` command: validates, shows and applies the field tables.
@@ -23,11 +24,26 @@ struct MappingsCommand: ParsableCommand {
         @Argument(
             help: ArgumentHelp("Directory of tables, for example Mappings.", valueName: "dir"), completion: .directory)
         var folder: String?
+        @Flag(help: "Print a JSON array of {file, error}; error is null if there is none.")
+        var json = false
 
         func run() throws {
             let findings =
                 folder.map { FieldTables.findings(directory: URL(filePath: $0)) } ?? FieldTables.bundledFindings
-            for (file, error) in findings where error == nil { Terminal.line("\(file): ok") }
+            if json {
+                var writer = JSONWriter()
+                writer.beginArray()
+                for (file, error) in findings {
+                    writer.object {
+                        $0.member("file", file)
+                        $0.member("error", error.map { "\($0)" })
+                    }
+                }
+                writer.endArray()
+                Terminal.line(writer.finish())
+            } else {
+                for (file, error) in findings where error == nil { Terminal.line("\(file): ok") }
+            }
             let errors = findings.compactMap(\.error)
             for error in errors { Terminal.say("\(error)") }
             guard errors.isEmpty else { throw ExitCode.usage }
@@ -47,10 +63,12 @@ struct MappingsCommand: ParsableCommand {
 
         @Option(help: "The output: text for people, markdown for documents, json for programs.")
         var format = TableListing.text
+        @Flag(help: "The same as --format json.")
+        var json = false
         @OptionGroup var tables: TablesOptions
 
         func run() throws {
-            Terminal.result(Array(try tables.tables().listing(format).utf8))
+            Terminal.result(Array(try tables.tables().listing(json ? .json : format).utf8))
         }
     }
 
@@ -72,6 +90,7 @@ struct MappingsCommand: ParsableCommand {
 
         @Option(help: "camel: from a verifyReceipt response; snake: to a verifyReceipt response.")
         var to: Direction
+        @OptionGroup var output: JSONOption
         @OptionGroup var tables: TablesOptions
         @Argument(help: ArgumentHelp("A file, or - for standard input.", valueName: "file"), completion: .file())
         var file: String

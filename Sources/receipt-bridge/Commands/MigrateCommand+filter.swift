@@ -20,7 +20,7 @@ extension MigrateCommand {
             ("--allow-unverified", allowUnverified), ("--account-token-column", accountTokenColumn != nil),
             ("--report", !report.isEmpty), ("--transactions", transactions != nil),
             ("--subscriptions", subscriptions != nil), ("--table", rows.table != nil), ("--fresh", rows.fresh),
-            ("--limit", rows.limit != nil), ("--max-hours", rows.maxHours != nil),
+            ("--json", json), ("--limit", rows.limit != nil), ("--max-hours", rows.maxHours != nil),
         ]
         let names = rejected.filter(\.isPresent).map(\.option)
         guard names.isEmpty else {
@@ -51,7 +51,7 @@ extension MigrateCommand {
             }
         }
         switch result.ending {
-        case .finished: Terminal.say(summary(of: result))
+        case .finished: Terminal.inform(summary(of: result))
         case .stopped:
             Terminal.say("stopped by a signal before the end of the input; \(summary(of: result))")
             throw ExitCode.limit

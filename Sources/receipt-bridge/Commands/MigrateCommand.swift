@@ -4,6 +4,7 @@ import Cryptography
 import Foundation
 import Storage
 import Batch
+import Reports
 import VerifyReceipt
 import Responses
 import BatchInput
@@ -30,19 +31,21 @@ struct MigrateCommand: AsyncParsableCommand {
             that is not the one this migration started with; 3 stopped by a limit or a temporary failure.
 
             Example:
-              receipt-bridge migrate receipts.csv --to result.jsonl \\
+              receipt-bridge migrate receipts.csv -o result.jsonl \\
                   --with-api --config receipt-bridge.yaml
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
-    @OptionGroup var rows: BatchOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup(title: "Source and run") var rows: BatchOptions
+    @OptionGroup var quiet: QuietOption
     @OptionGroup var shared: SharedMigrationCommandOptions
 
     @Argument(help: ArgumentHelp("The stored receipts.", valueName: "source"), completion: .file())
     var source: String
 
     @Option(
-        name: .customLong("to"), help: ArgumentHelp("The result file, or - for a filter.", valueName: "dest"),
+        name: [.customLong("to"), .customShort("o")],
+        help: ArgumentHelp("The result file, or - for a filter.", valueName: "dest"),
         completion: .file())
     var destination: String
 
@@ -100,6 +103,9 @@ struct MigrateCommand: AsyncParsableCommand {
             valueName: "file"), completion: .file())
     var subscriptions: String?
 
+    @Flag(help: "Print the summary, or with --plan the plan, as JSON on standard output: the report without its rows.")
+    var json = false
+
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline cannot be combined") }
         try validateDestination()
@@ -116,7 +122,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let settings: ProxyConfiguration
         let trust: TrustStore
         do {
-            settings = try configuration.settingsWithRoots()
+            settings = try configuration.settingsWithRoots(searches: withApi || plan || isShared)
             trust = try TrustStore(settings: settings)
         } catch {
             throw ConfigurationOptions.report(error)
@@ -162,10 +168,10 @@ struct MigrateCommand: AsyncParsableCommand {
         try result.get()
     }
 
-    /// Without an option, the API is used if the configuration has a key for it.
+    /// Without an option, the API is used if a configuration is named that has a key for it.
     private func asksAPI(_ settings: ProxyConfiguration) -> Bool {
         if withApi || offline { return withApi }
-        return settings.apps.contains { $0.serverAPI != nil }
+        return (configuration.isNamed || plan) && settings.apps.contains { $0.serverAPI != nil }
     }
 
     private func options(_ settings: ProxyConfiguration, withAPI: Bool) -> MigrationOptions {
@@ -220,16 +226,21 @@ struct MigrateCommand: AsyncParsableCommand {
             case .interrupted: throw ExitCode.limit
             }
         }
+        if json {
+            let options = self.options(settings, withAPI: directory != nil)
+            Terminal.line(MigrationReport(options: options, ending: runResult).json)
+        }
         if let directory, runResult.stop == .planned {
+            guard !json else { return }
             Terminal.line(MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget))
             return
         }
-        display.table(MigrationTable.text(runResult))
+        if !json { display.table(MigrationTable.text(runResult)) }
         switch runResult.stop {
         case nil:
             let (places, hint) = MigrationTable.closing(
                 runResult, options(settings, withAPI: directory != nil), isShared: isShared)
-            Terminal.say(places, hint: hint)
+            Terminal.inform(places, hint: hint)
             if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume")

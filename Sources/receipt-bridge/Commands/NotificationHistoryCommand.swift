@@ -29,10 +29,11 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
 
             Example:
               receipt-bridge notifications history --start 2026-11-01 \\
-                  --replay --config bridge.yaml
+                  --replay --config receipt-bridge.yaml
             """)
 
     @OptionGroup var options: OperationOptions
+    @OptionGroup var quiet: QuietOption
     @Option(
         help: ArgumentHelp(
             "Start of the interval, for example 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).",
@@ -52,7 +53,8 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
     @Flag(help: "Store the notifications as if the App Store had just sent them.")
     var replay = false
     @Option(
-        name: .customLong("to"), help: ArgumentHelp("Append the lines to this JSONL file.", valueName: "file"),
+        name: [.customLong("to"), .customShort("o")],
+        help: ArgumentHelp("Append the lines to this JSONL file.", valueName: "file"),
         completion: .file())
     var destination: String?
 
@@ -179,6 +181,6 @@ final class HistoryDisplay {
         if isReplay { text += ": \(counts.new) new, \(counts.known) already stored" }
         if counts.refused > 0 { text += ", \(counts.refused) rejected" }
         if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }
-        Terminal.say(text)
+        Terminal.inform(text)
     }
 }

@@ -18,7 +18,8 @@ struct NotificationListCommand: AsyncParsableCommand {
               receipt-bridge notifications list --type REFUND --since 2026-11-21
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var output: JSONOption
     @Option(help: ArgumentHelp("Only notifications of this app.", valueName: "bundle-id"))
     var bundleId: String?
     @Option(help: "Only notifications of this environment.")
@@ -115,7 +116,8 @@ struct NotificationShowCommand: AsyncParsableCommand {
               receipt-bridge notifications show 1e4b0a7c-5f1e-4a55-8a9c-0d4c2f3b6a71
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var output: JSONOption
     @Argument(help: ArgumentHelp("The notificationUUID.", valueName: "uuid"))
     var uuid: String
     @Flag(help: "Print the body as it was received, and nothing else.")

@@ -26,7 +26,8 @@ struct NotificationsCommand: ParsableCommand {
                 3 stopped by a rate limit or a temporary failure.
 
                 Example:
-                  receipt-bridge notifications test --environment sandbox --config bridge.yaml
+                  receipt-bridge notifications test --environment sandbox \\
+                      --config receipt-bridge.yaml
                 """)
 
         @OptionGroup var options: OperationOptions

@@ -25,7 +25,8 @@ enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {
 
 /// Options of the commands that send a request about one app to the App Store Server API.
 struct OperationOptions: ParsableArguments {
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var output: JSONOption
     @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
     @Option(help: "The environment of the App Store.")

@@ -25,7 +25,7 @@ struct OrdersCommand: ParsableCommand {
                 a key that the App Store rejects, or no response.
 
                 Example:
-                  receipt-bridge orders lookup M76RHDBYIBH --config bridge.yaml
+                  receipt-bridge orders lookup M76RHDBYIBH --config receipt-bridge.yaml
                 """)
 
         @OptionGroup var options: OperationOptions

@@ -17,6 +17,15 @@ struct ReceiptInputs: ParsableArguments {
     /// Number of bytes that are read of one file; a receipt is far smaller.
     private static let maximumSize = 64 << 20
 
+    /// Prints the help of the command if it would wait for what a person types, because that looks as if nothing happened.
+    ///
+    /// - Throws: ``ExitCode``: no receipt was checked, which must not look like success.
+    func requireInput(of command: any ParsableCommand.Type) throws {
+        guard files.isEmpty, Terminal.inputIsTerminal else { return }
+        Terminal.note(ReceiptBridge.helpMessage(for: command) + "\n")
+        throw ExitCode.usage
+    }
+
     /// Reads one file at a time, in order.
     var all: some Sequence<Input> {
         (files.isEmpty ? ["-"] : files).lazy.map { Input(name: $0, bytes: Self.read($0)) }

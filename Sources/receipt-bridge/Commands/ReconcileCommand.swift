@@ -26,10 +26,11 @@ struct ReconcileCommand: AsyncParsableCommand {
             a signal or because calls to the App Store fail.
 
             Example:
-              receipt-bridge reconcile --window 7d --config bridge.yaml
+              receipt-bridge reconcile --window 7d --config receipt-bridge.yaml
             """)
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+    @OptionGroup var quiet: QuietOption
     @Option(
         help: ArgumentHelp(
             "Time before and after now, for example 12h or 7d (default: reconcile.window, otherwise 3d).",

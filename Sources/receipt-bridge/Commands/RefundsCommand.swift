@@ -32,12 +32,15 @@ struct RefundsCommand: ParsableCommand {
                 or could not be looked up; 2 usage, configuration; 3 stopped by a limit or a temporary failure.
 
                 Example:
-                  receipt-bridge refunds sweep --to refunds.jsonl --config bridge.yaml
+                  receipt-bridge refunds sweep --to refunds.jsonl --config receipt-bridge.yaml
                 """)
 
-        @OptionGroup var configuration: ConfigurationOptions
+        @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+        @OptionGroup var output: JSONOption
+        @OptionGroup var quiet: QuietOption
         @Option(
-            name: .customLong("to"), help: ArgumentHelp("Append refunds to this JSONL file.", valueName: "file.jsonl"),
+            name: [.customLong("to"), .customShort("o")],
+            help: ArgumentHelp("Append refunds to this JSONL file.", valueName: "file.jsonl"),
             completion: .file())
         var destination: String?
         @Option(
@@ -179,7 +182,7 @@ struct RefundsCommand: ParsableCommand {
             let stop = try await sweep.run(targets, to: &output, at: path)
             if let path { try await store.endRefundOutput(path) }
             line.clear()
-            Terminal.say(Self.text(monitor.now, clients.calls))
+            Terminal.inform(Self.text(monitor.now, clients.calls))
             if let stop {
                 Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
                 throw ExitCode.limit

@@ -23,11 +23,11 @@ struct ServeCommand: AsyncParsableCommand {
             computed from the receipt itself.
 
             Example:
-              receipt-bridge serve --config bridge.yaml --listen 127.0.0.1:8080
+              receipt-bridge serve --config receipt-bridge.yaml --listen 127.0.0.1:8080
             """
     )
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))
     var listen: String?
     @OptionGroup var mappings: MappingsOption
@@ -35,16 +35,25 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Lowest level of log messages to write: debug, info, notice, warning, error.", valueName: "level"))
     var logLevel = LogLevel.notice
+    @Flag(name: .shortAndLong, help: "The same as --log-level info.")
+    var verbose = false
+    @Flag(name: .shortAndLong, help: "The same as --log-level warning.")
+    var quiet = false
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
     }
 
+    func validate() throws {
+        guard !(verbose && quiet) else { throw ValidationError("--verbose and --quiet cannot be combined") }
+    }
+
     /// Runs the server until SIGTERM or SIGINT. Resources are closed in the reverse order of their use: first the
     /// listeners, then upstream connections, then the store after its pending writes.
     func run() async throws {
+        let level = verbose ? .info : quiet ? .warning : logLevel
         let logger = Logger.toStandardError(
-            level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice, metadataProvider: .request)
+            level: Logger.Level(rawValue: level.rawValue) ?? .notice, metadataProvider: .request)
         CoreDumps.disable()
         // Installed before anything else: from here on SIGHUP no longer ends the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
@@ -55,7 +64,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
             try SelfTest.run()
-            let settings = try read()
+            let settings = try read(logger)
             // Later, for example after a reload, a key that cannot be used is a warning only.
             try settings.checkIndispensableKeys()
             let memory = MemoryBudget(of: settings, logger: logger)
@@ -96,7 +105,7 @@ struct ServeCommand: AsyncParsableCommand {
                         logger.warning(
                             "the configuration is from a pipe and is not read again; the files that it names are")
                     }
-                    return try read()
+                    return try read(logger)
                 },
                 make: { settings, previous in
                     try ServiceGraph(
@@ -152,8 +161,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     /// Reads the configuration. Flags take precedence over environment variables, and these over the file.
-    private func read() throws(ConfigurationError) -> ProxyConfiguration {
-        try configuration.settings([configuration.addRoots, mappings.apply, listen])
+    private func read(_ logger: Logger) throws(ConfigurationError) -> ProxyConfiguration {
+        try configuration.settings([configuration.addRoots, mappings.apply, listen]) { logger.notice("\($0)") }
     }
 
     /// Applies `--listen`.

@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import JSON
 import Reports
 import Storage
 
@@ -26,7 +27,8 @@ struct StoreCommand: ParsableCommand {
                   receipt-bridge store copy sqlite:bridge.db postgresql://bridge@db/receipts
                 """)
 
-        @OptionGroup var configuration: ConfigurationOptions
+        @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+        @OptionGroup var quiet: QuietOption
         @Argument(help: ArgumentHelp("The store to read.", valueName: "source"))
         var source: String
         @Argument(help: ArgumentHelp("The store to write, which must be empty.", valueName: "destination"))
@@ -46,7 +48,7 @@ struct StoreCommand: ParsableCommand {
                     return !status.isStopped
                 }
                 line.clear()
-                Terminal.say(status.text?.text ?? "the copy is complete")
+                Terminal.inform(status.text?.text ?? "the copy is complete")
                 guard isComplete else {
                     Terminal.say("stopped; run the same command again to resume")
                     throw ExitCode.limit
@@ -72,11 +74,14 @@ struct StoreCommand: ParsableCommand {
                   receipt-bridge store check sqlite:bridge.db postgresql://bridge@db/receipts
                 """)
 
-        @OptionGroup var configuration: ConfigurationOptions
+        @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
+        @OptionGroup var quiet: QuietOption
         @Argument(help: ArgumentHelp("A store.", valueName: "a"))
         var first: String
         @Argument(help: ArgumentHelp("Another store.", valueName: "b"))
         var second: String?
+        @Flag(help: "Print JSON: an array with the data of two stores, or an object with the damage of one.")
+        var json = false
 
         func run() async throws {
             guard let second else { return try inspect() }
@@ -85,7 +90,11 @@ struct StoreCommand: ParsableCommand {
                 let left = try await StoreDigest.all(of: first) { status.text = Self.text($0, of: stores.first) }
                 let right = try await StoreDigest.all(of: second) { status.text = Self.text($0, of: stores.second) }
                 line.clear()
-                Terminal.result(Array(Self.table(left, right).utf8))
+                if json {
+                    Terminal.line(Self.json(left, right))
+                } else {
+                    Terminal.result(Array(Self.table(left, right).utf8))
+                }
                 guard left == right else { throw ExitCode.someNotVerified }
             }
         }
@@ -104,8 +113,21 @@ struct StoreCommand: ParsableCommand {
                 Terminal.say("\(error)")
                 throw error.code == .notADatabase ? ExitCode.someNotVerified : ExitCode.limit
             }
-            for column in facts.damage { Terminal.line("damaged  \(column.name)  \(column.count)") }
-            guard case .damaged(let reason) = facts.integrity else { return Terminal.say("\(first) is intact") }
+            if json {
+                Terminal.line(
+                    JSONWriter.object { writer in
+                        writer.member("store", "\(first)")
+                        writer.array("damaged", facts.damage) { writer, column in
+                            writer.object {
+                                $0.member("column", column.name)
+                                $0.member("values", Int64(column.count))
+                            }
+                        }
+                    })
+            } else {
+                for column in facts.damage { Terminal.line("damaged  \(column.name)  \(column.count)") }
+            }
+            guard case .damaged(let reason) = facts.integrity else { return Terminal.inform("\(first) is intact") }
             Terminal.say("\(first) is damaged: \(reason)", hint: "see Damaged stores in docs/OPERATIONS.md")
             throw ExitCode.someNotVerified
         }
@@ -114,6 +136,25 @@ struct StoreCommand: ParsableCommand {
             ProgressText([
                 .init("\(rows.grouped) rows", importance: 5), .init("\(store)", importance: 0, after: " of "),
             ])
+        }
+
+        private static func json(_ left: [StoreDigest], _ right: [StoreDigest]) -> [UInt8] {
+            var writer = JSONWriter()
+            writer.beginArray()
+            for (left, right) in zip(left, right) {
+                writer.object {
+                    $0.member("data", left.title)
+                    $0.member("same", left == right)
+                    for (name, digest) in [("first", left), ("second", right)] {
+                        $0.object(name) {
+                            $0.member("rows", digest.rows)
+                            $0.member("digest", digest.text)
+                        }
+                    }
+                }
+            }
+            writer.endArray()
+            return writer.finish()
         }
 
         /// One line for each kind of data: its name, the rows in both stores, the first digits of the digests and

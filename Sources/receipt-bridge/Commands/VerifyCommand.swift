@@ -15,6 +15,8 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Prints the verifyReceipt response for a receipt, exactly as the server returns it.",
         discussion: """
+            On a terminal, the response is shown as text.
+
             Exit codes: 0 if the status is 0 or 21006; 1 for any other status; 2 usage, configuration.
 
             Example:
@@ -34,7 +36,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     @OptionGroup var inputs: ReceiptInputs
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
     @OptionGroup var mappings: MappingsOption
     @Option(
         help: ArgumentHelp(
@@ -45,6 +47,8 @@ struct VerifyCommand: AsyncParsableCommand {
     var environment = Environment.auto
     @Flag(help: "Return only the newest row of each subscription and other product in latest_receipt_info.")
     var excludeOldTransactions = false
+    @Flag(help: "Print the response as it is, also on a terminal.")
+    var json = false
 
     func validate() throws {
         // This command opens no store, so that it works while another process uses the store.
@@ -56,6 +60,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try inputs.requireInput(of: Self.self)
         let sources = answer.flatMap(AnswerSource.init(rawValue:)).map { [$0] }
         let transport: CurlTransport
         let pipeline: VerifyReceiptService
@@ -84,8 +89,12 @@ struct VerifyCommand: AsyncParsableCommand {
                 continue
             }
             let reply = await pipeline.answer(body: body(of: bytes), route: environment.route, sources: sources)
-            Terminal.result(reply.body(outageStatus))
-            if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
+            if json || !Terminal.resultsGoToTerminal {
+                Terminal.result(reply.body(outageStatus))
+                if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
+            } else {
+                Terminal.line(ResponseText(file: input.name, reply: reply, body: reply.body(outageStatus)).text)
+            }
             for reason in pipeline.explanations(of: reply) { Terminal.say("\(input.name): \(reason)") }
             let isSuccess = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
             if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {

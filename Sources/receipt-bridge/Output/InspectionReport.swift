@@ -109,7 +109,7 @@ struct InspectionReport {
     // MARK: - Text
 
     var text: String {
-        var lines = ["\(printable(file)): \(kindName), \(verdict)"]
+        var lines = ["\(Self.printable(file)): \(kindName), \(verdict)"]
         if !inspection.repairs.isEmpty {
             lines.append("  repaired:     \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
         }
@@ -118,26 +118,26 @@ struct InspectionReport {
             lines.append("                \(failure.reason)")
         }
         if let signedText {
-            lines.append("  environment:  \(printable(signedText.environment ?? "unknown"))")
-            lines.append("  bundle id:    \(printable(signedText.bundleId))")
+            lines.append("  environment:  \(Self.printable(signedText.environment ?? "unknown"))")
+            lines.append("  bundle id:    \(Self.printable(signedText.bundleId))")
             return (lines + JWSListing(inspection: signedText).lines).joined(separator: "\n")
         }
         guard let contents = inspection.contents else { return lines.joined(separator: "\n") }
         lines.append("  environment:  \(contents.environment?.rawValue ?? "unknown")")
-        lines.append("  bundle id:    \(printable(contents.bundleId))")
+        lines.append("  bundle id:    \(Self.printable(contents.bundleId))")
         switch contents {
         case .app(let receipt):
-            lines.append("  created:      \(date(receipt.receiptCreationDate))")
-            lines.append("  app version:  \(printable(receipt.applicationVersion))")
+            lines.append("  created:      \(Self.date(receipt.receiptCreationDate))")
+            lines.append("  app version:  \(Self.printable(receipt.applicationVersion))")
             lines.append("  purchases:    \(receipt.purchases.count)")
             lines += receipt.purchases.map { purchase in
-                line(
+                Self.line(
                     purchase.productId, purchase.transactionId, purchase.originalTransactionId,
                     from: purchase.purchaseDate, to: purchase.expiresDate)
             }
         case .transaction(let receipt):
             lines.append(
-                line(
+                Self.line(
                     receipt.productId, receipt.transactionId, receipt.originalTransactionId,
                     from: receipt.purchaseDate, to: receipt.expiresDate))
         }
@@ -157,17 +157,17 @@ struct InspectionReport {
     private var verdict: String { isVerified ? "authentic" : "NOT AUTHENTIC" }
 
     /// Returns a line about one purchase.
-    private func line(
+    static func line(
         _ product: String?, _ transaction: String?, _ original: String?, from: Timestamp?, to: Timestamp?
     ) -> String {
         let period = to.map { " until \(date($0))" } ?? ""
         return "  - \(printable(product)) \(printable(transaction)) (of \(printable(original))) \(date(from))\(period)"
     }
 
-    private func date(_ timestamp: Timestamp?) -> String {
+    private static func date(_ timestamp: Timestamp?) -> String {
         timestamp.map { DateTriplet($0).text } ?? "-"
     }
 
     /// Escapes control characters and line breaks, so that a product id cannot imitate a line of this output.
-    private func printable(_ text: String?) -> String { text.map { PrintableText.text(of: $0) } ?? "-" }
+    static func printable(_ text: String?) -> String { text.map { PrintableText.text(of: $0) } ?? "-" }
 }

@@ -48,7 +48,7 @@ final class MigrationDisplay: Sendable {
     /// Prints a table.
     func table(_ text: String) {
         line.clear()
-        Terminal.note(text)
+        if !Terminal.isQuiet { Terminal.note(text) }
     }
 }
 

@@ -17,6 +17,7 @@ final class ProgressLine: Sendable {
 
     /// Shows the line. The width is read each time, because a terminal can be resized.
     func show(_ line: ProgressText) {
+        guard !Terminal.isQuiet else { return }
         guard isTerminal else { return Terminal.say(line.text) }
         hasLine.withLock { $0 = true }
         Terminal.note("\r\u{1B}[2K\(line.text(columns: Terminal.columns(of: STDERR_FILENO) - Self.margin))")

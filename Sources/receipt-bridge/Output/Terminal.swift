@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Reports
+import Synchronization
 import Telemetry
 
 /// Writes all output for users.
@@ -57,6 +58,11 @@ enum Terminal {
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
+    /// Writes a message that is neither an error nor a warning: a summary, or where a result is. Not with `--quiet`.
+    static func inform(_ message: String, hint: String? = nil) {
+        if !isQuiet { say(message, hint: hint) }
+    }
+
     /// Replaces control characters, bidirectional marks and similar characters by their code points, for example
     /// `[U+001B]`. Line breaks are kept.
     static func visible(_ text: String) -> String {
@@ -67,7 +73,7 @@ enum Terminal {
     /// Asks a question and returns the line that the user types; `nil` if standard input or standard error is not a
     /// terminal.
     static func answer(to question: String) -> String? {
-        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
+        guard inputIsTerminal, messagesGoToTerminal else { return nil }
         note("receipt-bridge: \(visible(question)): ")
         return readLine() ?? ""
     }
@@ -80,6 +86,17 @@ enum Terminal {
     }
 
     static let resultsGoToTerminal = isatty(STDOUT_FILENO) == 1
+    static let messagesGoToTerminal = isatty(STDERR_FILENO) == 1
+    /// Whether a person types the input.
+    static let inputIsTerminal = isatty(STDIN_FILENO) == 1
+
+    private static let quiet = Atomic(false)
+
+    /// Whether progress and summaries are left out.
+    static var isQuiet: Bool {
+        get { quiet.load(ordering: .relaxed) }
+        set { quiet.store(newValue, ordering: .relaxed) }
+    }
 }
 
 /// The exit codes of all commands.

@@ -1,0 +1,3 @@
+#include "CBuild.h"
+
+const char *receipt_bridge_commit(void) { return BUILD_COMMIT; }

@@ -1,0 +1,63 @@
+import AppStoreTypes
+import BridgeConfiguration
+import Responses
+import VerifyReceipt
+
+/// The output of `verify` for people: the status in words, and the purchases.
+struct ResponseText {
+    let file: String
+    let reply: VerifyReceiptResult
+    /// The JSON that a client gets.
+    let body: [UInt8]
+
+    var text: String {
+        let status = reply.answer.status
+        var lines = [
+            "\(InspectionReport.printable(file)): status \(status), \(Self.meaning(of: status))",
+            "  source:       \(reply.source.rawValue)",
+        ]
+        guard let response = try? VerifyReceiptResponse(body), let receipt = response.receipt else {
+            return lines.joined(separator: "\n")
+        }
+        lines += [
+            "  environment:  \(reply.environment.rawValue)",
+            "  bundle id:    \(InspectionReport.printable(response.bundleId))",
+        ]
+        lines += Self.lines("purchases:    ", receipt["in_app"] == nil ? [receipt] : receipt.objects("in_app"))
+        for name in ["latest_receipt_info", "latest_expired_receipt_info"] where response.root[name] != nil {
+            lines += Self.lines("latest:       ", response.root.objects(name))
+        }
+        let renewals = response.renewals.sorted { $0.key < $1.key }
+        if !renewals.isEmpty { lines.append("  renewals:     \(renewals.count)") }
+        lines += renewals.map { original, renewal in
+            let state = renewal.isRetrying ? "payment is retried" : renewal.isOn == false ? "will not renew" : "renews"
+            return "  - \(InspectionReport.printable(original)) \(state)"
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func lines(_ title: String, _ rows: [VerifyReceiptResponse.Object]) -> [String] {
+        ["  \(title)\(rows.count)"]
+            + rows.map { row in
+                let line = InspectionReport.line(
+                    row.text("product_id"), row.text("transaction_id"), row.text("original_transaction_id"),
+                    from: row.date("purchase_date_ms"), to: row.date("expires_date_ms") ?? row.date("expires_date"))
+                return line + (row["cancellation_date"] == nil ? "" : ", canceled")
+            }
+    }
+
+    private static func meaning(of status: VerifyReceiptStatus) -> String {
+        switch status {
+        case .valid: "authentic"
+        case .malformedReceipt: "not a receipt"
+        case .notAuthentic: "NOT AUTHENTIC"
+        case .wrongSharedSecret: "wrong shared secret"
+        case .temporarilyUnavailable: "not decided: try again later"
+        case .subscriptionExpired: "authentic, and the subscription has expired"
+        case .sandboxReceipt: "of the sandbox"
+        case .productionReceipt: "not of the sandbox"
+        case .accountNotFound: "the customer's account does not exist"
+        default: "see Apple's documentation of the status"
+        }
+    }
+}
