@@ -1,9 +1,12 @@
 extension String {
     /// Whether the text is most likely a misspelling of another one: without regard to case, at most two edits away. An
     /// edit inserts, removes or replaces a byte, or swaps two neighbors.
-    package func resembles(_ other: String) -> Bool {
+    package func resembles(_ other: String) -> Bool { edits(to: other) <= 2 }
+
+    /// The number of edits; `Int.max` if the lengths differ by more than two bytes.
+    private func edits(to other: String) -> Int {
         let (one, two) = (Array(lowercased().utf8), Array(other.lowercased().utf8))
-        guard abs(one.count - two.count) <= 2 else { return false }
+        guard abs(one.count - two.count) <= 2 else { return .max }
         // Two rows of the table of distances between the beginnings of both texts.
         var (previous, last) = ([Int](), Array(0...two.count))
         for (row, byte) in one.enumerated() {
@@ -18,13 +21,15 @@ extension String {
             }
             (previous, last) = (last, next)
         }
-        return last[two.count] <= 2
+        return last[two.count]
     }
 
-    /// A question about the names that this text may be a misspelling of, to append to a message; empty if there are
-    /// none. In texts of up to three bytes, two edits replace nearly everything, so they resemble nothing.
+    /// A question about the names that this text is most likely a misspelling of, to append to a message; empty if it
+    /// resembles none. In texts of up to three bytes, two edits replace nearly everything, so they resemble nothing.
     package func didYouMean(_ names: some Sequence<String>) -> String {
-        let similar = names.filter { min($0.utf8.count, utf8.count) > 3 && $0.resembles(self) }.sorted()
-        return similar.isEmpty ? "" : ". Did you mean \(similar.prefix(3).joined(separator: " or "))?"
+        let similar = names.filter { Swift.min($0.utf8.count, utf8.count) > 3 && $0.resembles(self) }
+        let fewest = similar.map { edits(to: $0) }.min()
+        let nearest = similar.filter { edits(to: $0) == fewest }.sorted()
+        return nearest.isEmpty ? "" : ". Did you mean \(nearest.prefix(3).joined(separator: " or "))?"
     }
 }

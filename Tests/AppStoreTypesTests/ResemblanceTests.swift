@@ -15,6 +15,13 @@ struct ResemblanceTests {
         #expect(text.resembles("com.example.app") == isSimilar)
     }
 
+    @Test("The nearest names are suggested, and none for a short text")
+    func suggestion() {
+        #expect("stroe".didYouMean(["serve", "store", "lookup"]) == ". Did you mean store?")
+        #expect("lisst".didYouMean(["list", "lists"]) == ". Did you mean list or lists?")
+        #expect("at".didYouMean(["as"]).isEmpty && "store".didYouMean(["lookup"]).isEmpty)
+    }
+
     @Test("The empty text is similar to texts of at most two bytes")
     func empty() { #expect("".resembles("") && "".resembles("ab") && !"".resembles("abc")) }
 }

@@ -112,10 +112,11 @@ struct FirstStepsTests {
         let run = try Running(words, in: folder, terminal: terminal, showsResults: true, isTyped: true)
         // A terminal that nobody reads is full after some kilobytes.
         #expect(
-            await eventually(within: .seconds(30)) {
+            await eventually(within: .seconds(10)) {
                 _ = terminal.text
                 return !run.isRunning
             })
+        run.kill()
         return (await run.end(), terminal.text.replacing("\r\n", with: "\n"))
     }
 

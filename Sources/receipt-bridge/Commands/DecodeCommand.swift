@@ -15,7 +15,8 @@ struct DecodeCommand: ParsableCommand {
         abstract: "Prints the contents of receipts, and whether they are authentic.",
         discussion: """
             Prints one JSON object per input and line, in order; on a terminal, text. If `verified` is false, everything \
-            that could be read is printed nevertheless: do not rely on it.
+            that could be read is printed nevertheless: do not rely on it. Without --config and --roots only Apple's roots \
+            are trusted.
 
             Exit codes: 0 all inputs are authentic; 1 some are not; 2 usage, or a file that cannot be read.
 
