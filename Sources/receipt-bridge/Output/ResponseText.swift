@@ -30,7 +30,9 @@ struct ResponseText {
         let renewals = response.renewals.sorted { $0.key < $1.key }
         if !renewals.isEmpty { lines.append("  renewals:     \(renewals.count)") }
         lines += renewals.map { original, renewal in
-            let state = renewal.isRetrying ? "payment is retried" : renewal.isOn == false ? "will not renew" : "renews"
+            let state =
+                renewal.isRetrying
+                ? "payment is retried" : renewal.isOn.map { $0 ? "renews" : "will not renew" } ?? "unknown"
             return "  - \(InspectionReport.printable(original)) \(state)"
         }
         return lines.joined(separator: "\n")
