@@ -63,9 +63,9 @@ extension AlignedRows.Pair {
                 field.rule = difference.rule
                 field.verdict = difference.verdict.rawValue
                 // The difference can have a value that the field does not. For example, status 0, which is implied by
-                // the existence of records.
-                if left == nil { field.verifyReceipt = difference.verifyReceipt?.displayText }
-                if right == nil { field.serverAPI = difference.serverAPI?.displayText }
+                // the existence of records. Of long texts it shows the part that differs.
+                field.verifyReceipt = difference.verifyReceipt?.displayText ?? field.verifyReceipt
+                field.serverAPI = difference.serverAPI?.displayText ?? field.serverAPI
             }
             return field
         }

@@ -25,6 +25,20 @@ package enum ComparedValue: Sendable, Hashable, Codable {
         return .text("\(text.prefix(Self.shownBeginning))… (\(text.utf8.count) bytes)")
     }
 
+    /// The values of both sides as a difference shows them. If two long texts begin with the same characters, the place
+    /// where they begin to differ is shown instead of the beginning.
+    static func truncated(_ one: ComparedValue?, _ other: ComparedValue?) -> (ComparedValue?, ComparedValue?) {
+        let (first, second) = (one?.truncated, other?.truncated)
+        guard first == second, one != other, let one = one?.text, let other = other?.text else {
+            return (first, second)
+        }
+        let same = zip(one, other).prefix { $0 == $1 }.count
+        func piece(_ text: String) -> ComparedValue {
+            .text("…\(text.dropFirst(same).prefix(shownBeginning))… (\(text.utf8.count) bytes)")
+        }
+        return (piece(one), piece(other))
+    }
+
     /// The text; `nil` if the value has another type.
     var text: String? { if case .text(let text) = self { text } else { nil } }
     var number: Int64? { if case .number(let number) = self { number } else { nil } }

@@ -46,7 +46,8 @@ package struct Comparison {
         return (right.latest != nil || !hasRows) && (right.renewals != nil || left.renewals?.isEmpty != false)
     }
 
-    /// Assigns a rule to a finding and stores the difference, unless an override ignores the rule.
+    /// Assigns a rule to a finding and stores the difference, unless an override ignores the rule or it is expected by
+    /// definition.
     mutating func report(_ finding: Finding) {
         let rule =
             ComparisonRules.all.first { $0.matches(finding, facts) } ?? ComparisonRules.unexplained
@@ -57,11 +58,13 @@ package struct Comparison {
         case .unexpected?: verdict = .unexpected
         case nil: verdict = rule.verdict
         }
+        guard verdict == .unexpected || !rule.isByDefinition else { return }
+        let values = ComparedValue.truncated(finding.verifyReceipt, finding.serverAPI)
         differences.append(
             Difference(
                 receipt: context.receipt, path: finding.path, identifier: finding.identifier, verdict: verdict,
                 rule: rule.name, isInformational: rule.isInformational, isVolatile: rule.isVolatile,
-                verifyReceipt: finding.verifyReceipt?.truncated, serverAPI: finding.serverAPI?.truncated))
+                verifyReceipt: values.0, serverAPI: values.1))
     }
 
     /// Reports two values if they differ.

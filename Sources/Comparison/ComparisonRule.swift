@@ -19,6 +19,9 @@ package struct ComparisonRule: Sendable {
     package let isInformational: Bool
     /// `true` if a difference may disappear if both sides are requested again.
     package let isVolatile: Bool
+    /// `true` if the values differ in every comparison by definition. Such a difference is counted only if an override
+    /// makes it unexpected.
+    package let isByDefinition: Bool
     /// URL of the public page that the rule is based on; `nil` if it is based on observation, see ``observed``.
     package let source: String?
     /// One sentence that explains the difference.
@@ -30,7 +33,7 @@ package struct ComparisonRule: Sendable {
     init(
         _ name: String, _ verdict: Class, _ parts: [Finding.Part], _ subjects: [Finding.Subject] = [],
         when conditions: [ComparisonCondition] = [], isInformational: Bool = false, isVolatile: Bool = false,
-        source: String? = nil, _ explanation: String
+        isByDefinition: Bool = false, source: String? = nil, _ explanation: String
     ) {
         self.name = name
         self.verdict = verdict
@@ -39,6 +42,7 @@ package struct ComparisonRule: Sendable {
         self.conditions = conditions
         self.isInformational = isInformational
         self.isVolatile = isVolatile
+        self.isByDefinition = isByDefinition
         self.source = source
         self.explanation = explanation
     }

@@ -186,7 +186,7 @@ package struct ComparisonSummary: Sendable, Codable {
             app.customers = customers(of: app.scope).count
             return app
         }
-        report.entries = entries.values.sorted(by: ComparisonReport.Entry.precedes)
+        report.entries = ComparisonReport.Entry.listed(entries.values)
         report.historyVersions = historyVersions
         report.unverified = unverified
         if overflow > 0 {
@@ -203,10 +203,14 @@ extension ComparisonReport.Scope {
 }
 
 extension ComparisonReport.Entry {
-    /// Orders unexpected entries first, then by descending count.
-    package static func precedes(_ one: Self, _ other: Self) -> Bool {
-        if one.verdict != other.verdict { return one.verdict == .unexpected }
-        if one.count != other.count { return one.count > other.count }
-        return (one.scope, one.rule, one.path) < (other.scope, other.rule, other.path)
+    /// Returns the entries of a report: unexpected ones first, then by descending count. Entries that are expected by
+    /// definition, which earlier versions stored, are left out.
+    package static func listed(_ entries: some Sequence<Self>) -> [Self] {
+        entries.filter { $0.verdict == .unexpected || !ComparisonRules.byDefinition.contains($0.rule) }
+            .sorted { one, other in
+                if one.verdict != other.verdict { return one.verdict == .unexpected }
+                if one.count != other.count { return one.count > other.count }
+                return (one.scope, one.rule, one.path) < (other.scope, other.rule, other.path)
+            }
     }
 }

@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Foundation
 
 /// The recommendation for one app: can it switch to the App Store Server API? Includes the numbers that it is based
@@ -24,8 +25,8 @@ package struct Readiness: Sendable {
     package let app: ComparisonReport.App
     /// Unexpected differences by rule, the most frequent first.
     package let rules: [(name: String, count: Int64)]
-    /// Expected differences by rule, the most frequent first.
-    package let expectedRules: [(name: String, count: Int64)]
+    /// Number of expected differences.
+    package let expected: Int64
 
     /// Evaluates one app.
     ///
@@ -34,16 +35,13 @@ package struct Readiness: Sendable {
     ///   - entries: Entries of the report. Entries of other apps are ignored.
     package init(_ app: ComparisonReport.App, entries: [ComparisonReport.Entry]) {
         self.app = app
-        func counts(of verdict: ComparisonRule.Class) -> [(name: String, count: Int64)] {
-            var found: [String: Int64] = [:]
-            for entry in entries where entry.scope == app.scope && entry.verdict == verdict {
-                found[entry.rule, default: 0] += entry.count
-            }
-            return found.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
-        }
-        rules = counts(of: .unexpected)
-        expectedRules = counts(of: .expected)
+        let groups = ComparisonReport.RuleGroup.list(entries.filter { $0.scope == app.scope })
+        rules = groups.filter { $0.verdict == .unexpected }.map { ($0.rule, $0.count) }
+        expected = groups.reduce(0) { $0 + ($1.verdict == .expected ? $1.count : 0) }
     }
+
+    /// `false` in the sandbox: its receipts inform, and do not hold back the switch, which is one of production.
+    package var decides: Bool { app.scope.environment != AppStoreEnvironment.sandbox.rawValue }
 
     /// Number of compared receipts with an unexpected difference.
     package var different: Int64 { max(app.compared - app.equal, 0) }

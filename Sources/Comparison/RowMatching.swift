@@ -9,8 +9,9 @@ struct RowMatching {
     private(set) var onlyLeft: [ComparedRow] = []
     /// Rows of the right side without a counterpart, in their order.
     private(set) var onlyRight: [ComparedRow] = []
-    /// The first pair whose order differs between the two sides.
-    private(set) var firstMoved: (left: ComparedRow, right: ComparedRow)?
+    /// The first two pairs whose order differs: the row that the left side has first, and the one that the right side
+    /// has first. `nil` if the order is the same.
+    private(set) var firstSwapped: (left: ComparedRow, right: ComparedRow)?
 
     /// Tolerance between two clocks, in milliseconds.
     static let tolerance: UInt64 = 2_000
@@ -36,15 +37,18 @@ struct RowMatching {
             }
         }
         Self.matchByPurchase(left, right, &partners, &isMatched)
-        var last = -1
+        var last = (left: 0, right: -1)
         for (index, partner) in partners.enumerated() {
             guard let partner else {
                 onlyLeft.append(left[index])
                 continue
             }
             pairs.append((left[index], right[partner]))
-            if partner < last, firstMoved == nil { firstMoved = (left[index], right[partner]) }
-            last = max(last, partner)
+            if partner > last.right {
+                last = (index, partner)
+            } else if firstSwapped == nil {
+                firstSwapped = (left[last.left], right[partner])
+            }
         }
         for index in right.indices where !isMatched[index] { onlyRight.append(right[index]) }
     }

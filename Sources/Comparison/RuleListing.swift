@@ -6,8 +6,10 @@ package enum RuleListing {
         return head
             + rules.map { rule in
                 let sections = rule.parts == Finding.Part.allCases ? "everywhere" : rule.sections
-                let notes = [rule.isInformational ? "informational" : nil, rule.isVolatile ? "volatile" : nil]
-                    .compactMap(\.self)
+                let notes = [
+                    rule.isByDefinition ? "by definition" : nil, rule.isInformational ? "informational" : nil,
+                    rule.isVolatile ? "volatile" : nil,
+                ].compactMap(\.self)
                 let verdict = ([rule.verdict.rawValue] + notes).joined(separator: ", ")
                 let conditions = rule.conditions.map(\.displayText).joined(separator: "; ")
                 let cells = [

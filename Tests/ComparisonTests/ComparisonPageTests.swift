@@ -39,12 +39,17 @@ struct ComparisonPageTests {
         let text = page.all("body").first?.text ?? ""
         for readiness in [Readiness](try ReportSample.report()) { #expect(text.contains(readiness.statement)) }
         #expect(
-            page.all("p").filter { $0.attributes["class"] == "word" }.map(\.text) == ["Not safe", "Too early", "Safe"])
+            page.all("p").filter { $0.attributes["class"] == "word" }.map(\.text) == [
+                "Do not switch yet", "Switch", "For information",
+            ])
         #expect(text.contains("Get Transaction History V2 was used for 120 comparisons, V1 3."))
         #expect(text.contains("4 comparisons have a side that is not signed."))
         #expect(text.contains("Two comparisons were dropped while the queue was full."))
-        let rows = page.all("tr").filter { $0.attributes["data-app"] != nil }
-        #expect(rows.count == 8 && rows.first?.attributes["data-rule"] == "cancellation")
+        #expect(text.contains("by definition is expected and not counted: latestReceiptEcho and requestDate."))
+        let rules = page.all("tr").filter { ["unexpected", "expected"].contains($0.attributes["class"] ?? "") }
+        #expect(rules.count == 7 && rules.first?.attributes["data-rule"] == "cancellation")
+        let rows = page.all("li").filter { $0.attributes["data-app"] != nil }
+        #expect(rows.count == 8)
         #expect(rows.first?.text.contains("≤ 0.02 %") == true)
         let marks = page.elements.filter { $0.attributes["class"]?.hasPrefix("mark") == true }
         #expect(
@@ -80,7 +85,7 @@ struct ComparisonPageTests {
         report.entries = Array(repeating: entry, count: 5_000)
         report.pairs = Array(repeating: pair, count: ComparisonPage.maximumPairs + 80)
         let page = try ReportDocument(ComparisonPage(report).bytes)
-        #expect(page.all("tr").filter { $0.attributes["data-app"] != nil }.count == ComparisonPage.maximumEntries)
+        #expect(page.all("li").filter { $0.attributes["data-app"] != nil }.count == ComparisonPage.maximumEntries)
         #expect(page.all("details").filter { $0.attributes["class"] == "receipt" }.count == ComparisonPage.maximumPairs)
         let text = page.all("body").first?.text ?? ""
         #expect(text.contains("3,000 more in the report as JSON.") && text.contains("80 more are not shown."))

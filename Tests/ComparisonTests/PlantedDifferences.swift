@@ -88,15 +88,18 @@ struct PlantedDifference: Sendable {
             $0.receipt.merge(["adam_id": 0, "app_item_id": 0]) { $1 }
             $0.envelope["appAppleId"] = nil
         },
-        PlantedDifference("requestDate") {
+        PlantedDifference("requestDate", .unexpected) {
+            $0.context.overrides = ["requestDate": .unexpected]
             $0.otherAnswer = $0.answer
             $0.receipt["request_date_ms"] = "\(ComparisonFixture.now - 60_000)"
         },
-        PlantedDifference("latestReceiptEcho") {
+        PlantedDifference("latestReceiptEcho", .unexpected) {
+            $0.context.overrides = ["latestReceiptEcho": .unexpected]
             $0.otherAnswer = $0.answer
             $0.top["latest_receipt"] = "REVG"
         },
-        PlantedDifference("latestReceiptEcho") {
+        PlantedDifference("latestReceiptEcho", .unexpected) {
+            $0.context.overrides = ["latestReceiptEcho": .unexpected]
             $0.otherAnswer = $0.answer
             $0.top["latest_expired_receipt"] = "REVG"
         },

@@ -13,22 +13,19 @@ struct ReadinessTests {
         #expect(
             sentences == [
                 """
-                com.example.app, Production: 12,340 of 12,345 receipts of 9,876 customers (99.96 %) would get the same \
-                answer; 5 differ unexpectedly: cancellation 3, missingTransaction 2. 9,022 expected differences, which \
-                rules explain, count as the same: wholeSeconds 8,410, order 612. 14 receipts (0.11 %) could not be \
-                compared: notFound 12, html 2. Not safe to switch yet.
+                Do not switch yet: com.example.app, Production. 12,340 of 12,345 receipts of 9,876 customers (99.96 %) \
+                would get the same answer; 5 differ unexpectedly: cancellation 3, missingTransaction 2. 9,022 differences \
+                are expected and count as the same. 14 receipts (0.11 %) could not be compared: notFound 12, html 2.
                 """,
                 """
-                com.example.app, Sandbox: all 120 receipts of 120 customers would get the same answer; with 95 % \
-                confidence fewer than 1 customer in 40 would get a different one. 31 expected differences, which rules explain, \
-                count as the same: sandboxPurge 31. 40 receipts (25.00 %) could not be compared: notFound 40. Too early \
-                to tell: receipts of fewer than 300 customers were compared, and more than 1 % could not be compared.
+                For information: com.example.app, Sandbox. All 120 receipts of 120 customers would get the same answer; \
+                with 95 % confidence fewer than 1 customer in 40 would get a different one. 31 differences are expected \
+                and count as the same. 40 receipts (25.00 %) could not be compared: notFound 40.
                 """,
                 """
-                com.example.reader, Production: all 12,345 receipts of at least 10,000 customers would get the same \
-                answer; with 95 % confidence fewer than 1 customer in 3,333 would get a different one. 9,083 expected \
-                differences, which rules explain, count as the same: wholeSeconds 9,001, tokenCase 77, \
-                finishedConsumables 5. Safe to switch.
+                Switch: com.example.reader, Production. All 12,345 receipts of at least 10,000 customers would get the \
+                same answer; with 95 % confidence fewer than 1 customer in 3,333 would get a different one. 9,083 \
+                differences are expected and count as the same.
                 """,
             ])
     }
@@ -71,20 +68,19 @@ struct ReadinessTests {
         }
         #expect(
             statement(0, 0) == """
-                no receipt was compared. Too early to tell: receipts of fewer than 300 customers were compared.
+                Too early to tell: 0 of 300 customers were compared. No receipt was compared.
                 """)
         #expect(
             statement(1, 1)
                 == """
-                the one receipt would get the same answer. Too early to tell: receipts of fewer than 300 customers were \
-                compared.
+                Too early to tell: 1 of 300 customers were compared. The one receipt would get the same answer.
                 """)
         var halves = ReportSample.app(scope, compared: 400, equal: 400)
         halves.partial = 400
         #expect(
             Readiness(halves, entries: []).statement == """
-                all 400 receipts of 400 customers would get the same answer, as far as it was recorded. 400 recordings have no history, \
-                or no statuses. Too early to tell: more than 1 % were compared in part only.
+                Too early to tell: more than 1 % were compared in part only. All 400 receipts of 400 customers would get \
+                the same answer, as far as it was recorded. 400 recordings have no history, or no statuses.
                 """)
         #expect(Readiness(halves, entries: []).upperBound == nil)
         var records = ReportSample.app(scope, compared: 300, equal: 300)
@@ -94,14 +90,18 @@ struct ReadinessTests {
                 "1 was compared by the records alone, because no answer could be made from them."))
         #expect(
             statement(2, 1, ["order": 3]) == """
-                1 of 2 receipts of 2 customers (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3. \
-                Not safe to switch yet.
+                1 of 2 receipts of 2 customers (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3.
                 """)
-        #expect(
-            statement(300, 300, in: ReportSample.early)
-                .hasSuffix("in the sandbox, which says nothing about production."))
         let many = Dictionary(uniqueKeysWithValues: (1...8).map { ("rule\($0)", Int64($0)) })
         #expect(statement(100, 64, many).contains("rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, and 3 more rules."))
+    }
+
+    @Test("The sandbox informs and never holds back the switch", arguments: [(0, 0), (12, 12), (400, 400), (400, 1)])
+    func sandbox(compared: Int64, equal: Int64) {
+        let readiness = Readiness(ReportSample.app(ReportSample.early, compared: compared, equal: equal), entries: [])
+        #expect(!readiness.decides && readiness.decision == "For information" && readiness.style == "informs")
+        #expect(readiness.sentence.hasPrefix("For information: com.example.app, Sandbox. "), "\(readiness.sentence)")
+        #expect(!readiness.sentence.contains("early") && !readiness.sentence.contains("witch"))
     }
 
     @Test("Customers are counted, because many receipts of one customer say nothing about others")
@@ -111,15 +111,15 @@ struct ReadinessTests {
         #expect(one.verdict == .notYet && one.upperBound == 1)
         #expect(
             one.sentence == """
-                com.example.reader, Production: all 330 receipts of 1 customer would get the same answer. Too early to \
-                tell: receipts of fewer than 300 customers were compared.
+                Do not switch yet: com.example.reader, Production. Too early to tell: 1 of 300 customers were compared. \
+                All 330 receipts of 1 customer would get the same answer.
                 """)
         let many = Readiness(
             ReportSample.app(ReportSample.safe, compared: 330, equal: 330, customers: 300), entries: [])
         #expect(many.verdict == .safe && many.upperBound == 0.01)
     }
 
-    @Test("The sentence starts with the app; receipts without a bundle id come last")
+    @Test("The sentence starts with the decision and the app; receipts without a bundle id come last")
     func unnamed() {
         var tally = ComparisonSummary()
         tally.addFailure("html", of: .init(bundleId: "", environment: ""))
@@ -128,12 +128,12 @@ struct ReadinessTests {
         #expect(
             sentences == [
                 """
-                com.example.reader, Production: the one receipt would get the same answer. Too early to tell: receipts of \
-                fewer than 300 customers were compared.
+                Do not switch yet: com.example.reader, Production. Too early to tell: 1 of 300 customers were compared. \
+                The one receipt would get the same answer.
                 """,
                 """
-                rows that name no app: no receipt was compared. 1 receipt (100 %) could not be compared: html 1. Too \
-                early to tell: receipts of fewer than 300 customers were compared, and more than 1 % could not be compared.
+                Do not switch yet: rows that name no app. Too early to tell: 0 of 300 customers were compared, and more \
+                than 1 % could not be compared. No receipt was compared. 1 receipt (100 %) could not be compared: html 1.
                 """,
             ])
     }

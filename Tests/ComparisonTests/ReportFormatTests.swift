@@ -16,7 +16,9 @@ struct ReportFormatTests {
         let report = try object(try ReportSample.report())
         #expect(
             Set(report.keys)
-                == ["kind", "title", "madeAt", "apps", "differences", "historyVersions", "unverified", "notes"])
+                == [
+                    "kind", "title", "madeAt", "apps", "rules", "differences", "historyVersions", "unverified", "notes",
+                ])
         #expect(report["kind"] as? String == "run" && report["unverified"] as? Int == 4)
         #expect(report["madeAt"] as? Int64 == SharedSimulator.noon.milliseconds)
         #expect(report["historyVersions"] as? [String: Int] == ["1": 3, "2": 120])
@@ -24,11 +26,19 @@ struct ReportFormatTests {
         #expect(
             Set(app.keys) == [
                 "bundleId", "environment", "compared", "equal", "customers", "partial", "recordsOnly", "share",
-                "upperBound", "verdict", "sentence",
+                "upperBound", "verdict", "decides", "sentence",
                 "failures",
             ])
         #expect(app["verdict"] as? String == "notSafe" && app["share"] as? Double == 0.999_595)
         #expect(app["failures"] as? [String: Int] == ["html": 2, "notFound": 12])
+        let rules = try #require(report["rules"] as? [[String: Any]])
+        #expect(
+            rules.map { "\($0["class"] ?? "") \($0["rule"] ?? "") \($0["count"] ?? "")" } == [
+                "unexpected cancellation 3", "unexpected missingTransaction 2", "expected wholeSeconds 17411",
+                "expected order 612", "expected tokenCase 77", "expected sandboxPurge 31",
+                "expected finishedConsumables 5",
+            ])
+        #expect((rules[2]["apps"] as? [[String: Any]])?.map { $0["count"] as? Int } == [8_410, 9_001])
         let difference = try #require((report["differences"] as? [[String: Any]])?.first)
         #expect(
             Set(difference.keys) == [
@@ -45,7 +55,7 @@ struct ReportFormatTests {
         let app = try #require((try object(report)["apps"] as? [[String: Any]])?.first)
         #expect(app["share"] is NSNull && app["upperBound"] is NSNull)
         #expect(try object(report)["title"] as? String == report.title)
-        #expect(try object(try hostileReport("]}\",<\u{2028}")).count == 8)
+        #expect(try object(try hostileReport("]}\",<\u{2028}")).count == 9)
     }
 
     @Test("Markdown starts with the sentences and contains the tables")
@@ -54,11 +64,13 @@ struct ReportFormatTests {
         #expect(text.hasPrefix("# Comparison: receipts.jsonl\n\n"))
         #expect(
             text.contains(
-                "- **Not safe** — com.example.app, Production: 12,340 of 12,345 receipts of 9,876 customers (99.96 %)"))
+                "- **Do not switch yet: com.example.app, Production.** 12,340 of 12,345 receipts of 9,876 customers (99.96 %)"
+            ))
         #expect(
             text.contains(
-                "| unexpected | cancellation | latestTransactions\\[\\].revocationDate | com.example.app | Production | 3 |"
+                "| unexpected | cancellation | 3 | com.example.app, Production: 3 | latestTransactions\\[\\].revocationDate: 3 |"
             ))
+        #expect(text.components(separatedBy: "| expected | wholeSeconds | 17,411 |").count == 2)
         #expect(text.contains("- Get Transaction History V2 was used for 120 comparisons, V1 3."))
     }
 
@@ -80,7 +92,7 @@ struct ReportFormatTests {
                 if character == "|", backslashes.isMultiple(of: 2) { cells += 1 }
                 backslashes = character == "\\" ? backslashes + 1 : 0
             }
-            #expect(cells == 8, "\(line)")
+            #expect(cells == 7, "\(line)")
         }
     }
 

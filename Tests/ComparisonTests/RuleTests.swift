@@ -19,6 +19,7 @@ struct RuleTests {
             let differences = try fixture.differences()
             #expect(Set(differences.map(\.rule)) == [plant.rule], "\(plant.rule): \(differences.map(\.fullPath))")
             #expect(differences.allSatisfy { $0.verdict == plant.verdict }, "\(plant.rule)")
+            #expect(differences.allSatisfy { $0.isVisible }, "\(plant.rule)")
             if differences.isEmpty { matrix[plant.rule, default: [:]]["nothing", default: 0] += 1 }
             for rule in Set(differences.map(\.rule)) { matrix[plant.rule, default: [:]][rule, default: 0] += 1 }
         }
@@ -56,6 +57,37 @@ struct RuleTests {
         missing.latest.remove(at: 0)
         missing.context.overrides = ["missingTransaction": .expected]
         #expect(try missing.differences().map(\.verdict) == [.expected])
+    }
+
+    @Test("What differs by definition is not reported, unless an override makes it unexpected")
+    func byDefinition() throws {
+        var fixture = ComparisonFixture()
+        fixture.otherAnswer = fixture.answer
+        fixture.receipt["request_date_ms"] = "\(ComparisonFixture.now - 60_000)"
+        fixture.top["latest_receipt"] = "REVG"
+        for override in [nil, .expected, .ignore] as [ComparisonContext.Override?] {
+            fixture.context.overrides = ["requestDate": override, "latestReceiptEcho": override].compactMapValues(
+                \.self)
+            #expect(try fixture.differences() == [])
+        }
+        let stored = ["requestDate", "order"].map {
+            ComparisonReport.Entry(scope: ReportSample.safe, verdict: .expected, rule: $0, path: $0, count: 1)
+        }
+        #expect(ComparisonReport.Entry.listed(stored).map(\.rule) == ["order"], "of an earlier version")
+    }
+
+    @Test("A difference of two long texts shows where they begin to differ, and one of the order the row of each side")
+    func visible() throws {
+        var fixture = ComparisonFixture()
+        let same = String(repeating: "MIIT", count: 5_000)
+        fixture.top["unheard_of"] = same + "AAAA"
+        fixture.otherAnswer = fixture.answer
+        fixture.top["unheard_of"] = same + "BBBB"
+        fixture.latest.swapAt(0, 1)
+        let differences = try fixture.differences()
+        #expect(differences.map(\.path) == ["unheard_of", "latestTransactions"])
+        #expect(differences.map { $0.verifyReceipt?.displayText } == ["…BBBB… (20004 bytes)", "101"])
+        #expect(differences.map { $0.serverAPI?.displayText } == ["…AAAA… (20004 bytes)", "100"])
     }
 
     @Test("A difference is JSON with six keys")
@@ -111,9 +143,17 @@ struct RuleTests {
                 default: Int64(value).map { "\($0 + 1)" } ?? "?"
                 }
             if isSnapshot { fixture.snapshot[0][key] = changed } else { fixture.latest[index][key] = changed }
-            #expect(try !fixture.differences().isEmpty, "\(key): \(value) became \(changed ?? "nothing")")
+            let differences = try fixture.differences()
+            #expect(
+                !differences.isEmpty && differences.allSatisfy { $0.isVisible },
+                "\(key): \(value) became \(changed ?? "nothing")")
         }
     }
+}
+
+extension Difference {
+    /// `false` if a reader sees the same value twice.
+    fileprivate var isVisible: Bool { verifyReceipt?.displayText != serverAPI?.displayText }
 }
 
 @Suite("Listing of comparison rules")

@@ -22,7 +22,6 @@ struct RowFinding: Sendable {
     ) {
         self.verifyReceipt = verifyReceipt
         self.serverAPI = serverAPI
-        let rendered = rendered?.echoing(verifyReceipt)
         self.rendered = rendered
         customer = ComparedCustomer.digest(verifyReceipt, serverAPI, receipt: receipt())
         let comparison = Comparison(verifyReceipt: verifyReceipt, serverAPI: serverAPI, context: context)
@@ -62,17 +61,5 @@ struct RowFinding: Sendable {
             path = difference.path
             identifier = difference.identifier
         }
-    }
-}
-
-extension ComparedAnswer {
-    /// Returns a copy with the `latest_receipt` of the other side, if both have one. Only Apple can sign a newer
-    /// receipt, so this field differs in every response and its difference has no meaning.
-    fileprivate func echoing(_ other: ComparedAnswer) -> ComparedAnswer {
-        func index(_ answer: ComparedAnswer) -> Int? { answer.properties.firstIndex { $0.name == "latestReceipt" } }
-        guard let own = index(self), let theirs = index(other) else { return self }
-        var answer = self
-        answer.properties[own] = other.properties[theirs]
-        return answer
     }
 }

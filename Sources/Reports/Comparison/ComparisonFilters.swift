@@ -25,13 +25,9 @@ struct ComparisonFilters {
             select("Rule", "rule", rules, into: &html)
             select("Field", "field", fields, into: &html)
             html.element("label") { html in
-                html.element("span", text: "Text")
+                html.element("span", text: "Path, value or receipt")
                 html.empty(
-                    "input",
-                    [
-                        "type": "search", "data-key": "text", "autocomplete": "off", "spellcheck": "false",
-                        "placeholder": "path, value or receipt",
-                    ])
+                    "input", ["type": "search", "data-key": "text", "autocomplete": "off", "spellcheck": "false"])
             }
             html.element("button", ["type": "button", "id": "reset"], text: "Reset")
             html.element("p", ["id": "shown", "role": "status", "aria-live": "polite"], text: "")

@@ -30,55 +30,63 @@ extension ComparisonPage {
         }
     }
 
+    /// Writes a row for each rule. Each place is an entry, with the `data-` attributes that the filters compare with.
     private func table(into html: inout HTMLWriter) {
-        let isDated = shown.contains { $0.firstSeen != nil || $0.lastSeen != nil }
-        let columns = ["Class and rule", "Path", "App", "Count", "Share of receipts"] + (isDated ? ["Seen"] : [])
         let compared = Dictionary(
             report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
         html.table(
-            named: "Differences, grouped by rule and path", columns: columns,
-            numbers: ["Count", "Share of receipts"], style: .fixed, id: "entries"
+            named: "Differences by rule", columns: ["Rule", "Apps, paths and examples", "Count"], numbers: ["Count"],
+            style: .fixed, id: "entries"
         ) { html in
-            for entry in shown { row(entry, of: compared[entry.scope] ?? 0, isDated, into: &html) }
+            for group in ComparisonReport.RuleGroup.list(shown) {
+                let name = ComparedValue.text(group.rule).truncated.displayText
+                let attributes: HTMLWriter.Attributes = [
+                    "role": "row", "class": group.verdict.rawValue, "data-class": group.verdict.rawValue,
+                    "data-rule": name,
+                ]
+                html.element("tr", attributes) { html in
+                    html.cell(isHeader: true, "Rule") { rule(of: group, name, into: &$0) }
+                    html.cell("Apps, paths and examples") { html in
+                        html.element("ul", ["class": "places"]) { html in
+                            for entry in group.entries { place(entry, of: compared[entry.scope] ?? 0, into: &html) }
+                        }
+                    }
+                    html.cell("Count", number: group.count.grouped)
+                }
+            }
         }
     }
 
-    /// Writes a table row. Its `data-` attributes are what the filters compare with.
-    private func row(
-        _ entry: ComparisonReport.Entry, of compared: Int64, _ isDated: Bool, into html: inout HTMLWriter
-    ) {
+    private func place(_ entry: ComparisonReport.Entry, of compared: Int64, into html: inout HTMLWriter) {
         let attributes: HTMLWriter.Attributes = [
-            "role": "row", "class": entry.verdict.rawValue, "data-class": entry.verdict.rawValue,
-            "data-rule": entry.ruleName, "data-field": entry.field, "data-app": entry.scope.app,
-            "data-environment": entry.scope.environmentText,
+            "data-field": entry.field, "data-app": entry.scope.app, "data-environment": entry.scope.environmentText,
         ]
-        html.element("tr", attributes) { html in
-            html.cell(isHeader: true, "Class and rule") { rule(of: entry, into: &$0) }
-            html.cell("Path") { html in
-                html.element("code", ["class": "path"]) { $0.untrusted(entry.path, limit: 200, isPath: true) }
-                examples(entry.examples, into: &html)
+        html.element("li", attributes) { html in
+            html.element("code", ["class": "path"]) { $0.untrusted(entry.path, limit: 200, isPath: true) }
+            html.element("span", ["class": "place"]) { html in
+                html.untrusted(entry.scope.displayText, isPath: true)
+                html.text(": \(entry.count.grouped)")
+                if compared > 0 {
+                    html.text(", \("≤ \(entry.count.share(of: compared))".replacing("≤ <", with: "<")) of the receipts")
+                }
+                seen(entry, into: &html)
             }
-            html.cell("App") { $0.scope(entry.scope) }
-            html.cell("Count", number: entry.count.grouped)
-            html.cell("Share of receipts", isNumber: true) {
-                $0.text(compared > 0 ? "≤ \(entry.count.share(of: compared))".replacing("≤ <", with: "<") : "–")
-            }
-            if isDated { html.cell("Seen") { seen(entry, into: &$0) } }
+            examples(entry.examples, into: &html)
         }
     }
 
     /// Writes the class, the name and the explanation of a rule, with a link to its source.
-    private func rule(of entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
-        html.mark(entry.verdict.rawValue, rule: "")
+    private func rule(of group: ComparisonReport.RuleGroup, _ name: String, into html: inout HTMLWriter) {
+        html.mark(group.verdict.rawValue, rule: "")
         html.text(" ")
-        html.element("span", ["class": "rule"]) { $0.untrusted(entry.ruleName) }
-        guard let rule = ComparisonRules.named[entry.rule] else { return }
+        html.element("span", ["class": "rule"]) { $0.untrusted(name) }
+        guard let rule = ComparisonRules.named[group.rule] else { return }
         html.text(" ")
         html.element("span", ["class": "why"]) { html in
             html.text(rule.explanation)
-            if let source = rule.source {
+            if let source = rule.source, let page = source.split(separator: "/").last {
                 html.text(" ")
-                html.element("a", ["href": source, "rel": "noreferrer noopener"], text: "Apple on \(rule.name)")
+                html.element("a", ["href": source, "rel": "noreferrer noopener"], text: "Apple: \(page)")
             } else if rule.name != ComparisonRules.unexplained.name {
                 html.text(" (\(ComparisonRule.observed))")
             }
@@ -87,9 +95,10 @@ extension ComparisonPage {
 
     /// Writes the first and last time to the minute. The JSON report has milliseconds.
     private func seen(_ entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
-        let (first, last) = (entry.firstSeen?.minute, entry.lastSeen?.minute)
-        html.element("span", ["class": "minute"], text: first ?? "–")
-        guard let last, last != first else { return }
+        guard let first = entry.firstSeen?.minute else { return }
+        html.text(", seen ")
+        html.element("span", ["class": "minute"], text: first)
+        guard let last = entry.lastSeen?.minute, last != first else { return }
         html.text(" to ")
         html.element("span", ["class": "minute"], text: last)
     }

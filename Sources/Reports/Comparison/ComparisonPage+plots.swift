@@ -2,36 +2,19 @@ import Comparison
 
 /// The counts, as tables with bars.
 extension ComparisonPage {
-    /// The sections with plots: rules, and failures if there are any.
-    var plots: [ReportSection] {
-        var plots = [rules]
+    /// The reasons why receipts could not be compared; `nil` if all were.
+    var failures: ReportSection? {
         var failures: [String: Int64] = [:]
         for (code, count) in readiness.flatMap({ Array($0.app.failures) }) {
             failures[ComparedValue.text(code).truncated.displayText, default: 0] += count
         }
-        if !failures.isEmpty {
-            let whole = readiness.reduce(0) { $0 + $1.app.compared + $1.failed }
-            plots.append(
-                ReportSection(
-                    id: "failures", title: "Not compared",
-                    caption: "Reasons why receipts could not be compared, with their share", column: "Reason",
-                    entries: [ReportEntry](failures, style: "notFound"), whole: whole, number: "Receipts",
-                    none: "Every receipt was compared."))
-        }
-        return plots
-    }
-
-    private var rules: ReportSection {
-        var counts: [ComparisonRule.Class: [String: Int64]] = [:]
-        for entry in report.entries { counts[entry.verdict, default: [:]][entry.ruleName, default: 0] += entry.count }
-        let entries = ComparisonRule.Class.allCases.reversed().flatMap { verdict in
-            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { _ in verdict.rawValue }
-        }
+        guard !failures.isEmpty else { return nil }
         return ReportSection(
-            id: "rules", title: "Rules", caption: "Differences by the rule that names them", column: "Rule",
-            meaning: "Class",
-            entries: entries, whole: entries.reduce(0) { $0 + $1.count }, number: "Differences", hasSwatches: true,
-            note: "Hatched bars are unexpected differences.", none: "Nothing differs.")
+            id: "failures", title: "Not compared",
+            caption: "Reasons why receipts could not be compared, with their share",
+            column: "Reason", entries: [ReportEntry](failures, style: "notFound"),
+            whole: readiness.reduce(0) { $0 + $1.app.compared + $1.failed }, number: "Receipts",
+            none: "Every receipt was compared.")
     }
 
     /// Writes the table with one row for each app.

@@ -12,7 +12,8 @@ extension ComparisonPage {
             html.element("p", ["class": "summary"], text: "No receipt was compared.")
         } else {
             html.element("ul", ["class": "verdicts"]) { html in
-                for readiness in readiness.prefix(Self.maximumApps) { readiness.write(into: &html) }
+                let deciding = readiness.filter(\.decides) + readiness.filter { !$0.decides }
+                for readiness in deciding.prefix(Self.maximumApps) { readiness.write(into: &html) }
             }
         }
         if readiness.count > Self.maximumApps {
@@ -54,41 +55,40 @@ extension ComparisonReport {
 
 extension Readiness {
     fileprivate func write(into html: inout HTMLWriter) {
-        html.element("li", ["class": "verdict \(verdict.rawValue)"]) { html in
+        html.element("li", ["class": "verdict \(style)"]) { html in
             html.element("p", ["class": "word"]) { html in
                 html.element(
                     "svg",
                     ["viewBox": "0 0 24 24", "width": "28", "height": "28", "aria-hidden": "true"]
                 ) { html in
-                    html.empty("path", ["class": "shape", "d": verdict.shape])
-                    html.empty("path", ["class": "mark", "d": verdict.mark])
+                    html.empty("path", ["class": "shape", "d": shape])
+                    html.empty("path", ["class": "mark", "d": mark])
                 }
-                html.text(verdict.displayText)
+                html.text(decision)
             }
             html.element("p", ["class": "sentence"]) { html in
                 html.element("strong") { html in
                     html.untrusted(app.scope.displayText)
                 }
-                html.text(": ")
+                html.text(". ")
                 html.untrusted(statement, limit: 2_000)
             }
         }
     }
-}
 
-extension Readiness.Verdict {
     /// SVG outline that identifies the result without color: a circle, a triangle, an octagon.
-    fileprivate var shape: String {
-        switch self {
-        case .safe: "M12 1a11 11 0 1 0 0 22a11 11 0 1 0 0-22z"
+    private var shape: String {
+        switch verdict {
+        case _ where !decides, .safe: "M12 1a11 11 0 1 0 0 22a11 11 0 1 0 0-22z"
         case .notYet: "M12 1.5L23.5 22H.5z"
         case .notSafe: "M7.4 1h9.2L23 7.4v9.2L16.6 23H7.4L1 16.6V7.4z"
         }
     }
 
-    /// SVG path of the symbol: a check mark, an exclamation mark, a cross.
-    fileprivate var mark: String {
-        switch self {
+    /// SVG path of the symbol: a check mark, an exclamation mark, a cross; an `i` for information.
+    private var mark: String {
+        switch verdict {
+        case _ where !decides: "M12 6.4v1.4M12 11v7"
         case .safe: "M6.5 12.5l3.8 3.8l7.2-8.2"
         case .notYet: "M12 9v6M12 17.6v1.4"
         case .notSafe: "M8 8l8 8M16 8l-8 8"

@@ -32,8 +32,8 @@ package struct ComparisonPage {
                 html.element("nav", ["aria-label": "Contents"], contents)
                 html.element("main") { html in
                     appTable(into: &html)
-                    for section in plots { section.write(into: &html) }
                     differences(into: &html)
+                    failures?.write(into: &html)
                     sideBySide(into: &html)
                     basis(into: &html)
                 }
@@ -52,9 +52,9 @@ package struct ComparisonPage {
     }
 
     private func contents(_ html: inout HTMLWriter) {
-        var links = [("apps", "Apps")]
-        links += plots.map { ($0.id, $0.title) }
-        links += [("differences", "Differences"), ("side-by-side", "Side by side"), ("basis", "Basis of the numbers")]
+        var links = [("apps", "Apps"), ("differences", "Differences")]
+        if let failures { links.append((failures.id, failures.title)) }
+        links += [("side-by-side", "Side by side"), ("basis", "Basis of the numbers")]
         html.element("ul") { html in
             for (id, title) in links {
                 html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }

@@ -14,6 +14,7 @@ extension ComparisonReport {
         writer.member("madeAt", madeAt.milliseconds)
         writer.array("apps", [Readiness](self)) { $1.write(into: &$0) }
         if kind == .shadow { writer.array("rollouts", rollouts) { $1.write(into: &$0) } }
+        writer.array("rules", rules) { $1.write(into: &$0) }
         writer.array("differences", entries) { $1.write(into: &$0) }
         writer.object("historyVersions") { writer in
             for (version, count) in historyVersions.sorted(by: { $0.key < $1.key }) {
@@ -40,6 +41,7 @@ extension Readiness {
         writer.member("share", fraction: share)
         writer.member("upperBound", fraction: upperBound)
         writer.member("verdict", verdict.rawValue)
+        writer.member("decides", decides)
         writer.member("sentence", sentence)
         writer.member("failures", app.failures)
         writer.endObject()
@@ -60,6 +62,23 @@ extension RolloutReport {
         writer.member("startedAt", startedAt?.milliseconds)
         writer.member("stoppedAt", stoppedAt?.milliseconds)
         writer.member("sentence", sentence)
+        writer.endObject()
+    }
+}
+
+extension ComparisonReport.RuleGroup {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("class", verdict.rawValue)
+        writer.member("rule", rule)
+        writer.member("count", count)
+        writer.array("apps", apps) { writer, app in
+            writer.beginObject()
+            writer.member("bundleId", app.scope.bundleId)
+            writer.member("environment", app.scope.environment)
+            writer.member("count", app.count)
+            writer.endObject()
+        }
         writer.endObject()
     }
 }

@@ -15,7 +15,7 @@ extension ComparisonReport {
 
     private var sentences: String {
         [Readiness](self).map { readiness in
-            "- **\(readiness.verdict.displayText)** — \(readiness.app.scope.displayText.markdown): \(readiness.statement.markdown(limit: 2_000))"
+            "- **\(readiness.decision): \(readiness.app.scope.displayText.markdown).** \(readiness.statement.markdown(limit: 2_000))"
         }.joined(separator: "\n")
     }
 
@@ -41,15 +41,23 @@ extension ComparisonReport {
     }
 
     private var entryTable: String {
-        let head = "| class | rule | path | app | environment | count | example |\n|---|---|---|---|---|---:|---|\n"
+        let head = "| class | rule | count | apps | paths | example |\n|---|---|---:|---|---|---|\n"
         return head
-            + entries.map { entry in
+            + rules.map { group in
                 let cells = [
-                    entry.verdict.rawValue, entry.rule.markdown, entry.path.markdown, entry.scope.app.markdown,
-                    entry.scope.environmentText.markdown, entry.count.grouped, entry.examples.first?.markdown ?? "",
+                    group.verdict.rawValue, group.rule.markdown, group.count.grouped,
+                    list(group.apps.map { ($0.scope.displayText, $0.count) }),
+                    list(group.paths.map { ($0.path, $0.count) }),
+                    group.entries.lazy.compactMap(\.examples.first).first?.markdown ?? "",
                 ]
                 return "| \(cells.joined(separator: " | ")) |"
             }.joined(separator: "\n")
+    }
+
+    /// Returns the first names of a cell with their counts.
+    private func list(_ counts: [(name: String, count: Int64)]) -> String {
+        let shown = counts.prefix(4).map { "\($0.name.markdown): \($0.count.grouped)" }
+        return (shown + (counts.count > 4 ? ["\(counts.count - 4) more"] : [])).joined(separator: "; ")
     }
 
     private func list(_ sentences: [String]) -> String {
@@ -58,10 +66,10 @@ extension ComparisonReport {
 }
 
 extension Difference {
-    /// The difference as `DIGEST: value against value`.
+    /// The difference as `PATH: value against value, in RECEIPT`.
     fileprivate var markdown: String {
-        "\(receipt.markdown): \((verifyReceipt?.displayText ?? "nothing").markdown) against "
-            + (serverAPI?.displayText ?? "nothing").markdown
+        "\(fullPath.markdown): \((verifyReceipt?.displayText ?? "nothing").markdown) against "
+            + "\((serverAPI?.displayText ?? "nothing").markdown), in \(receipt.markdown)"
     }
 }
 

@@ -37,6 +37,10 @@ extension ComparisonReport {
     var facts: [String] {
         let versions = historyVersions.filter { $0.value > 0 }.sorted { $0.key > $1.key }
         var facts: [String] = []
+        if apps.contains(where: { $0.compared > 0 }) {
+            let names = ComparisonRules.byDefinition.sorted().joined(separator: " and ")
+            facts.append("What differs in every comparison by definition is expected and not counted: \(names).")
+        }
         if !versions.isEmpty {
             let words = versions.enumerated().map { index, version in
                 index == 0

@@ -8,7 +8,8 @@ enum ComparisonScript {
           if (!filters) return;
           const controls = [...filters.querySelectorAll('[data-key]')];
           const status = document.getElementById('shown');
-          const entries = [...document.querySelectorAll('#entries tr')];
+          const rules = [...document.querySelectorAll('#entries tr')].map((row) => [row, [...row.querySelectorAll('.places > li')]]);
+          const entries = rules.flatMap(([, places]) => places);
           const receipts = [...document.querySelectorAll('#documents .receipt')];
           const toggle = document.getElementById('toggle');
           const only = document.getElementById('only-differing');
@@ -20,6 +21,9 @@ enum ComparisonScript {
           };
           const matches = (node, [key, value]) =>
             key === 'text' ? textOf(node).includes(value.toLowerCase()) : node.dataset[key] === value;
+          // A place has the class and the name of its rule.
+          const matchesPlace = (row, place, [key, value]) =>
+            matches(['class', 'rule'].includes(key) ? row : place, [key, value]);
           const isScopeFilter = ([key]) => ['app', 'environment'].includes(key);
 
           // A receipt is shown if one of its marks matches all filters.
@@ -39,9 +43,14 @@ enum ComparisonScript {
           const apply = () => {
             const active = activeFilters();
             let count = 0;
-            for (const entry of entries) {
-              entry.hidden = !active.every((one) => matches(entry, one));
-              if (!entry.hidden) count += 1;
+            for (const [row, places] of rules) {
+              let shown = 0;
+              for (const place of places) {
+                place.hidden = !active.every((one) => matchesPlace(row, place, one));
+                if (!place.hidden) shown += 1;
+              }
+              row.hidden = shown === 0;
+              count += shown;
             }
             let documents = 0;
             for (const receipt of receipts) {

@@ -11,13 +11,15 @@ enum ComparisonStyle {
 
         .verdicts { margin: 0 0 1.5rem; padding: 0; list-style: none; display: grid; gap: .75rem; }
         .verdict {
-          display: grid; grid-template-columns: 9rem minmax(0, 1fr); gap: .25rem 1.25rem; align-items: start;
+          display: grid; grid-template-columns: 15.5rem minmax(0, 1fr); gap: .25rem 1.25rem; align-items: start;
           padding: 1rem 1.25rem; background: var(--panel); border: 1px solid var(--line); border-left: 6px solid;
           border-radius: 8px;
         }
         .verdict.safe { border-left-color: var(--safe); }
         .verdict.notYet { border-left-color: var(--notYet); border-left-style: dashed; }
         .verdict.notSafe { border-left-color: var(--notSafe); border-left-style: double; }
+        .verdict.informs { border-left-color: var(--soft); }
+        .informs .shape { fill: var(--soft); }
         .verdict p { margin: 0; }
         .verdict .word { display: flex; gap: .6rem; align-items: center; font-size: 1.2rem; font-weight: 700; }
         .verdict .sentence { font-size: 1.2rem; line-height: 1.45; }
@@ -28,18 +30,17 @@ enum ComparisonStyle {
         .verdict .mark { fill: none; stroke: var(--page); stroke-width: 2.6; stroke-linecap: round; }
 
         .words, .place, .why { display: block; color: var(--soft); font-size: .88rem; font-weight: 400; }
-        .rule { margin-left: .25rem; }
         .badge { font-weight: 600; white-space: nowrap; }
         .badge.unexpected { color: var(--refused); }
         .badge.expected { color: var(--decoded); }
         .fixed { table-layout: fixed; }
         .fixed thead th { white-space: normal; overflow-wrap: break-word; }
-        .fixed thead th:nth-child(1), .fixed thead th:nth-child(2) { width: 26%; }
-        .fixed thead th:nth-child(3) { width: 16%; }
-        .fixed thead th:nth-child(6) { width: 14%; }
+        .fixed thead th:nth-child(1) { width: 42%; }
+        .fixed thead th:nth-child(3) { width: 7rem; }
+        .fixed th:first-child { padding-left: .75rem; }
+        .places { margin: 0; padding: 0; list-style: none; display: grid; gap: .4rem; }
         .minute { white-space: nowrap; }
-        #entries tr.unexpected > th { border-left: 4px double var(--refused); padding-left: .6rem; }
-        #entries tr.expected > th { border-left: 4px solid transparent; padding-left: .6rem; }
+        #entries tr.unexpected > th { box-shadow: inset 4px 0 var(--refused); }
         .examples { margin-top: .25rem; font-size: .9rem; }
         .examples ul { margin: .25rem 0; padding: 0; list-style: none; }
         .examples li { padding: .4rem 0; border-top: 1px dotted var(--line); }
@@ -73,7 +74,8 @@ enum ComparisonStyle {
         .row > table { width: calc(100% - 1.1rem); table-layout: fixed; }
         .fields th { font-weight: 400; white-space: normal; }
         .fields thead th { font-weight: 600; }
-        .fields tr.mark th { font-weight: 600; padding-left: .5rem; }
+        .fields tr.mark th { font-weight: 600; }
+        .fields th:first-child { padding-left: .5rem; }
         .fields tr.mark .badge { display: block; font-size: .88rem; white-space: normal; }
         .fields tr.unexpected { background: color-mix(in srgb, var(--refused) 9%, transparent); }
         .fields tr.expected { background: color-mix(in srgb, var(--decoded) 7%, transparent); }

@@ -1,27 +1,35 @@
 package import Comparison
-import AppStoreTypes
 
 extension Readiness {
     /// Limit on the rules and failure reasons that the sentence lists. The tables contain all of them.
     private static let namedReasons = 5
 
-    /// The result as text. For example, `com.example.app, Production: all 12,345 receipts of 9,876 customers would
-    /// get the same answer; … Safe to switch.`
+    /// The result as text, the decision first. For example, `Switch: com.example.app, Production. All 12,345 receipts of
+    /// 9,876 customers would get the same answer; …`
     ///
     /// The bundle id is untrusted text, so escape it for the output format.
-    package var sentence: String { "\(app.scope.displayText): \(statement)" }
+    package var sentence: String { "\(decision): \(app.scope.displayText). \(statement)" }
 
-    /// The sentence without the app.
+    /// The decision in a few words.
+    package var decision: String {
+        guard decides else { return "For information" }
+        return verdict == .safe ? "Switch" : "Do not switch yet"
+    }
+
+    /// CSS class of the result: the verdict, or `informs` if the decision does not depend on it.
+    package var style: String { decides ? verdict.rawValue : "informs" }
+
+    /// The sentence without the decision and the app.
     package var statement: String {
-        [finding, explained, halves, recordsOnly, leftOver, advice].compactMap(\.self).joined(separator: " ")
+        [tooEarly, finding, explained, halves, recordsOnly, leftOver].compactMap(\.self).joined(separator: " ")
     }
 
     /// The first clause: how many receipts would get the same response.
     private var finding: String {
         let compared = app.compared
-        guard compared > 0 else { return "no receipt was compared." }
+        guard compared > 0 else { return "No receipt was compared." }
         guard different > 0 else {
-            let all = compared == 1 ? "the one receipt" : "all \(compared.grouped) receipts\(ofCustomers)"
+            let all = compared == 1 ? "The one receipt" : "All \(compared.grouped) receipts\(ofCustomers)"
             guard app.partial == 0 else { return "\(all) would get the same answer, as far as it was recorded." }
             guard app.customers > 3 else { return "\(all) would get the same answer." }
             return "\(all) would get the same answer; with 95 % confidence fewer than 1 customer in "
@@ -47,12 +55,10 @@ extension Readiness {
 
     /// Explains expected differences, which do not prevent that a receipt counts as the same.
     private var explained: String? {
-        guard !expectedRules.isEmpty else { return nil }
-        let count = expectedRules.reduce(0) { $0 + $1.count }
-        let list = Self.list(expectedRules, "more rule")
-        return count == 1
-            ? "1 expected difference, which a rule explains, counts as the same: \(list)."
-            : "\(count.grouped) expected differences, which rules explain, count as the same: \(list)."
+        guard expected > 0 else { return nil }
+        return expected == 1
+            ? "1 difference is expected and counts as the same."
+            : "\(expected.grouped) differences are expected and count as the same."
     }
 
     /// States for how many receipts only the records were compared.
@@ -87,20 +93,14 @@ extension Readiness {
             + "\(Self.list(failures, "more reason"))."
     }
 
-    /// The recommendation, with the reasons if it is too early to tell.
-    private var advice: String {
-        switch verdict {
-        case .safe:
-            let isSandbox = app.scope.environment == AppStoreEnvironment.sandbox.rawValue
-            return isSandbox ? "Safe to switch in the sandbox, which says nothing about production." : "Safe to switch."
-        case .notSafe: return "Not safe to switch yet."
-        case .notYet:
-            let isFew = app.customers < Self.minimumCustomers
-            let few = isFew ? "receipts of fewer than \(Self.minimumCustomers.grouped) customers were compared" : nil
-            let failures = hasTooManyFailures ? "more than 1 % could not be compared" : nil
-            let partial = isTooPartial ? "more than 1 % were compared in part only" : nil
-            return "Too early to tell: \([few, failures, partial].compactMap(\.self).joined(separator: ", and "))."
-        }
+    /// The reasons why it is too early to decide; `nil` if it is not, or if the decision does not depend on this app.
+    private var tooEarly: String? {
+        guard decides, verdict == .notYet else { return nil }
+        let isFew = app.customers < Self.minimumCustomers
+        let few = isFew ? "\(app.customers.grouped) of \(Self.minimumCustomers.grouped) customers were compared" : nil
+        let failures = hasTooManyFailures ? "more than 1 % could not be compared" : nil
+        let partial = isTooPartial ? "more than 1 % were compared in part only" : nil
+        return "Too early to tell: \([few, failures, partial].compactMap(\.self).joined(separator: ", and "))."
     }
 
     /// Upper bound as a percentage, rounded up. For example, `0.03 %`; `–` if nothing was compared.
@@ -117,17 +117,6 @@ extension Readiness {
         let rest = Int64(counts.count - namedReasons)
         if rest > 0 { words.append("and \(rest.grouped) \(more)\(rest == 1 ? "" : "s")") }
         return words.joined(separator: ", ")
-    }
-}
-
-extension Readiness.Verdict {
-    /// Short title of the result.
-    package var displayText: String {
-        switch self {
-        case .safe: "Safe"
-        case .notYet: "Too early"
-        case .notSafe: "Not safe"
-        }
     }
 }
 

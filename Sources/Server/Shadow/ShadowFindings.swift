@@ -117,6 +117,6 @@ extension ComparisonReport {
             }
             entries[key] = entry
         }
-        return entries.values.sorted(by: Entry.precedes)
+        return Entry.listed(entries.values)
     }
 }

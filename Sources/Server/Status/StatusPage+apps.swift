@@ -117,10 +117,10 @@ extension StatusPage {
 
     /// Writes whether the app may switch to the other source, according to background comparison.
     private func readiness(_ readiness: Readiness, _ html: inout HTMLWriter) {
-        html.element("p", ["class": "verdict \(readiness.verdict.rawValue)"]) { html in
-            html.element("strong", text: "\(readiness.verdict.displayText). ")
+        html.element("p", ["class": "verdict \(readiness.style)"]) { html in
+            html.element("strong", text: "\(readiness.decision): ")
             html.untrusted(readiness.app.scope.environment)
-            html.text(": ")
+            html.text(". ")
             html.untrusted(readiness.statement, limit: 2_000)
             html.text(" ")
             html.element("a", ["href": "/comparisons"], text: "All comparisons")

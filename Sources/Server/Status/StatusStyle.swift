@@ -29,6 +29,8 @@ enum StatusStyle {
         .verdict.safe { border-left-color: var(--migrated); }
         .verdict.notYet { border-left-color: var(--notFound); border-left-style: dashed; }
         .verdict.notSafe { border-left-color: var(--refused); border-left-style: double; }
+        .verdict.informs { border-left-color: var(--soft); }
+        .refresh { margin: .75rem 0 -1rem; color: var(--soft); font-size: .9rem; }
         .facts th { font-weight: 400; color: var(--soft); white-space: normal; }
         @media screen and (max-width: 40rem) { .app { padding: .75rem; } }
 

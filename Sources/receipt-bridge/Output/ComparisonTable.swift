@@ -2,12 +2,12 @@ import Comparison
 import Batch
 import Reports
 
-/// The summary at the end of a comparison: counts, the most frequent differences, and whether it is safe to switch.
+/// The summary at the end of a comparison: the decisions, counts, and differences by rule.
 enum ComparisonTable {
-    /// Number of entries that are printed; the report contains all.
-    private static let maximumEntries = 20
+    /// Number of rules that are printed; the report contains all.
+    private static let maximumRules = 20
 
-    /// Returns the summary: an aligned table, then a sentence about readiness for each app.
+    /// Returns the summary: the decision for each app, then an aligned table with the differences by rule.
     static func text(_ result: ComparisonRun.RunResult) -> String {
         var lines = [
             ("rows", result.rows), ("compared", result.compared),
@@ -19,19 +19,9 @@ enum ComparisonTable {
         for app in result.report.apps { failures.merge(app.failures, uniquingKeysWith: +) }
         lines += failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ("  \($0.key)", $0.value) }
         if result.calls > 0 { lines.append(("calls", result.calls)) }
-        // Adds up the entries of all apps; the report lists each app separately.
-        var indexes: [String: Int] = [:]
-        var entries: [(name: String, count: Int64)] = []
-        for entry in result.report.entries {
-            let name = "\(entry.verdict.rawValue) \(entry.rule) \(PrintableText.text(of: entry.path))"
-            if let index = indexes[name] {
-                entries[index].count += entry.count
-            } else {
-                indexes[name] = entries.count
-                entries.append((name, entry.count))
-            }
+        lines += result.report.rules.prefix(maximumRules).map {
+            ("\($0.verdict.rawValue) \(PrintableText.text(of: $0.rule))", $0.count)
         }
-        lines += entries.prefix(maximumEntries).map { ($0.name, $0.count) }
         let width = lines.map(\.0.count).max() ?? 0
         let numbers = lines.map(\.1.grouped.count).max() ?? 0
         let table = lines.map { name, number in
@@ -39,6 +29,6 @@ enum ComparisonTable {
             return name + String(repeating: " ", count: width - name.count + 2 + numbers - text.count) + text + "\n"
         }
         let sentences = [Readiness](result.report).map { PrintableText.text(of: $0.sentence) + "\n" }
-        return table.joined() + sentences.joined()
+        return sentences.joined() + table.joined()
     }
 }

@@ -122,7 +122,7 @@ struct RecordedPairTests {
         #expect(wanted.subtracting(found) == [])
         #expect(outcome.ending.unexpected == 6)
         let readiness = try #require([Readiness](outcome.ending.report).first { $0.verdict == .notSafe })
-        #expect(readiness.sentence.contains("Not safe"))
+        #expect(readiness.sentence.hasPrefix("Do not switch yet: "))
         #expect(outcome.ending.report.pairs.contains { $0.receipt == pairs[plain[0]].id })
     }
 
