@@ -211,6 +211,8 @@ struct CustomerPageTests {
             "refunded on 2025-10-09 08:53 (40 %), because of an issue in the app",
             "refunded on 2026-09-28 12:53; quantity 3",
         ] { #expect(cells.contains(remark), "\(remark) in \(cells)") }
+        let columns = page.all("th").filter { $0.attributes["role"] == "columnheader" }.map(\.text)
+        #expect(!cells.contains("–") && !columns.contains("Source"), "\(columns)")
         #expect(
             page.all("svg").contains {
                 $0.attributes["aria-label"]?.hasPrefix("com.example.app.premium.monthly: 16") == true

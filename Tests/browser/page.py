@@ -5,15 +5,19 @@ They are the samples of ComparisonPageTests, StatusPageTests, ReportTests and Cu
 """
 
 import base64
+import http.server
 import json
 import os
 import pathlib
 import sys
+import threading
+import time
 
 from devtools import Browser
 
-ROWS = "[...document.querySelectorAll('#entries tr')]"
-SHOWN = f"{ROWS}.filter(row => row.checkVisibility()).map(row => row.dataset.rule)"
+PLACES = "#entries .places > li"
+SHOWN = f"""[...document.querySelectorAll('{PLACES}')].filter(place => place.checkVisibility())
+  .map(place => place.closest('tr').dataset.rule)"""
 RECEIPTS = """[...document.querySelectorAll('#documents .receipt')].filter(one => one.checkVisibility())
   .map(one => one.querySelector('summary code').textContent)"""
 STATUS = "document.getElementById('shown').textContent"
@@ -168,7 +172,7 @@ def unscripted(browser, page):
                 pass
         return count, len(nodes)
 
-    check(boxes("#entries tr") == (14, 14), "without scripts every difference is readable", boxes("#entries tr"))
+    check(boxes(PLACES) == (14, 14), "without scripts every difference is readable", boxes(PLACES))
     check(boxes(".verdict .sentence") == (4, 4), "without scripts the sentences are readable")
     check(boxes("#documents .receipt > summary") == (4, 4), "without scripts the receipts side by side can be opened")
     check(boxes("#filters")[0] == boxes("#toggle")[0] == 0, "without scripts there are no controls without effect")
@@ -246,6 +250,51 @@ def customers(browser, page):
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
+def refreshing(browser, text):
+    """Tests the status page from a server. Returning to its tab, which is an event, refreshes it at once."""
+    state = {"text": text, "status": 200, "requests": 0}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            state["requests"] += 1
+            self.send_response(state["status"])
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(state["text"].encode())
+
+        def log_message(self, *_):
+            pass
+
+    def returns(expression, tries=200):
+        browser.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        for _ in range(tries):
+            if browser.evaluate(expression):
+                return True
+            time.sleep(0.05)
+        return False
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser.open(f"http://127.0.0.1:{server.server_port}/")
+        browser.evaluate(
+            "(one => { one.open = true; one.querySelector('summary').focus(); scrollTo(0, 700); })"
+            "(document.querySelector('main details'))")
+        kept = "[document.querySelector('main details').open, document.activeElement.textContent, scrollY]"
+        before = browser.evaluate(kept)
+        state["text"] = text.replace(">Ready<", ">Shutting down<")
+        check(returns("document.querySelector('h1').textContent === 'Shutting down'"), "status: the page refreshes itself")
+        check(browser.evaluate(kept) == before and before[2] == 700, "status: what is open, focused and scrolled to stays", before)
+        state["status"] = 503
+        silent = "document.querySelector('[role=status]').textContent.includes('not responded since')"
+        check(returns(silent), "status: a server that does not respond is announced")
+        browser.evaluate("document.querySelector('#refresh input').click()")
+        asked = state["requests"]
+        check(not returns("document.querySelector('#refresh input').checked", 10) and state["requests"] == asked,
+              "status: the refresh can be turned off")
+        browser.call("Page.navigate", url="about:blank")
+        server.shutdown()
+
+
 def requests(events, netlog, pages):
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
     check(asked and all(url.split("#")[0] in [*pages, "about:blank"] for url in asked), "no other resource is loaded", set(asked))
@@ -258,7 +307,8 @@ def requests(events, netlog, pages):
     # Requests of the browser itself, which are blocked too, have no origin.
     urls = [
         line for line in log.splitlines()
-        if '"url":"http' in line and '"initiator":' in line and '"initiator":"not an origin"' not in line]
+        if '"url":"http' in line and '"url":"http://127.0.0.1:' not in line and '"initiator":' in line
+        and '"initiator":"not an origin"' not in line]
     check(not urls, "no request leaves the machine", urls[:3])
 
 
@@ -279,6 +329,7 @@ def main():
         unscripted(browser, page)
         closed(browser, page)
         events = browser.events
+        refreshing(browser, (folder / "status.html").read_text())
     requests(events, netlog, list(pages.values()))
     print(f"{checks} checks; screenshots in {folder}")
 

@@ -33,16 +33,21 @@ extension HTMLWriter {
 package enum ContentPolicy {
     /// Returns the value of `Content-Security-Policy` for a page's `meta` element.
     ///
-    /// - Parameter formAction: Where forms may be sent.
+    /// - Parameters:
+    ///   - connects: Allows the script to request the server that the page is from.
+    ///   - formAction: Where forms may be sent.
     ///
     /// https://www.w3.org/TR/CSP3/
-    package static func text(script: StaticString? = nil, formAction: StaticString = "'none'") -> String {
+    package static func text(
+        script: StaticString? = nil, connects: Bool = false, formAction: StaticString = "'none'"
+    ) -> String {
         var rules = ["default-src 'none'", "style-src 'unsafe-inline'"]
         if let script {
             let bytes = Array(UnsafeBufferPointer(start: script.utf8Start, count: script.utf8CodeUnitCount))
             let digest = Data(SHA.digest(bytes, with: .sha256)).base64EncodedString()
             rules.append("script-src 'sha256-\(digest)'")
         }
+        if connects { rules.append("connect-src 'self'") }
         return (rules + ["base-uri 'none'", "form-action \(formAction)"]).joined(separator: "; ")
     }
 

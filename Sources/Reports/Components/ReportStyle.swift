@@ -78,7 +78,7 @@ package enum ReportStyle {
         .rows td:last-child { min-width: 14rem; }
         .rows td:last-child bdi { overflow-wrap: break-word; }
         .facts, .narrow { width: auto; }
-        .narrow caption { white-space: nowrap; }
+        .narrow caption, .facts caption { white-space: nowrap; }
         .narrow .number { padding-left: 2rem; }
         .facts th { white-space: nowrap; padding-right: 2rem; }
         .facts td { overflow-wrap: anywhere; }
@@ -116,6 +116,7 @@ package enum ReportStyle {
           .cards tbody th, .cards td { padding: 0; border: 0; text-align: left; }
           .cards caption { white-space: normal; }
           .cards .number { padding-left: 0; }
+          .cards td:empty { display: none; }
           .rows td.text, .rows td:last-child { min-width: 0; }
           .cards td::before { content: attr(data-label) ": "; color: var(--soft); white-space: normal; }
         }
@@ -133,7 +134,7 @@ package enum ReportStyle {
           .tally td.text { grid-column: 1 / -1; order: 1; margin-top: -.3rem; padding-top: 0; color: var(--soft); }
           .tally thead .text:nth-child(2) { position: absolute; clip-path: inset(50%); width: 1px; overflow: hidden; }
           .tally .number { padding-left: 0; }
-          .facts, .facts caption, .facts tbody { display: block; }
+          .facts, .facts caption, .facts tbody { display: block; white-space: normal; }
           .facts tr {
             display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: .35rem 0;
             border-bottom: 1px solid var(--line);

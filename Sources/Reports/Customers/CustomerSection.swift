@@ -117,9 +117,11 @@ struct CustomerSection {
     private func table(
         _ rows: some Collection<TransactionPayload>, _ caption: String, _ html: inout HTMLWriter
     ) {
+        let hasRemarks = rows.contains { !$0.remarks.isEmpty }
         html.table(
             named: caption,
-            columns: ["Bought", "Product", "Kind", "Until", "Price", "Remarks", "Transaction id", "Source"],
+            columns: ["Bought", "Product", "Kind", "Until", "Price"] + (hasRemarks ? ["Remarks"] : [])
+                + ["Transaction id"],
             numbers: ["Price"]
         ) { html in
             for row in rows {
@@ -129,13 +131,14 @@ struct CustomerSection {
                     html.cell("Kind") { $0.untrusted(row.kindText) }
                     html.cell("Until", text: row.expiresDate?.minute ?? "–")
                     html.cell("Price", number: row.price.map { Money.text($0, row.currency) } ?? "–")
-                    html.cell("Remarks") {
-                        $0.untrusted(row.remarks.isEmpty ? "–" : row.remarks.joined(separator: "; "))
+                    if hasRemarks {
+                        html.cell("Remarks") { html in
+                            if !row.remarks.isEmpty { html.untrusted(row.remarks.joined(separator: "; ")) }
+                        }
                     }
                     html.cell("Transaction id") { html in
                         html.element("code") { $0.untrusted(row.transactionId ?? "–") }
                     }
-                    html.cell("Source", text: sourceText)
                 }
             }
         }

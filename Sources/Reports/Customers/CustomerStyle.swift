@@ -32,7 +32,7 @@ enum CustomerStyle {
         h3 { margin: 2rem 0 .6rem; font-size: 1.1rem; }
         .facts th { font-weight: 400; color: var(--soft); white-space: normal; }
         .holdings { margin: 0; padding: 0; list-style: none; display: grid; gap: .75rem; }
-        @media (min-width: 48rem) { .holdings { grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr)); } }
+        @media (min-width: 48rem) { .holdings { grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); } }
         .holding {
           padding: .75rem 1rem; background: var(--panel); border: 1px solid var(--line); border-radius: 8px;
           border-left: 6px solid var(--migrated); overflow-wrap: anywhere;
@@ -41,6 +41,7 @@ enum CustomerStyle {
         .holding.ended { border-left: 6px double var(--noTransactions); }
         .holding p { margin: .2rem 0 0; }
         .holding .what { margin: 0; }
+        .what strong { display: block; margin-top: .2rem; }
         .badge {
           display: inline-block; padding: 0 .5rem; border: 1px solid currentColor; border-radius: 999px;
           font-size: .85rem; font-weight: 600; white-space: nowrap; color: var(--migrated);
@@ -67,6 +68,7 @@ enum CustomerStyle {
         rect.refund { fill: var(--refused); }
         rect.shared { fill: var(--failed); }
         .customer .cards tbody th { min-width: 6.5rem; font-weight: 400; }
+        @media (min-width: 60.01rem) { .customer .cards th, .customer .cards td:nth-child(4) { white-space: nowrap; } }
         .documents { border-top: 1px solid var(--line); }
         .document { border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
         pre {

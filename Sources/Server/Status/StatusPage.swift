@@ -9,10 +9,10 @@ import Telemetry
 import Comparison
 import VerifyReceipt
 
-/// The status page of a running server: one HTML document that loads nothing and contains no script.
+/// The status page of a running server: one HTML document that loads nothing. Its script refreshes it.
 struct StatusPage {
     /// The value of `Content-Security-Policy`.
-    static let policy = ContentPolicy.text()
+    static let policy = ContentPolicy.text(script: StatusScript.text, connects: true)
 
     let snapshot: StatusSnapshot
 
@@ -27,6 +27,14 @@ struct StatusPage {
                 html.element("a", ["class": "skip", "href": "#apps"], text: "To the apps")
                 html.element("header", [:], header)
                 html.element("nav", ["aria-label": "Contents"], contents)
+                // Hidden if scripts do not run.
+                html.element("p", ["class": "refresh", "id": "refresh", "hidden": "hidden"]) { html in
+                    html.element("label") { html in
+                        html.empty("input", ["type": "checkbox"])
+                        html.text(" Refresh every 10 seconds")
+                    }
+                    html.element("span", ["role": "status"], text: "")
+                }
                 html.element("main") { html in
                     warnings(&html)
                     apps(&html)
@@ -44,6 +52,7 @@ struct StatusPage {
                             transactions and no secrets.
                             """)
                 }
+                html.script(StatusScript.text)
             }
         }
         return html.bytes
