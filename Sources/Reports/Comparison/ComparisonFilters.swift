@@ -10,7 +10,7 @@ struct ComparisonFilters {
         apps = Set(scopes.map(\.app)).sorted()
         environments = Set(scopes.map(\.environmentText)).sorted()
         classes = ComparisonRule.Class.allCases.map(\.rawValue)
-        rules = Set(entries.map(\.ruleName)).sorted()
+        rules = Set(ComparisonReport.RuleGroup.list(entries).map(\.name)).sorted()
         fields = Set(entries.map(\.field)).sorted()
     }
 

@@ -39,13 +39,12 @@ extension ComparisonPage {
             style: .fixed, id: "entries"
         ) { html in
             for group in ComparisonReport.RuleGroup.list(shown) {
-                let name = ComparedValue.text(group.rule).truncated.displayText
                 let attributes: HTMLWriter.Attributes = [
                     "role": "row", "class": group.verdict.rawValue, "data-class": group.verdict.rawValue,
-                    "data-rule": name,
+                    "data-rule": group.name,
                 ]
                 html.element("tr", attributes) { html in
-                    html.cell(isHeader: true, "Rule") { rule(of: group, name, into: &$0) }
+                    html.cell(isHeader: true, "Rule") { rule(of: group, into: &$0) }
                     html.cell("Apps, paths and examples") { html in
                         html.element("ul", ["class": "places"]) { html in
                             for entry in group.entries { place(entry, of: compared[entry.scope] ?? 0, into: &html) }
@@ -76,10 +75,10 @@ extension ComparisonPage {
     }
 
     /// Writes the class, the name and the explanation of a rule, with a link to its source.
-    private func rule(of group: ComparisonReport.RuleGroup, _ name: String, into html: inout HTMLWriter) {
+    private func rule(of group: ComparisonReport.RuleGroup, into html: inout HTMLWriter) {
         html.mark(group.verdict.rawValue, rule: "")
         html.text(" ")
-        html.element("span", ["class": "rule"]) { $0.untrusted(name) }
+        html.element("span", ["class": "rule"]) { $0.untrusted(group.name) }
         guard let rule = ComparisonRules.named[group.rule] else { return }
         html.text(" ")
         html.element("span", ["class": "why"]) { html in
@@ -138,6 +137,9 @@ extension ComparisonReport.Entry {
         let name = path.split(separator: ".").last.map(String.init) ?? path
         return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).truncated.displayText : "order"
     }
+}
 
-    var ruleName: String { ComparedValue.text(rule).truncated.displayText }
+extension ComparisonReport.RuleGroup {
+    /// Name of the rule, which groups are filtered by.
+    var name: String { ComparedValue.text(rule).truncated.displayText }
 }
