@@ -466,6 +466,7 @@ let package = Package(
         .testTarget(
             name: "TelemetryTests",
             dependencies: [
+                "AppStoreTypes",
                 "Telemetry",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),

@@ -103,10 +103,12 @@ def main():
     print(".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar options\n.Nm\n.Ar command\n.Sy \\-\\-help\n.Sh COMMANDS")
     for subcommand in command["subcommands"]:
         section(subcommand, [])
+    print(".Sh OPTIONS\nOf all commands:")
+    arguments(command)
     print(".Sh FILES\n.Bl -tag -width Ds -compact\n.It Pa receipt\\-bridge.yaml\nThe configuration, in the working directory,")
     print("if neither an option nor the environment names another one.\n.El")
     print(".Sh ENVIRONMENT\n.Bl -tag -width Ds -compact\n.It Ev RECEIPT_BRIDGE_CONFIG\nThe configuration file,")
-    print("if no option names one.\n.It Ev HTTPS_PROXY\nThe proxy for requests to Apple.\n.El")
+    print("if no option names one.\n.It Ev HTTPS_PROXY\nThe proxy for requests to Apple.\n.It Ev NO_COLOR\nIf it is not empty, nothing is colored.\n.El")
     print(".Sh EXIT STATUS\n.Bl -tag -width Ds -compact")
     for code, meaning in EXIT_CODES:
         print(f".It {code}\n{text(meaning)}")

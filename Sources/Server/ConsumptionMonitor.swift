@@ -39,7 +39,9 @@ struct ConsumptionMonitor: Service {
             logger.notice(
                 "refund decisions: purchases were looked at 48 hours after Apple asked about them",
                 metadata: .init(
-                    uniqueKeysWithValues: settled.map { ($0.key.rawValue, Logger.MetadataValue.string("\($0.value)")) })
+                    uniqueKeysWithValues: settled.map {
+                        ($0.key.rawValue, Logger.MetadataValue.stringConvertible($0.value))
+                    })
             )
         } catch {
             guard !Task.isCancelled else { return }

@@ -76,7 +76,7 @@ package struct RetentionService: Service {
                 }
             }
             guard let deleted, !deleted.isEmpty else { return }
-            let counts = deleted.map { ($0.name, Logger.MetadataValue.string("\($0.count)")) }
+            let counts = deleted.map { ($0.name, Logger.MetadataValue.stringConvertible($0.count)) }
             logger.notice("retention: deleted expired rows", metadata: .init(uniqueKeysWithValues: counts))
         } catch {
             guard !Task.isCancelled else { return logger.info("retention stopped before its end") }

@@ -193,7 +193,7 @@ package final class VerifyReceiptService: Sendable {
             if let failure, failure.verdict == .notJudged {
                 evaluation.logger.logUnjudged(failure, at: now())
             } else {
-                logger.debug("signed item rejected", metadata: ["status": "\(status)"])
+                logger.debug("signed item rejected", metadata: ["status": .stringConvertible(status.rawValue)])
             }
             var reply = refusal(status, environment: route.environment)
             reply.unconfiguredApp = app

@@ -63,6 +63,11 @@ struct ReceiptBridge: AsyncParsableCommand {
         return "receipt-bridge \(version) (\(commit.isEmpty ? "" : "commit \(commit), ")\(swift))"
     }
 
+    /// Only for the help: ``ColorPolicy/ofProcess`` finds the option anywhere on the command line.
+    @Option(
+        help: ArgumentHelp("Colors: on a terminal, always or never. NO_COLOR turns them off, too.", valueName: "when"))
+    var color = ColorPolicy.auto
+
     /// Runs the command. Wrong arguments exit with 2, unlike the parser's default.
     static func main() async {
         keepFreedMemory()
@@ -72,8 +77,9 @@ struct ReceiptBridge: AsyncParsableCommand {
             Terminal.say(error.reason)
             exit(withError: ExitCode.failure)
         }
+        let (color, rest) = ColorPolicy.split(CommandLine.arguments.dropFirst())
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(color + rest)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -84,8 +90,8 @@ struct ReceiptBridge: AsyncParsableCommand {
         } catch {
             let isHelp = exitCode(for: error) == .success
             guard isHelp else {
-                let arguments = Misspelling(CommandLine.arguments.dropFirst())
-                Terminal.say(arguments.sentence ?? message(for: error), hint: "\(arguments.command) --help")
+                let arguments = Misspelling(rest)
+                Terminal.say(arguments.sentence ?? message(for: error), hint: "\(arguments.command) --help", as: .bad)
                 exit(withError: ExitCode.usage)
             }
             exit(withError: error)

@@ -66,7 +66,7 @@ final class Running: Sendable {
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("RECEIPT_BRIDGE_") }
-            .merging([TestSpeed.variable: "\(Self.speed)"]) { $1 }.merging(environment) { $1 }
+            .merging([TestSpeed.variable: "\(Self.speed)", "TERM": "xterm"]) { $1 }.merging(environment) { $1 }
         let handles = [
             try FileHandle(forReadingFrom: try file("in", input)), try FileHandle(forWritingTo: files.output),
             try FileHandle(forWritingTo: files.errors),

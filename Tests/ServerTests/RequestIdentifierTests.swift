@@ -76,7 +76,7 @@ struct RequestIdentifierTests {
 
     @Test("JSON log lines contain the request id")
     func provider() {
-        let handler = JSONLogHandler(metadataProvider: .request)
+        let handler = LineLogHandler(metadataProvider: .request)
         #expect(handler.metadataProvider?.get() == [:])
     }
 }

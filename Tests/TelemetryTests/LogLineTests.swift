@@ -1,3 +1,4 @@
+import AppStoreTypes
 import Foundation
 import Logging
 import Telemetry
@@ -16,9 +17,26 @@ struct LogLineTests {
         }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
         let output = NonBlockingLogOutput(descriptor: ends[1])
-        let logger = Logger(label: "test") { _ in JSONLogHandler(metadataProvider: nil, output: output) }
+        let logger = Logger(label: "test") { _ in LineLogHandler(output: output) }
         logger.warning(message, metadata: metadata)
         return available(in: ends[0])
+    }
+
+    @Test("Numbers are JSON numbers, and texts stay texts")
+    func numbers() throws {
+        let line = try line("m", ["a": .stringConvertible(21_004), "b": .stringConvertible(2.084), "c": "7"])
+        #expect(line.contains(#""a":21004,"b":2.084,"c":"7","level":"warning""#), "\(line)")
+    }
+
+    @Test("A line for people has time, level and message first, and cannot control the terminal")
+    func text() {
+        let format = LogFormat.text(level: { name, _ in name }, details: { $0 })
+        let bytes = format.line(
+            .warning, "no \"x\"\u{1B}[2J", ["b": .stringConvertible(3), "a": "\u{9B}1m two\nlines"],
+            at: Timestamp(milliseconds: 1_000))
+        #expect(
+            String(decoding: bytes, as: UTF8.self)
+                == "00:00:01Z warning  no \"x\"\\u001b[2J  a=\"\\u009b1m two\\nlines\" b=3\n")
     }
 
     // T33

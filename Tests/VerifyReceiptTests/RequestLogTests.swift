@@ -61,7 +61,7 @@ struct RequestLogTests {
                 reason.hasPrefix(
                     "com.example.app is not configured (configured: com.exmaple.app). Did you mean com.example.app "
                         + "instead of com.exmaple.app?"))
-            #expect(warnings.first?["status"] == "\(status)")
+            #expect(warnings.first?["status"].map { "\($0)" } == status)
             #expect(reason.contains("21004: the request has no password, and no shared secret") == (status == "21004"))
         }
     }

@@ -124,9 +124,10 @@ package struct NotificationGapFiller: Sendable {
             "fetched the notifications that were refused while the store was unavailable",
             metadata: [
                 "bundleId": "\(each.bundleId)", "environment": "\(each.environment.rawValue)",
-                "from": "\(gap.start.iso8601)", "to": "\(gap.end.iso8601)", "records": "\(counts.records)",
-                "stored": "\(counts.new)", "known": "\(counts.known)", "notVerified": "\(counts.notVerified)",
-                "rejected": "\(counts.refused)",
+                "from": "\(gap.start.iso8601)", "to": "\(gap.end.iso8601)",
+                "records": .stringConvertible(counts.records), "stored": .stringConvertible(counts.new),
+                "known": .stringConvertible(counts.known), "notVerified": .stringConvertible(counts.notVerified),
+                "rejected": .stringConvertible(counts.refused),
             ])
     }
 }

@@ -102,7 +102,7 @@ package struct NotificationReceiver: Sendable {
             if logThrottle.allows(error.code, at: now().sinceEpoch) {
                 logger.warning(
                     "notification rejected",
-                    metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])
+                    metadata: ["reason": "\(error)", "count": .stringConvertible(counts.now.refused[error.code] ?? 0)])
             }
             throw error
         }

@@ -77,7 +77,7 @@ final class ClientRateLimiter: Sendable {
     private func recordRejection(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
         rejections.add(limit.rawValue)
         guard logThrottle.allows(limit, at: now) else { return }
-        logger.warning(message, metadata: ["count": "\(rejections.count(limit.rawValue))"])
+        logger.warning(message, metadata: ["count": .stringConvertible(rejections.count(limit.rawValue))])
     }
 }
 

@@ -95,20 +95,24 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         logger.notice(
             "file descriptor budget",
             metadata: [
-                "limit": "\(limit)", "limits.connections": "\(connections)", "operations": "\(operations)",
-                "upstream.connections": "\(upstream.perOrigin)",
+                "limit": .stringConvertible(limit), "limits.connections": .stringConvertible(connections),
+                "operations": .stringConvertible(operations),
+                "upstream.connections": .stringConvertible(upstream.perOrigin),
             ])
         if connections < requested {
             logger.warning(
                 "file descriptor limit allows fewer connections than limits.connections; using the lower number",
-                metadata: ["limit": "\(limit)", "connections": "\(connections)", "limits.connections": "\(requested)"])
+                metadata: [
+                    "limit": .stringConvertible(limit), "connections": .stringConvertible(connections),
+                    "limits.connections": .stringConvertible(requested),
+                ])
         }
         if let requestedUpstream, upstream.perOrigin < requestedUpstream {
             logger.warning(
                 "file descriptor limit allows fewer connections than upstream.connections; using the lower number",
                 metadata: [
-                    "limit": "\(limit)", "connections": "\(upstream.perOrigin)",
-                    "upstream.connections": "\(requestedUpstream)",
+                    "limit": .stringConvertible(limit), "connections": .stringConvertible(upstream.perOrigin),
+                    "upstream.connections": .stringConvertible(requestedUpstream),
                 ])
         }
     }

@@ -47,8 +47,9 @@ package struct MemoryBudget: Sendable, Hashable {
         logger.notice(
             "memory budget",
             metadata: [
-                "bytes": "\(limit)", "connections": "\(connections)", "requests": "\(bodies.requests)",
-                "limits.connections": "\(requested)",
+                "bytes": .stringConvertible(limit), "connections": .stringConvertible(connections),
+                "requests": .stringConvertible(bodies.requests),
+                "limits.connections": .stringConvertible(requested),
             ])
     }
 }

@@ -97,7 +97,7 @@ package final class RequestBodyBudget: Sendable {
         if isFull, logThrottle.allows("full", at: time) {
             logger.warning(
                 "memory for request bodies exhausted; closing the slowest uploads",
-                metadata: ["bytes": "\(limits.total)"])
+                metadata: ["bytes": .stringConvertible(limits.total)])
         }
         return isReserved
     }
@@ -116,7 +116,7 @@ package final class RequestBodyBudget: Sendable {
         if logThrottle.allows("requests", at: time) {
             logger.warning(
                 "memory for requests exhausted; further requests wait",
-                metadata: ["requests": "\(limits.requests)"])
+                metadata: ["requests": .stringConvertible(limits.requests)])
         }
         return await withCheckedContinuation { continuation in
             let isFree = turns.withLock { turns in

@@ -52,13 +52,16 @@ struct AccessLogMiddleware: RouterMiddleware {
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
             "method": "\(Self.methods.contains(request.method) ? request.method.rawValue : "other")",
-            "route": "\(RouteLabel.all[RouteLabel.index(of: route)])", "status": "\(response.status.code)",
-            "milliseconds": "\(duration.milliseconds)",
+            "route": "\(RouteLabel.all[RouteLabel.index(of: route)])",
+            "status": .stringConvertible(response.status.code),
+            "milliseconds": .stringConvertible(duration.milliseconds),
         ]
-        if let bytes = request.headers[.contentLength].flatMap({ Int($0) }) { metadata["bytesIn"] = "\(bytes)" }
-        if let bytes = response.body.contentLength { metadata["bytesOut"] = "\(bytes)" }
+        if let bytes = request.headers[.contentLength].flatMap({ Int($0) }) {
+            metadata["bytesIn"] = .stringConvertible(bytes)
+        }
+        if let bytes = response.body.contentLength { metadata["bytesOut"] = .stringConvertible(bytes) }
         if let status = context.outcome.status {
-            metadata["verdict"] = "\(status)"
+            metadata["verdict"] = .stringConvertible(status)
             metadata["source"] = "\(response.headers[.receiptBridgeSource] ?? "-")"
             metadata["environment"] = "\(response.headers[.receiptBridgeEnvironment] ?? "-")"
         }
@@ -77,11 +80,9 @@ extension HTTPResponse.Status {
 }
 
 extension Duration {
-    /// Milliseconds with three decimals, for example `12.345`.
-    fileprivate var milliseconds: String {
+    /// Milliseconds with at most three decimals, for example `12.345`.
+    fileprivate var milliseconds: Double {
         let (seconds, attoseconds) = components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-        let fraction = String(microseconds % 1_000)
-        return "\(microseconds / 1_000)." + String(repeating: "0", count: 3 - fraction.count) + fraction
+        return Double(seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / 1_000
     }
 }

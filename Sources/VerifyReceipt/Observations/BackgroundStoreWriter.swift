@@ -128,7 +128,8 @@ final class BackgroundStoreWriter: Sendable {
     /// Logs a failure, at most once a minute for each message.
     private func logFailure(_ line: String, _ error: StorageError?) {
         guard logThrottle.allows(line, at: now().sinceEpoch) else { return }
-        logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
+        logger.warning(
+            "\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": .stringConvertible(dropped)])
     }
 }
 

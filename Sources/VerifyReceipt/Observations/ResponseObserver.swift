@@ -22,7 +22,8 @@ struct UpstreamResponseLog: ResponseObserver {
             let isAuthenticHere = request.authenticReceipt != nil
             logger.log(
                 .notice, "forwarding Apple's response", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
-                of: request, ["status": "\(answer.status)", "authenticHere": "\(isAuthenticHere)"])
+                of: request,
+                ["status": .stringConvertible(answer.status.rawValue), "authenticHere": "\(isAuthenticHere)"])
         // The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
         case .wrongSharedSecret where request.password.replacement != nil:
             logger.log(

@@ -74,7 +74,7 @@ final class ReplayDetector: Sendable {
                 "purchase presented with a different account",
                 metadata: [
                     "bundleId": "\(scope.bundleId)", "environment": "\(scope.environment.rawValue)",
-                    "count": "\(count)",
+                    "count": .stringConvertible(count),
                 ])
         }
         return true

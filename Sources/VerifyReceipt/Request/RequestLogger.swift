@@ -38,7 +38,7 @@ package struct RequestLogger: Sendable {
         guard level > .debug else { return logger.debug(message, metadata: metadata) }
         let name = [apps.logName(of: bundleId), topic, environment?.rawValue ?? "-"]
         let suppressed = throttle.admission(of: name, at: request.now.sinceEpoch)
-        if let suppressed, suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
+        if let suppressed, suppressed > 0 { metadata["suppressed"] = .stringConvertible(suppressed) }
         logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
     }
 
@@ -58,7 +58,7 @@ package struct RequestLogger: Sendable {
         }
         logger.warning(
             "signed transaction could not be verified locally",
-            metadata: ["reason": "\(error)", "suppressed": "\(suppressed)"])
+            metadata: ["reason": "\(error)", "suppressed": .stringConvertible(suppressed)])
     }
 
     /// Receipts arrive of an app that is not configured. All such apps share one limit.
@@ -67,7 +67,8 @@ package struct RequestLogger: Sendable {
         logger.warning(
             "authentic receipts of an app that is not configured",
             metadata: [
-                "bundleId": "\(bundleId)", "status": "\(reply.answer.status)", "suppressed": "\(suppressed)",
+                "bundleId": "\(bundleId)", "status": .stringConvertible(reply.answer.status.rawValue),
+                "suppressed": .stringConvertible(suppressed),
                 "reason": "\(apps.explanations(of: reply).joined(separator: " "))",
             ])
     }

@@ -156,7 +156,7 @@ struct CompareCommand: AsyncParsableCommand {
                 return try await run.run()
             }
         } catch let error as RunError {
-            Terminal.say("\(error)")
+            Terminal.say("\(error)", as: .bad)
             switch error {
             case .notPossible: throw ExitCode.usage
             case .interrupted: throw ExitCode.limit
@@ -174,7 +174,8 @@ struct CompareCommand: AsyncParsableCommand {
         }
         if let stop = result.stop {
             Terminal.say(
-                "stopped: \(stop.sentence)\(destination == nil ? "" : "; run the same command again to resume")")
+                "stopped: \(stop.sentence)\(destination == nil ? "" : "; run the same command again to resume")",
+                as: .warning)
             throw ExitCode.limit
         }
         if result.failed > 0 || (failOnDiff && result.unexpected > 0) { throw ExitCode.someNotVerified }

@@ -77,6 +77,9 @@ struct ConfigurationOptions: ParsableArguments {
     /// The configuration's file; `nil` if there is none.
     private var file: URL? { named ?? found }
 
+    /// The name of the configuration's file as the user wrote it; `nil` if there is none.
+    var name: String? { config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"] }
+
     /// Whether the configuration is from a pipe or standard input, which is read once.
     var isStream: Bool { file.map(ConfigurationFile.isStream) ?? false }
 
@@ -128,10 +131,10 @@ struct ConfigurationOptions: ParsableArguments {
     /// Prints the error and returns its exit code.
     static func report(_ error: any Error) -> ExitCode {
         if let error = error as? ConfigurationError {
-            for finding in error.findings { Terminal.say(finding) }
+            for finding in error.findings { Terminal.say(finding, as: .bad) }
             return .usage
         }
-        Terminal.say("\(error)")
+        Terminal.say("\(error)", as: .bad)
         return .defect
     }
 }

@@ -57,7 +57,7 @@ struct DecodeCommand: ParsableCommand {
         var exit = ExitCode.success
         for input in inputs.all {
             guard let bytes = input.bytes else {
-                Terminal.say("\(input.name): cannot be read")
+                Terminal.say("\(input.name): cannot be read", as: .bad)
                 if format == .json || !Terminal.resultsGoToTerminal {
                     Terminal.line(InspectionReport.unreadable(input.name).json)
                 }

@@ -73,8 +73,11 @@ struct DoctorCommand: AsyncParsableCommand {
     /// Prints the results. Text from outside is made visible in the table; JSON is printed as it is.
     private func show(_ checks: [CheckResult], next: String) {
         guard !json else { return Terminal.line(checks.json) }
-        let table = Terminal.isQuiet ? checks.filter { $0.verdict != .pass }.table : checks.table
-        Terminal.result(Array(Terminal.visible(table).utf8))
+        let shown = Terminal.isQuiet ? checks.filter { $0.verdict != .pass }.table : checks.table
+        let table = Terminal.style(
+            beginnings: [("pass", .good), ("warn", .warning), ("fail", .bad), ("→", .heading)],
+            of: Terminal.visible(shown), on: STDOUT_FILENO)
+        Terminal.result(Array(table.utf8))
         if !Terminal.isQuiet { Terminal.line("\(checks.summary); next: \(next)") }
     }
 }

@@ -220,7 +220,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 }
             }
         } catch {
-            Terminal.say("\(error)")
+            Terminal.say("\(error)", as: .bad)
             switch error {
             case .notPossible: throw ExitCode.usage
             case .interrupted: throw ExitCode.limit
@@ -243,7 +243,7 @@ struct MigrateCommand: AsyncParsableCommand {
             Terminal.inform(places, hint: hint)
             if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
         case let stop?:
-            Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
+            Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
             throw ExitCode.limit
         }
     }

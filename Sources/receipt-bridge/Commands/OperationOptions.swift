@@ -156,19 +156,19 @@ enum OperationFailure {
     static func exit(for error: any Error) -> any Error {
         switch error {
         case let error as InvalidOperation:
-            Terminal.say(error.reason, hint: error.hint)
+            Terminal.say(error.reason, hint: error.hint, as: .bad)
             return ExitCode.usage
         case let error as ServerAPIError:
-            Terminal.say(error.errorNumber?.meaning.map { "\($0) (\(error))" } ?? "\(error)")
+            Terminal.say(error.errorNumber?.meaning.map { "\($0) (\(error))" } ?? "\(error)", as: .bad)
             return error.exit
         case let error as SignedPayloadError:
-            Terminal.say("\(error)")
+            Terminal.say("\(error)", as: .bad)
             return ExitCode.someNotVerified
         case let error as StorageError:
-            Terminal.say("\(error)")
+            Terminal.say("\(error)", as: .bad)
             return error.code == .full || error.code == .failed ? ExitCode.limit : ExitCode.usage
         case let error as SinkError:
-            Terminal.say("\(error)")
+            Terminal.say("\(error)", as: .bad)
             return ExitCode.usage
         case let error as NotificationRejection:
             Terminal.say("\(error)", hint: "run the same command again to resume")

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Logging
 import Telemetry
@@ -47,14 +48,39 @@ enum CoreDumps {
 }
 
 extension Logger {
-    /// Returns a logger that writes one JSON object per line to standard error.
+    /// Returns a logger that writes one line per event to standard error.
     ///
     /// - Parameter metadataProvider: Metadata that is added to every line.
     static func toStandardError(
-        level: Logger.Level, metadataProvider: Logger.MetadataProvider? = nil
+        level: Logger.Level, format: LogFormatName = .auto, metadataProvider: Logger.MetadataProvider? = nil
     ) -> Logger {
-        var logger = Logger(label: "receipt-bridge") { _ in JSONLogHandler(metadataProvider: metadataProvider) }
+        var logger = Logger(label: "receipt-bridge") { _ in
+            LineLogHandler(format: format.isText ? .forPeople : .json, metadataProvider: metadataProvider)
+        }
         logger.logLevel = level
         return logger
     }
+}
+
+/// The `--log-format` option.
+enum LogFormatName: String, ExpressibleByArgument, CaseIterable {
+    case json, text, auto
+
+    /// By default lines for people are for terminals only.
+    var isText: Bool { self == .text || (self == .auto && isatty(STDERR_FILENO) == 1) }
+}
+
+extension LogFormat {
+    /// Lines for people, colored by level.
+    fileprivate static let forPeople = LogFormat.text(
+        level: { name, level in
+            let style: TextStyle? =
+                switch level {
+                case .trace, .debug: .dim
+                case .info, .notice: nil
+                case .warning: .warning
+                case .error, .critical: .bad
+                }
+            return Terminal.style(name, as: style)
+        }, details: { Terminal.style($0, as: .dim) })
 }

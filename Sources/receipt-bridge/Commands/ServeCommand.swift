@@ -39,6 +39,8 @@ struct ServeCommand: AsyncParsableCommand {
     var verbose = false
     @Flag(name: .shortAndLong, help: "The same as --log-level warning.")
     var quiet = false
+    @Option(help: "Form of the log: JSON lines, text for people, or text only on a terminal.")
+    var logFormat = LogFormatName.auto
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
@@ -53,7 +55,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let level = verbose ? .info : quiet ? .warning : logLevel
         let logger = Logger.toStandardError(
-            level: Logger.Level(rawValue: level.rawValue) ?? .notice, metadataProvider: .request)
+            level: Logger.Level(rawValue: level.rawValue) ?? .notice, format: logFormat, metadataProvider: .request)
         CoreDumps.disable()
         // Installed before anything else: from here on SIGHUP no longer ends the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
@@ -89,13 +91,16 @@ struct ServeCommand: AsyncParsableCommand {
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
                 upstream: upstream, version: ReceiptBridge.version,
                 bodies: RequestBodyBudget(memory.bodies, logger: logger), descriptors: descriptors, logger: logger
-            ) { ports in
+            ) { [logFormat, configuration] ports in
                 var address = settings.listen
                 address.port = ports.public
                 // Written at every log level, because scripts wait for it.
                 var announcing = logger
                 announcing.logLevel = .notice
                 announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
+                if logFormat.isText {
+                    Terminal.note(StartSummary(settings, ports: ports, configuration: configuration.name).text)
+                }
             }
             let reloadStore = store
             reload = ConfigurationReload(
@@ -216,6 +221,8 @@ extension Logger {
         log(
             level: host.state == .open ? .error : .notice,
             messages[host.state] ?? "circuit breaker of App Store host changed",
-            metadata: ["host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": "\(host.opened)"])
+            metadata: [
+                "host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": .stringConvertible(host.opened),
+            ])
     }
 }

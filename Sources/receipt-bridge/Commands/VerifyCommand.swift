@@ -84,7 +84,7 @@ struct VerifyCommand: AsyncParsableCommand {
         var exit = ExitCode.success
         for input in inputs.all {
             guard let bytes = input.bytes else {
-                Terminal.say("\(input.name): cannot be read")
+                Terminal.say("\(input.name): cannot be read", as: .bad)
                 exit = .usage
                 continue
             }

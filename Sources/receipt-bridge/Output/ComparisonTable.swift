@@ -28,7 +28,21 @@ enum ComparisonTable {
             let text = number.grouped
             return name + String(repeating: " ", count: width - name.count + 2 + numbers - text.count) + text + "\n"
         }
-        let sentences = [Readiness](result.report).map { PrintableText.text(of: $0.sentence) + "\n" }
-        return sentences.joined() + table.joined()
+        let styles: [(String, TextStyle)] = [
+            ("rows", .heading), ("differ unexpectedly", result.unexpected > 0 ? .bad : .good), ("unexpected", .bad),
+            ("not compared", result.failed > 0 ? .warning : .dim), ("expected", .dim),
+        ]
+        let sentences = [Readiness](result.report).map { readiness in
+            Terminal.style(PrintableText.text(of: readiness.sentence), as: style(readiness.verdict)) + "\n"
+        }
+        return sentences.joined() + Terminal.style(beginnings: styles, of: table.joined())
+    }
+
+    private static func style(_ verdict: Readiness.Verdict) -> TextStyle {
+        switch verdict {
+        case .safe: .good
+        case .notYet: .warning
+        case .notSafe: .bad
+        }
     }
 }

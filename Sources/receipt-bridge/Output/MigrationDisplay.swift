@@ -91,10 +91,22 @@ enum MigrationTable {
         }
         let width = lines.map(\.0.count).max() ?? 0
         let numbers = lines.map(\.1.count).max() ?? 0
-        return lines.map { name, number in
+        let table = lines.map { name, number in
             name + String(repeating: " ", count: width - name.count + 2 + numbers - number.count) + number + "\n"
         }.joined()
+        return Terminal.style(beginnings: styles, of: table)
     }
+
+    /// The styles of outcomes, and of their sum.
+    private static let styles: [(String, TextStyle)] =
+        Outcome.allCases.map { outcome in
+            switch outcome {
+            case .migrated, .decoded: (outcome.rawValue, .good)
+            case .noTransactions: (outcome.rawValue, .dim)
+            case .notFound: (outcome.rawValue, .warning)
+            case .refused, .failed: (outcome.rawValue, .bad)
+            }
+        } + [("rows", .heading), ("not authentic", .warning)]
 
     /// Returns where the results are, and what can be done next.
     static func closing(

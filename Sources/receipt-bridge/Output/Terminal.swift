@@ -15,7 +15,7 @@ enum Terminal {
     /// Writes a result. If that fails, for example because the reader of a pipe has exited, the command ends at once:
     /// a result that was not written must not be recorded as reported.
     static func result(_ bytes: [UInt8]) {
-        let bytes = resultsGoToTerminal ? JSONLogHandler.escapingControls(bytes) : bytes
+        let bytes = resultsGoToTerminal ? LogFormat.escapingControls(bytes) : bytes
         let failure = bytes.withUnsafeBytes { bytes -> Int32? in
             var rest = bytes[...]
             while !rest.isEmpty {
@@ -52,9 +52,10 @@ enum Terminal {
     }
 
     /// Writes a message to standard error, and a hint below it.
-    static func say(_ message: String, hint: String? = nil) {
-        var text = "receipt-bridge: \(visible(message))\n"
-        if let hint { text += "receipt-bridge: hint: \(visible(hint))\n" }
+    static func say(_ message: String, hint: String? = nil, as messageStyle: TextStyle? = nil) {
+        let name = style("receipt-bridge:", as: .dim)
+        var text = "\(name) \(style(visible(message), as: messageStyle))\n"
+        if let hint { text += "\(name) \(style("hint:", as: .heading)) \(visible(hint))\n" }
         try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
