@@ -46,12 +46,14 @@ extension ComparisonMonitor.Snapshot {
     package func progress(wait: RateLimitWait?) -> ProgressText {
         let counted = "\(compared.grouped) of \(rows.grouped) rows"
         var parts: [ProgressText.Part] = [.init("compared \(counted)", short: counted, importance: 5)]
-        if let fraction, fraction > 0, rows > 0 { parts.append(.init("\(Int(fraction * 100)) %", importance: 3)) }
+        if let fraction, fraction > 0, rows > 0 {
+            parts.append(.init("\(Int(fraction * 100)) %", importance: 3, isInBar: true))
+        }
         let unexpected = unexpected.grouped
         parts.append(
             .init("\(unexpected) differ unexpectedly", short: "\(unexpected) differ", importance: 4, after: ": "))
         parts.append(.init("\(failed.grouped) failed", importance: 2))
         if calls > 0 { parts.append(.init("\(calls.grouped) calls", importance: 1)) }
-        return ProgressText(parts + [.waiting(wait, importance: 9)].compactMap { $0 })
+        return ProgressText(parts + [.waiting(wait, importance: 9)].compactMap { $0 }, fraction: fraction, items: rows)
     }
 }

@@ -9,6 +9,7 @@ package struct ProgressText: Sendable, Hashable {
         let short: String?
         let importance: Int
         let separator: String
+        let isInBar: Bool
 
         /// Creates a part.
         ///
@@ -18,18 +19,30 @@ package struct ProgressText: Sendable, Hashable {
         ///   - importance: Parts with the smallest importance are omitted first.
         ///   - separator: Separator before the part, unless it is the first. A comma is used if the previous part has
         ///     the same separator.
-        package init(_ text: String, short: String? = nil, importance: Int, after separator: String = ", ") {
+        ///   - isInBar: Whether a bar shows the same, so that the part is omitted beside one.
+        package init(
+            _ text: String, short: String? = nil, importance: Int, after separator: String = ", ", isInBar: Bool = false
+        ) {
             self.text = text
             self.short = short
             self.importance = importance
             self.separator = separator
+            self.isInBar = isInBar
         }
     }
 
     private var parts: [Part]
+    /// Part of the work that is done, 0 to 1; `nil` if it is unknown.
+    let fraction: Double?
+    /// Number of items that are done, of which a terminal shows the rate; `nil` if the parts say it themselves.
+    let items: Int64?
 
     /// Creates a line.
-    package init(_ parts: [Part]) { self.parts = parts }
+    package init(_ parts: [Part], fraction: Double? = nil, items: Int64? = nil) {
+        self.parts = parts
+        self.fraction = fraction
+        self.items = items
+    }
 
     /// All parts, in their order.
     package var text: String {
@@ -59,13 +72,64 @@ package struct ProgressText: Sendable, Hashable {
         return text.count <= columns ? text : String(text.prefix(max(columns - 1, 0))) + (columns > 0 ? "…" : "")
     }
 
+    /// Returns the line for a terminal in two parts of together at most `columns` characters: a bar with the percentage,
+    /// which is empty if the fraction is unknown or there is little room, and the rest.
+    package func line(columns: Int, pace: [Part] = []) -> (bar: String, rest: String) {
+        var line = self
+        line.parts += pace
+        guard let fraction, columns >= Self.barWidth * 3 else { return ("", line.text(columns: columns)) }
+        line.parts.removeAll(where: \.isInBar)
+        let share = min(max(fraction, 0), 1)
+        let (full, percent) = (Int(share * Double(Self.barWidth)), String(Int(share * 100)))
+        let bar =
+            "[" + String(repeating: "#", count: full) + String(repeating: "-", count: Self.barWidth - full) + "] "
+            + String(repeating: " ", count: 3 - percent.count) + percent + " %  "
+        return (bar, line.text(columns: columns - bar.count))
+    }
+
+    private static let barWidth = 20
+
     /// Index of the least important part; the last one if several have the same importance.
     private var leastImportant: Int? {
         parts.indices.min { (parts[$0].importance, -$0) < (parts[$1].importance, -$1) }
     }
 }
 
+/// Rate and remaining time of work, measured since the first line.
+package struct ProgressPace: Sendable {
+    private var first: (items: Int64, fraction: Double, seconds: Double)?
+
+    package init() {}
+
+    /// Returns the parts to add to a line: the items per second, and the remaining time if the fraction is known.
+    ///
+    /// - Parameter seconds: The current time since any fixed point.
+    package mutating func parts(of line: ProgressText, at seconds: Double) -> [ProgressText.Part] {
+        guard let items = line.items else { return [] }
+        guard let first, first.items <= items else {
+            first = (items, line.fraction ?? 0, seconds)
+            return []
+        }
+        let elapsed = seconds - first.seconds
+        guard elapsed >= 1, items > first.items else { return [] }
+        let rate = Int64(Double(items - first.items) / elapsed)
+        var parts: [ProgressText.Part] = rate > 0 ? [.init("\(rate.grouped)/s", importance: 2)] : []
+        if let fraction = line.fraction, fraction > first.fraction, fraction < 1 {
+            parts.append(.remaining(elapsed * (1 - fraction) / (fraction - first.fraction), importance: 3))
+        }
+        return parts
+    }
+}
+
 extension ProgressText.Part {
+    /// The remaining time with one unit. For example, `45 s left`, `12 min left` or `3 h left`.
+    package static func remaining(_ seconds: Double, importance: Int) -> Self {
+        let time =
+            seconds < 90
+            ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(min(seconds / 3_600, 1e9))) h"
+        return Self("\(time) left", importance: importance)
+    }
+
     /// The time until the rate limit allows the next call; `nil` if it is less than a second. For example, `waiting
     /// 42 s: App Store Server API rate limit`, or `waiting for Apple until 14:05` if Apple named the time.
     ///

@@ -112,7 +112,7 @@ struct ListOptions: ParsableArguments {
         Terminal.inform(
             "\(counts.done) of \(counts.items) ids: \(counts.refused) without success, \(counts.failed) failed for now")
         if let stop {
-            Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
+            Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
             throw ExitCode.limit
         }
         guard counts.failed == 0 else {
@@ -143,7 +143,8 @@ struct ListOptions: ParsableArguments {
                 parts.append(.init("\(Int64(counts.refused).grouped) without success", importance: 3))
             }
             if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 4)) }
-            line.show(ProgressText(parts))
+            let fraction = counts.items > 0 ? Double(counts.done) / Double(counts.items) : nil
+            line.show(ProgressText(parts, fraction: fraction, items: Int64(counts.done)))
         }
     }
 }

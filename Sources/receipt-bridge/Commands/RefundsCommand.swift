@@ -184,7 +184,7 @@ struct RefundsCommand: ParsableCommand {
             line.clear()
             Terminal.inform(Self.text(monitor.now, clients.calls))
             if let stop {
-                Terminal.say("stopped: \(stop.sentence); run the same command again to resume")
+                Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
                 throw ExitCode.limit
             }
             let counts = monitor.now
@@ -252,7 +252,8 @@ struct RefundsCommand: ParsableCommand {
                 if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) {
                     parts.append(waiting)
                 }
-                line.show(ProgressText(parts))
+                let fraction = counts.customers > 0 ? Double(counts.swept) / Double(counts.customers) : nil
+                line.show(ProgressText(parts, fraction: fraction, items: Int64(counts.swept)))
             }
         }
     }

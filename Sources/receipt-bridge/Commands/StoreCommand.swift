@@ -42,9 +42,11 @@ struct StoreCommand: ParsableCommand {
                 let copy = StoreCopy(from: source, named: "\(stores.first)", to: destination)
                 let isComplete = try await copy.run { progress in
                     let counts = "\(progress.copied.grouped) of \(progress.rows.grouped) rows"
-                    status.text = ProgressText([
-                        .init(counts, importance: 5), .init(progress.title, importance: 0, after: ": "),
-                    ])
+                    status.text = ProgressText(
+                        [
+                            .init(counts, importance: 5), .init(progress.title, importance: 0, after: ": "),
+                        ], fraction: progress.rows > 0 ? Double(progress.copied) / Double(progress.rows) : nil,
+                        items: progress.copied)
                     return !status.isStopped
                 }
                 line.clear()

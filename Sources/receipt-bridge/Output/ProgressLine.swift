@@ -3,14 +3,16 @@ import Foundation
 import Reports
 import Synchronization
 
-/// Progress on standard error: on a terminal one line that is rewritten and never wider than the terminal, otherwise
-/// a plain line every few seconds.
+/// Progress on standard error: on a terminal one line with a bar, which is rewritten and never wider than the terminal,
+/// otherwise a plain line every few seconds.
 final class ProgressLine: Sendable {
-    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let isTerminal = Terminal.isCapable(STDERR_FILENO)
     private let hasLine = Mutex(false)
+    private let pace = Mutex(ProgressPace())
+    private let begin = ContinuousClock.now
 
     /// Time between two updates.
-    var pause: Duration { isTerminal ? .milliseconds(250) : .seconds(5).atTestSpeed(atLeast: .milliseconds(500)) }
+    var pause: Duration { isTerminal ? .milliseconds(100) : .seconds(5).atTestSpeed(atLeast: .milliseconds(500)) }
 
     /// Columns that stay empty: for the cursor, and for the `^C` that a terminal prints if the key is pressed.
     private static let margin = 3
@@ -20,7 +22,11 @@ final class ProgressLine: Sendable {
         guard !Terminal.isQuiet else { return }
         guard isTerminal else { return Terminal.say(line.text) }
         hasLine.withLock { $0 = true }
-        Terminal.note("\r\u{1B}[2K\(line.text(columns: Terminal.columns(of: STDERR_FILENO) - Self.margin))")
+        let seconds = begin.duration(to: .now) / .seconds(1)
+        let shown = line.line(
+            columns: Terminal.columns(of: STDERR_FILENO) - Self.margin,
+            pace: pace.withLock { $0.parts(of: line, at: seconds) })
+        Terminal.note("\r\u{1B}[2K\(Terminal.style(shown.bar, as: .good))\(shown.rest)")
     }
 
     /// Clears the line, so that other lines can be printed.

@@ -42,6 +42,26 @@ struct ProgressTextTests {
         #expect(progress.text(columns: 0).isEmpty)
     }
 
+    @Test("On a wide terminal a bar has the percentage, and the line is not wider than the terminal")
+    func bar() throws {
+        let line = try reading().progress(rate: 41_200, elapsed: 200, wait: nil).line(columns: 77)
+        #expect(line.bar == "[############--------]  63 %  ")
+        #expect(line.rest == "reading 120,000 rows, 41,200/s, 1 min left")
+        #expect(try reading().progress(rate: 1, elapsed: 200, wait: nil).line(columns: 39).bar.isEmpty)
+    }
+
+    @Test("Rate and remaining time are measured since the first line, without what an earlier run did")
+    func pace() {
+        var pace = ProgressPace()
+        func parts(_ items: Int64, at seconds: Double) -> String {
+            ProgressText(pace.parts(of: ProgressText([], fraction: Double(items) / 1_000, items: items), at: seconds))
+                .text
+        }
+        #expect(parts(500, at: 0).isEmpty && parts(510, at: 0.5).isEmpty)
+        #expect(parts(600, at: 10) == "10/s, 40 s left")
+        #expect(parts(1_000, at: 20) == "25/s")
+    }
+
     @Test("The wait for a rate limit has precedence over all other parts")
     func waiting() {
         let wait = RateLimitWait(left: .milliseconds(41_200), isNamedByApple: false)

@@ -69,10 +69,17 @@ extension MigrationMonitor.Snapshot {
     ///   - wait: The wait for a rate limit; `nil` if no call is waiting.
     package func progress(rate: Double, elapsed: Double, wait: RateLimitWait?) -> ProgressText {
         switch phase {
-        case .reading: return ProgressText(reading(rate, elapsed) + outcomes)
-        case .asking: return ProgressText(asking + [.waiting(wait, importance: 9)].compactMap { $0 })
+        case .reading: return ProgressText(reading(rate, elapsed) + outcomes, fraction: fraction)
+        case .asking:
+            let done = customers.all - customers.waiting
+            return ProgressText(
+                asking + [.waiting(wait, importance: 9)].compactMap { $0 },
+                fraction: customers.all > 0 ? Double(done) / Double(customers.all) : nil, items: done)
         case .writing: return ProgressText([.init("writing the result", importance: 0)])
-        case .linking: return ProgressText(linking + [.waiting(wait, importance: 9)].compactMap { $0 })
+        case .linking:
+            return ProgressText(
+                linking + [.waiting(wait, importance: 9)].compactMap { $0 },
+                fraction: accounts.all > 0 ? Double(accounts.done) / Double(accounts.all) : nil, items: accounts.done)
         case .done: return ProgressText([.init("done", importance: 0)])
         }
     }
@@ -84,10 +91,10 @@ extension MigrationMonitor.Snapshot {
             .init("\(Int64(rate).grouped)/s", importance: 2),
         ]
         guard let fraction, fraction > 0 else { return parts }
-        parts.append(.init("\(Int(fraction * 100)) %", importance: 4))
+        parts.append(.init("\(Int(fraction * 100)) %", importance: 4, isInBar: true))
         let done = fraction - earlierFraction
         if done > 0, fraction < 1 {
-            parts.append(.init("\(Self.time(elapsed * (1 - fraction) / done)) left", importance: 3))
+            parts.append(.remaining(elapsed * (1 - fraction) / done, importance: 3))
         }
         return parts
     }
@@ -119,10 +126,5 @@ extension MigrationMonitor.Snapshot {
         ]
         if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 6)) }
         return parts
-    }
-
-    /// Returns a duration with one unit. For example, `45 s`, `12 min` or `3 h`.
-    private static func time(_ seconds: Double) -> String {
-        seconds < 90 ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(seconds / 3_600)) h"
     }
 }
