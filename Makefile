@@ -1,4 +1,5 @@
-# make demo      builds without optimization, starts a simulated App Store and the proxy, posts receipts and prints the responses
+# make demo      builds without optimization, starts a simulated App Store and the proxy, posts receipts, migrates and compares them
+#                (V=1 prints the compiler's lines and the responses)
 # make test      every test in debug, in several processes at once, also on a fresh machine. FILTER=REGEX for some of them
 # make test-release  the same with optimization and more data
 # make test-all  every test in debug and in release, with a PostgreSQL server of their own, and several servers of one database
@@ -101,8 +102,9 @@ test-packaging: build
 
 # Built without optimization, which takes half the CPU time (docs/BENCHMARKS.md).
 demo: set-up
-	$(SWIFT) build --product receipt-bridge
-	Tests/demo.sh .build/debug/receipt-bridge
+	@$(if $(V),,echo "building; the first time takes some minutes (make demo V=1 shows the compiler's lines)")
+	@QUIET=$(if $(V),,1) Tests/build.sh $(SWIFT) build --product receipt-bridge
+	@V=$(V) Tests/demo.sh .build/debug/receipt-bridge .build/demo
 
 DEBUG_TESTS = .build/debug/receipt-bridgePackageTests.xctest
 RELEASE_TESTS = .build/release/receipt-bridgePackageTests.xctest

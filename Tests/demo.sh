@@ -1,11 +1,13 @@
 #!/bin/sh
-# The main use case on one screen: a simulated App Store and the proxy in front of it, both on this machine only. An old app
-# version posts its receipts and gets its responses. Ends by itself; fails if a response is not the expected one.
+# The main use cases on one screen: a simulated App Store and the proxy in front of it, both on this machine only. An old app
+# version posts its receipts and gets its responses; then the stored receipts are migrated and both APIs are compared. Ends by
+# itself; fails if a response is not the expected one. V=1 prints the responses, too.
 #
-#     Tests/demo.sh .build/release/receipt-bridge
+#     Tests/demo.sh .build/release/receipt-bridge [FOLDER for the results]
 set -eu
 
-tool=${1:?usage: demo.sh RECEIPT-BRIDGE}
+tool=${1:?usage: demo.sh RECEIPT-BRIDGE [FOLDER]}
+results=${2:-}
 command -v curl >/dev/null 2>&1 || { echo "demo: curl is missing" >&2; exit 2; }
 
 state=$(mktemp -d)
@@ -24,7 +26,13 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+good="" bad="" bold="" plain=""
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
+    good=$(printf '\033[32m') bad=$(printf '\033[31m') bold=$(printf '\033[1m') plain=$(printf '\033[0m')
+fi
+
 fail() {
+    printf '%s✗%s %s\n' "$bad" "$plain" "$1"
     echo "demo: $1" >&2
     for log in "$state/store.log" "$state/proxy.log" "$state/api-proxy.log"; do [ ! -s "$log" ] || sed 's/^/    /' "$log" >&2; done
     exit 1
@@ -48,7 +56,7 @@ receipt() {
         sed 's/.*"receipt":"\([^"]*\)".*/\1/'
 }
 
-# Posts one receipt, prints the response, checks it and adds a row to the summary: ask NAME EXPLANATION RECEIPT STATUS SOURCE ENVIRONMENT
+# Posts one receipt, checks the response and prints a row of the table: ask NAME EXPLANATION RECEIPT STATUS SOURCE ENVIRONMENT
 ask() {
     printf '{"receipt-data":"%s","password":"%s"}' "$3" "$(cat "$state/shared-secret.txt")" >"$state/request.json"
     curl --silent --show-error --noproxy '*' --max-time 20 --dump-header "$state/head" --output "$state/answer.json" \
@@ -56,15 +64,11 @@ ask() {
     status=$(sed -n 's/.*"status":\([0-9][0-9]*\).*/\1/p' "$state/answer.json")
     source=$(header Receipt-Bridge-Source)
     environment=$(header Receipt-Bridge-Environment)
-    printf '\n%s: %s\n' "$1" "$2"
-    printf '    POST /verifyReceipt  (%s bytes)\n' "$(wc -c <"$state/request.json" | tr -d ' ')"
-    printf '    %s  Receipt-Bridge-Source: %s  Receipt-Bridge-Environment: %s\n' \
-        "$(sed -n '1s/ *\r*$//p' "$state/head" | tr -d '\r')" "$source" "$environment"
-    indented <"$state/answer.json"
     [ "$status" = "$4" ] || fail "$1: status $status, expected $4"
     [ "$source" = "$5" ] || fail "$1: source $source, expected $5"
     [ "$environment" = "$6" ] || fail "$1: environment $environment, expected $6"
-    printf '%-44s %6s   %-8s %s\n' "$1" "$status" "$source" "$environment" >>"$state/summary"
+    printf '%s✓%s %-29s %6s   %-8s %-10s  %s\n' "$good" "$plain" "$1" "$status" "$source" "$environment" "$2"
+    [ -z "${V:-}" ] || indented <"$state/answer.json"
 }
 
 header() { sed -n "s/^$1: *\([^ ]*\) *\$/\1/p" "$state/head" | tr -d '\r'; }
@@ -109,15 +113,15 @@ store_url=$(address "$state/store.log" "$store")
 proxy=$!
 proxy_url=$(address "$state/proxy.log" "$proxy")
 
-echo "simulated App Store: $store_url"
-echo "receipt-bridge:      $proxy_url"
+echo "simulated App Store  $store_url"
+echo "receipt-bridge       $proxy_url"
+printf '\n%s  %-29s %6s   %-8s %s%s\n' "$bold" "request" "status" "source" "environment" "$plain"
 
 app=$(receipt Production appReceipt)
-ask "App Receipt" "from production, forwarded to Apple" "$app" 0 apple Production
+ask "App Receipt" "by Apple" "$app" 0 apple Production
 facts >"$state/apple.facts"
-ask "Sandbox receipt" "the same address; after Apple's 21007 the proxy calls the sandbox" \
-    "$(receipt Sandbox appReceipt)" 0 apple Sandbox
-ask "transactionReceipt" "as posted by apps for iOS 6" "$(receipt Production transactionReceipt)" 0 apple Production
+ask "sandbox receipt" "same address" "$(receipt Sandbox appReceipt)" 0 apple Sandbox
+ask "transactionReceipt" "of iOS 6" "$(receipt Production transactionReceipt)" 0 apple Production
 tampered=$(sed -n 's/.*"receipt":"\([^"]*\)".*"mangling":"tamperedByte".*/\1/p' "$state/hostile.jsonl")
 
 sed 's/answer: \[apple, receipt\]/answer: [api, apple, receipt]/' "$state/receipt-bridge.yaml" >"$state/api.yaml"
@@ -125,22 +129,39 @@ sed 's/answer: \[apple, receipt\]/answer: [api, apple, receipt]/' "$state/receip
 api_proxy=$!
 old_proxy_url=$proxy_url
 proxy_url=$(address "$state/api-proxy.log" "$api_proxy")
-ask "App Receipt, App Store Server API" "the same members as the first response, without calling verifyReceipt" \
-    "$app" 0 api Production
+ask "App Receipt, Server API" "same members" "$app" 0 api Production
 facts >"$state/api.facts"
 proxy_url=$old_proxy_url
 diff "$state/apple.facts" "$state/api.facts" || fail "the response from the App Store Server API differs from that of verifyReceipt"
 
-ask "Forged receipt" "one byte was changed" "$tampered" 21003 apple Production
+ask "forged receipt" "one byte off" "$tampered" 21003 apple Production
+
+# The migration and the comparison need the App Store; what they print comes below the table.
+[ -z "$results" ] || rm -rf "$results"
+results=${results:-$state/results}
+mkdir -p "$results"
+"$tool" migrate "$state/receipts.jsonl" --to "$results/customers.jsonl" --report "$results/migration.html" --with-api \
+    --config "$state/receipt-bridge.yaml" >/dev/null 2>"$state/migrate.log" || fail "migrate: $(cat "$state/migrate.log")"
+"$tool" compare "$state/receipts.jsonl" --config "$state/receipt-bridge.yaml" --to "$results/differences.jsonl" \
+    --report "$results/comparison.html" --fail-on-diff 2>"$state/compare.log" || fail "compare: $(cat "$state/compare.log")"
 
 kill "$store"
 wait "$store" 2>/dev/null || true
 store=""
-ask "App Receipt, App Store unavailable" "Apple's last good response, from the archive" "$app" 0 stored Production
-ask "New receipt, App Store unavailable" "answered from its own verified content" \
-    "$(receipt Production appReceipt 3)" 0 receipt Production
-ask "Forged receipt, App Store unavailable" "still refused" "$tampered" 21003 receipt Production
-
-printf '\n%-44s %6s   %-8s %s\n' "request" "status" "source" "environment"
-cat "$state/summary"
+ask "App Receipt, Apple down" "from the archive" "$app" 0 stored Production
+ask "new receipt, Apple down" "by its content" "$(receipt Production appReceipt 3)" 0 receipt Production
+ask "forged receipt, Apple down" "still refused" "$tampered" 21003 receipt Production
 printf '\nAll responses are as expected.\n'
+
+# Prints a number of a summary: count NAME LOG
+count() { sed -n "s/^$1  *\([0-9,]*\)\$/\1/p" "$2"; }
+
+printf '\n%sStored receipts%s\n' "$bold" "$plain"
+printf '%s✓%s migrate  %s receipts, %s customers, records of the App Store Server API\n' "$good" "$plain" \
+    "$(count rows "$state/migrate.log")" "$(count customers "$state/migrate.log")"
+printf '%s✓%s compare  %s receipts by both APIs, %s differ unexpectedly\n' "$good" "$plain" \
+    "$(count compared "$state/compare.log")" "$(count "differ unexpectedly" "$state/compare.log")"
+[ "$results" != "$state/results" ] || exit 0
+folder=$(cd "$results" && pwd)
+printf '\nOpen in a browser:\n  %s\n  %s\n' "$folder/comparison.html" "$folder/migration.html"
+printf '\nNext: README.md, "Step by step". make demo V=1 shows the responses.\n'
