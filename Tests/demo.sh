@@ -137,9 +137,9 @@ diff "$state/apple.facts" "$state/api.facts" || fail "the response from the App 
 ask "forged receipt" "one byte off" "$tampered" 21003 apple Production
 
 # The migration and the comparison need the App Store; what they print comes below the table.
-[ -z "$results" ] || rm -rf "$results"
 results=${results:-$state/results}
 mkdir -p "$results"
+for file in customers.jsonl differences.jsonl; do rm -f "$results/$file" "$results/$file.progress"; done
 "$tool" migrate "$state/receipts.jsonl" --to "$results/customers.jsonl" --report "$results/migration.html" --with-api \
     --config "$state/receipt-bridge.yaml" >/dev/null 2>"$state/migrate.log" || fail "migrate: $(cat "$state/migrate.log")"
 "$tool" compare "$state/receipts.jsonl" --config "$state/receipt-bridge.yaml" --to "$results/differences.jsonl" \
