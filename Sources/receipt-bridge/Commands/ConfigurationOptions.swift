@@ -61,9 +61,10 @@ struct ConfigurationOptions: ParsableArguments {
     static let standardFile = "receipt-bridge.yaml"
 
     /// The file that an option or the environment names.
-    private var named: URL? {
-        let variable = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
-        return (config ?? variable).map { URL(filePath: $0) }
+    private var named: URL? { namedByUser.map { URL(filePath: $0) } }
+
+    private var namedByUser: String? {
+        config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Whether an option or the environment names a file.
@@ -78,7 +79,7 @@ struct ConfigurationOptions: ParsableArguments {
     private var file: URL? { named ?? found }
 
     /// The name of the configuration's file as the user wrote it; `nil` if there is none.
-    var name: String? { config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"] }
+    var name: String? { namedByUser ?? (found == nil ? nil : Self.standardFile) }
 
     /// Whether the configuration is from a pipe or standard input, which is read once.
     var isStream: Bool { file.map(ConfigurationFile.isStream) ?? false }
