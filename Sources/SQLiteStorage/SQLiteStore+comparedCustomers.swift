@@ -1,4 +1,4 @@
-package import Storage
+import Storage
 import GRDB
 import SQLiteFiles
 
@@ -33,20 +33,6 @@ extension SQLiteStore {
             remaining -= 1
             try db.cachedStatement(sql: "INSERT INTO comparedCustomer VALUES (?, ?, ?, ?)").execute(
                 arguments: [customers.bundleId, customers.environment, digest, customers.day])
-        }
-    }
-
-    /// Returns the number of different customers compared since a day, by bundle id and environment.
-    package func comparedCustomers(
-        since day: Int64
-    ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)] {
-        try await read { db in
-            let rows = try db.rows(
-                """
-                SELECT bundleId, environment, count(*) FROM comparedCustomer WHERE day >= ?
-                GROUP BY bundleId, environment
-                """, [day])
-            return try self.intact(rows) { (try $0.text(0), try $0.text(1), try $0.integer(2)) }
         }
     }
 }

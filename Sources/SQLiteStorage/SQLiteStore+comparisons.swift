@@ -65,35 +65,4 @@ extension SQLiteStore: ComparisonLog {
                 arguments: [key, Data(example)])
         }
     }
-
-    /// Returns the comparisons and differences since a day.
-    package func comparisons(
-        since day: Int64
-    ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
-        try await read { db in
-            let comparisons = try db.rows(
-                "SELECT day, bundleId, environment, outcome, count FROM comparison WHERE day >= ?", [day])
-            let differences = try db.rows(
-                """
-                SELECT key, day, bundleId, environment, verdict, rule, path, count, first, last FROM difference
-                WHERE day >= ? ORDER BY key
-                """, [day])
-            return (
-                try self.intact(comparisons) { row in
-                    ComparisonCount(
-                        day: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
-                        outcome: try row.text(3), count: try row.integer(4))
-                },
-                try self.intact(differences) { row in
-                    let examples = try db.rows(
-                        "SELECT example FROM differenceExample WHERE difference = ?", [try row.integer(0)])
-                    return DifferenceCount(
-                        day: try row.integer(1), bundleId: try row.text(2), environment: try row.text(3),
-                        verdict: try row.text(4), rule: try row.text(5), path: try row.text(6),
-                        count: try row.integer(7), first: try row.integer(8), last: try row.integer(9),
-                        examples: try self.intact(examples) { try $0.bytes(0) })
-                }
-            )
-        }
-    }
 }

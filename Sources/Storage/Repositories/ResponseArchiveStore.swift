@@ -24,40 +24,6 @@ package protocol ResponseArchiveStore: Sendable {
     func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool
 }
 
-/// Counts, differences and examples of the shadow comparison.
-package protocol ComparisonLog: Sendable {
-    /// Adds counts of comparisons and differences to the stored ones.
-    ///
-    /// - Parameter limit: maximum number of customers of one app and environment.
-    func add(
-        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers], limit: Int
-    ) async throws(StorageError)
-
-    /// Returns the comparisons and differences since a day.
-    ///
-    /// - Parameter day: days since 1970-01-01, UTC.
-    func comparisons(
-        since day: Int64
-    ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount])
-
-    /// Returns the number of different customers compared since a day, by bundle id and environment.
-    ///
-    /// - Parameter day: days since 1970-01-01, UTC.
-    func comparedCustomers(
-        since day: Int64
-    ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)]
-}
-
-extension ComparisonLog {
-    /// Adds counts of comparisons, differences and customers, with at most 10,000 customers of one app and
-    /// environment.
-    package func add(
-        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = []
-    ) async throws(StorageError) {
-        try await add(comparisons: comparisons, differences: differences, customers: customers, limit: 10_000)
-    }
-}
-
 extension ResponseArchiveStore where Self: SQLEngine {
     package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
         try await read(

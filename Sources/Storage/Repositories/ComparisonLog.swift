@@ -1,0 +1,88 @@
+/// Counts, differences and examples of the shadow comparison.
+package protocol ComparisonLog: Sendable {
+    /// Adds counts of comparisons and differences to the stored ones.
+    ///
+    /// - Parameter limit: maximum number of customers of one app and environment.
+    func add(
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers], limit: Int
+    ) async throws(StorageError)
+
+    /// Returns the comparisons and differences since a day.
+    ///
+    /// - Parameter day: days since 1970-01-01, UTC.
+    func comparisons(
+        since day: Int64
+    ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount])
+
+    /// Returns the number of different customers compared since a day, by bundle id and environment.
+    ///
+    /// - Parameter day: days since 1970-01-01, UTC.
+    func comparedCustomers(
+        since day: Int64
+    ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)]
+}
+
+extension ComparisonLog {
+    /// Adds counts of comparisons, differences and customers, with at most 10,000 customers of one app and
+    /// environment.
+    package func add(
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = []
+    ) async throws(StorageError) {
+        try await add(comparisons: comparisons, differences: differences, customers: customers, limit: 10_000)
+    }
+}
+
+extension ComparisonLog where Self: SQLEngine {
+    package func comparisons(
+        since day: Int64
+    ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
+        let comparisons = try await readIntact(
+            SQLStatement(
+                """
+                SELECT day, bundleId, environment, outcome, count FROM comparison WHERE day >= $1
+                ORDER BY day, bundleId, environment, outcome
+                """, .integer(day))
+        ) { (row) throws(StorageError) in
+            ComparisonCount(
+                day: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
+                outcome: try row.text(3), count: try row.integer(4))
+        }
+        let examples = Dictionary(grouping: try await examples(since: day), by: \.difference)
+        let differences = try await readIntact(
+            SQLStatement(
+                """
+                SELECT key, day, bundleId, environment, verdict, rule, path, count, first, last FROM difference
+                WHERE day >= $1 ORDER BY key
+                """, .integer(day))
+        ) { (row) throws(StorageError) in
+            DifferenceCount(
+                day: try row.integer(1), bundleId: try row.text(2), environment: try row.text(3),
+                verdict: try row.text(4), rule: try row.text(5), path: try row.text(6), count: try row.integer(7),
+                first: try row.integer(8), last: try row.integer(9),
+                examples: examples[try row.integer(0)]?.map(\.example) ?? [])
+        }
+        return (comparisons, differences)
+    }
+
+    private func examples(since day: Int64) async throws(StorageError) -> [(difference: Int64, example: [UInt8])] {
+        try await readIntact(
+            SQLStatement(
+                """
+                SELECT difference, example FROM differenceExample JOIN difference ON key = difference WHERE day >= $1
+                ORDER BY difference, example
+                """, .integer(day))
+        ) { (row) throws(StorageError) in (try row.integer(0), try row.bytes(1)) }
+    }
+
+    package func comparedCustomers(
+        since day: Int64
+    ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)] {
+        try await readIntact(
+            SQLStatement(
+                """
+                SELECT bundleId, environment, count(*) FROM comparedCustomer WHERE day >= $1
+                GROUP BY bundleId, environment ORDER BY bundleId, environment
+                """, .integer(day))
+        ) { (row) throws(StorageError) in (try row.text(0), try row.text(1), try row.integer(2)) }
+    }
+}
