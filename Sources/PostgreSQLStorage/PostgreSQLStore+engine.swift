@@ -60,11 +60,20 @@ extension PostgreSQLStore: SQLEngine {
         try await decoded(try await read([PostgreSQLQuery(statement)])[0], decode)
     }
 
-    package func write<Value: Sendable>(
-        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    package func readSlowly<Value: Sendable>(
+        _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
-        guard let last = try await write(statements.map(PostgreSQLQuery.init)).last else { return [] }
-        return try await decoded(last, decode)
+        try await decoded(try await runSlowly([PostgreSQLQuery(statement)])[0], decode)
+    }
+
+    package func write<Value: Sendable>(
+        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Int, Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        var values: [Value] = []
+        for (index, result) in try await write(statements.map(PostgreSQLQuery.init)).enumerated() {
+            values += try await decoded(result) { (row) throws(StorageError) in try decode(index, row) }
+        }
+        return values
     }
 
     /// Decodes rows. If another server has stored a header since, the headers are read again.

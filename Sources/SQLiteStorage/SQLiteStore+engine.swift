@@ -43,14 +43,12 @@ extension SQLiteStore: SQLEngine {
     }
 
     package func write<Value: Sendable>(
-        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Int, Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
         try await write { db in
-            guard let last = statements.last else { return [] }
-            for statement in statements.dropLast() {
-                try db.cachedStatement(sql: statement.sql).execute(arguments: statement.arguments)
+            try statements.enumerated().flatMap { index, statement in
+                try self.rows(of: statement, in: db).compactMap { try decode(index, $0) }
             }
-            return try self.rows(of: last, in: db).compactMap(decode)
         }
     }
 
@@ -59,7 +57,10 @@ extension SQLiteStore: SQLEngine {
     }
 
     package func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
-        try await write { db in try Self.appID(of: scope, in: db) }
+        // Only a new app waits for the writer.
+        let id = try await read { db in try Self.existingAppID(of: scope, in: db) }
+        if let id { return id }
+        return try await write { db in try Self.appID(of: scope, in: db) }
     }
 
     package func locks(of identifiers: [String], app: Int64) -> [SQLStatement] { [] }

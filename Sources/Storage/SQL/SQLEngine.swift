@@ -12,12 +12,17 @@ package protocol SQLEngine: Sendable {
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value]
 
+    /// As ``read(_:_:)``, for a statement about a whole table. It can take minutes.
+    func readSlowly<Value: Sendable>(
+        _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value]
+
     /// Runs statements in one transaction. When this returns, all of it is on disk; if it throws, nothing of it is. The
     /// statements can be repeated after a lost connection, so a second execution must not change more than the first.
     ///
-    /// - Returns: what `decode` makes of the rows of the last statement.
+    /// - Returns: what `decode` makes of the index of a statement and each of its rows.
     func write<Value: Sendable>(
-        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Int, Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value]
 
     /// Returns the row id of an app in one environment. Inserts a missing row.
@@ -35,6 +40,12 @@ package protocol SQLEngine: Sendable {
 
 extension SQLEngine {
     var dialect: SQLDialect { Self.dialect }
+
+    package func readSlowly<Value: Sendable>(
+        _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        try await read(statement, decode)
+    }
 
     /// As ``read(_:_:)``. Rows with a damaged value are left out and counted.
     func readIntact<Value: Sendable>(
@@ -55,9 +66,19 @@ extension SQLEngine {
         }
     }
 
+    /// As ``write(_:_:)``. Returns what `decode` makes of the rows of the last statement.
+    func write<Value: Sendable>(
+        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        let last = statements.count - 1
+        return try await write(statements) { (index, row) throws(StorageError) in
+            index == last ? try decode(row) : nil
+        }
+    }
+
     /// Runs statements in one transaction whose results are not needed.
     func write(_ statements: [SQLStatement]) async throws(StorageError) {
-        _ = try await write(statements) { (_) throws(StorageError) -> Never? in nil }
+        _ = try await write(statements) { (_, _) throws(StorageError) -> Never? in nil }
     }
 
     /// Returns a page of rows in the order of their first column. A page with damaged rows is filled up with the next
@@ -70,18 +91,29 @@ extension SQLEngine {
     ) async throws(StorageError) -> [Value] {
         var (values, last) = ([Value](), key)
         while values.count < limit {
-            let rows = try await read(statement(last)) { (row) throws(StorageError) in
-                (key: try row.integer(0), value: try self.intact(row, decode), damage: row.damage(0))
-            }
-            for row in rows {
-                // In a damaged file a key can come again, and reading after it would never end.
-                guard row.key > last else { throw row.damage }
-                last = row.key
-                if let value = row.value { values.append(value) }
-            }
-            guard rows.count >= limit else { break }
+            let rows = try await keyed(after: last, statement(last), decode)
+            values += rows.compactMap(\.value)
+            guard rows.count >= limit, let next = rows.last?.key else { break }
+            last = next
         }
         return Array(values.prefix(limit))
+    }
+
+    /// Returns the first column of each row after a key, and what `decode` makes of the row; `nil` for a damaged row.
+    func keyed<Value: Sendable>(
+        after key: Int64, _ statement: SQLStatement,
+        _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [(key: Int64, value: Value?)] {
+        let rows = try await read(statement) { (row) throws(StorageError) in
+            (key: try row.integer(0), value: try self.intact(row, decode), damage: row.damage(0))
+        }
+        var last = key
+        for row in rows {
+            // In a damaged file a key can come again, and reading after it would never end.
+            guard row.key > last else { throw row.damage }
+            last = row.key
+        }
+        return rows.map { ($0.key, $0.value) }
     }
 }
 
