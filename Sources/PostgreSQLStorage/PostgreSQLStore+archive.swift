@@ -1,7 +1,7 @@
-package import AppStoreTypes
+import AppStoreTypes
 import Foundation
 import PostgreSQLClient
-package import Storage
+import Storage
 
 extension PostgreSQLStore: ResponseArchiveStore {
     /// The archive table `lastGood`, with one row for each request. `originals` contains original transaction ids,
@@ -20,112 +20,4 @@ extension PostgreSQLStore: ResponseArchiveStore {
             "CREATE INDEX lastGoodByDate ON lastGood (keptAt) INCLUDE (size)",
             "CREATE INDEX lastGoodByOriginals ON lastGood (app, originals)",
         ])
-
-    /// Minimum time between two updates of `keptAt` for an unchanged response: one day, in milliseconds.
-    private static let day: Int64 = 86_400_000
-    /// Maximum number of responses of one customer. Otherwise variants of one receipt or password could displace the
-    /// responses of other customers.
-    private static let answersPerCustomer = 8
-    /// Maximum number of responses that are deleted in one transaction.
-    private static let deletionBatch = 500
-
-    package func save(
-        _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
-    ) async throws(StorageError) -> ArchiveChange {
-        let app = try await appID(of: scope)
-        let before = try await read(
-            "SELECT digest, keptAt, app FROM lastGood WHERE question = $1", [.bytes(row.question)])
-        let age = try value { () throws(PostgreSQLError) -> Int64? in
-            guard let stored = before.first, try stored.bytes(0) == row.digest, try stored.integer(2) == app else {
-                return nil
-            }
-            return now.milliseconds - (try stored.integer(1))
-        }
-        guard let age else { return try await replace(row, app: app, at: now) }
-        if !(0..<Self.day).contains(age) {
-            try await write([
-                PostgreSQLQuery(
-                    "UPDATE lastGood SET keptAt = $1 WHERE question = $2 AND digest = $3 AND app = $4",
-                    [PostgreSQLValue(now), .bytes(row.question), .bytes(row.digest), .integer(app)])
-            ])
-        }
-        return ArchiveChange(bytes: 0, deleted: [])
-    }
-
-    /// Stores a response, and deletes the oldest ones to the same receipt, or about the same purchases, beyond
-    /// ``answersPerCustomer``.
-    private func replace(
-        _ row: ArchivedResponseRow, app: Int64, at now: Timestamp
-    ) async throws(StorageError) -> ArchiveChange {
-        let receipt = Array(row.question.prefix(ArchivedResponseRow.receiptDigestSize))
-        let originals = row.originals.joined(separator: " ")
-        let results = try await write([
-            LockSlot.lock(["archive \(Hexadecimal.text(of: receipt))", "archive \(originals)"], app: app),
-            PostgreSQLQuery("SELECT size FROM lastGood WHERE question = $1", [.bytes(row.question)]),
-            PostgreSQLQuery(
-                """
-                INSERT INTO lastGood (question, app, keptAt, size, originals, digest, status, body, latestReceipt)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-                ON CONFLICT (question) DO UPDATE SET
-                    app = excluded.app, keptAt = excluded.keptAt, size = excluded.size,
-                    originals = excluded.originals, digest = excluded.digest, status = excluded.status,
-                    body = excluded.body, latestReceipt = excluded.latestReceipt
-                """,
-                [
-                    .bytes(row.question), .integer(app), PostgreSQLValue(now), .integer(Int64(row.size)),
-                    .text(originals), .bytes(row.digest), .integer(Int64(row.status)), .bytes(row.body),
-                    PostgreSQLValue(row.latestReceipt.map { [UInt8]($0) }),
-                ]),
-            PostgreSQLQuery(
-                """
-                DELETE FROM lastGood WHERE id IN (
-                    SELECT id FROM lastGood WHERE question <> $1 AND (
-                        app = $2 AND originals = $3 AND originals <> '' OR question >= $4 AND question < $5)
-                    ORDER BY keptAt DESC, id DESC OFFSET \(Self.answersPerCustomer - 1))
-                RETURNING size, question, keptAt
-                """,
-                [
-                    .bytes(row.question), .integer(app), .text(originals), .bytes(receipt),
-                    .bytes(receipt + [UInt8](repeating: 0xFF, count: row.question.count)),
-                ]),
-        ])
-        return try value { () throws(PostgreSQLError) in
-            var bytes = row.size - Int(try results[1].rows.first?.integer(0) ?? 0)
-            var deleted: [(question: [UInt8], keptAt: Int64)] = []
-            for row in results[3].rows {
-                bytes -= Int(try row.integer(0))
-                deleted.append((try row.bytes(1), try row.integer(2)))
-            }
-            return ArchiveChange(bytes: bytes, deleted: deleted.sorted { $0.keptAt > $1.keptAt }.map(\.question))
-        }
-    }
-
-    package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
-        let rows = try await read("SELECT count(*), coalesce(sum(size), 0)::bigint FROM lastGood")
-        return try value { () throws(PostgreSQLError) in
-            guard let row = rows.first else { return (0, 0) }
-            return (Int(try row.integer(0)), Int(try row.integer(1)))
-        }
-    }
-
-    package func deleteArchivedResponses(
-        before time: Timestamp, downTo bytes: Int
-    ) async throws(StorageError) -> Bool {
-        let results = try await write([
-            // A second server would delete as much again.
-            LockSlot.lock(["archive limits"], app: 0),
-            PostgreSQLQuery(
-                """
-                WITH oldest AS (
-                    SELECT id, keptAt, size FROM lastGood ORDER BY keptAt, id LIMIT \(Self.deletionBatch)
-                    FOR UPDATE SKIP LOCKED),
-                summed AS (
-                    SELECT id, keptAt, sum(size) OVER (ORDER BY keptAt, id) - size AS before FROM oldest)
-                DELETE FROM lastGood WHERE id IN (
-                    SELECT id FROM summed
-                    WHERE keptAt < $1 OR before < (SELECT coalesce(sum(size), 0) FROM lastGood) - $2::bigint)
-                """, [PostgreSQLValue(time), .integer(Int64(bytes))]),
-        ])
-        return results[1].affectedRows == Self.deletionBatch
-    }
 }

@@ -88,22 +88,6 @@ extension PostgreSQLStore: CustomerStore {
             return found
         }
     }
-
-    package func hasNewerRecord(
-        of originals: [String], in scope: AppScope, since: Timestamp
-    ) async throws(StorageError) -> Bool {
-        let rows = try await read(
-            """
-            SELECT 1::bigint FROM transactionRecord JOIN app ON app.id = transactionRecord.app
-            WHERE originalTransactionId = ANY ($1::text[]) AND bundleId = $2 AND environment = $3 AND signedDate > $4
-            LIMIT 1
-            """,
-            [
-                .texts(originals), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
-                PostgreSQLValue(since),
-            ])
-        return !rows.isEmpty
-    }
 }
 
 // MARK: - One customer
