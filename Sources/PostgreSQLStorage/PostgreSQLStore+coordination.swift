@@ -1,6 +1,6 @@
-package import AppStoreTypes
+import AppStoreTypes
 import PostgreSQLClient
-package import Storage
+import Storage
 
 extension PostgreSQLStore {
     /// The tables that servers use to agree with each other, and the index of lookups by line item.
@@ -54,41 +54,3 @@ extension PostgreSQLStore {
 }
 
 extension PostgreSQLStore: PresenterStore {}
-
-/// Lookups of what is not in the memory of a server.
-extension PostgreSQLStore {
-    package func revocations(
-        of transactionIds: [String], lineItems: [String], in scope: AppScope
-    ) async throws(StorageError) -> [RevocationRow] {
-        guard let app = try await existingAppID(of: scope) else { return [] }
-        let rows = try await read(
-            """
-            SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
-            WHERE transactionId = ANY ($2::text[]) AND app = $1
-            UNION
-            SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
-            WHERE webOrderLineItemId = ANY ($3::text[]) AND app = $1
-            """, [.integer(app), .texts(transactionIds), .texts(lineItems)])
-        return try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in
-                RevocationRow(
-                    transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1),
-                    date: try row.timestamp(2), reason: try row.optionalInteger(3),
-                    signedDate: try row.optionalTimestamp(4))
-            }
-        }
-    }
-
-    package func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers? {
-        let rows = try await read(
-            "SELECT originals, others FROM learntIdentifiers WHERE receipt = $1", [.bytes(receipt)])
-        func identifiers(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
-        return try value { () throws(PostgreSQLError) in
-            try rows.first.map { row throws(PostgreSQLError) in
-                CustomerIdentifiers(
-                    originalTransactionIds: identifiers(try row.text(0)),
-                    transactionIds: identifiers(try row.text(1)))
-            }
-        }
-    }
-}

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+import AppStoreTypes
 import PostgreSQLClient
 package import Storage
 
@@ -44,35 +44,6 @@ extension PostgreSQLStore: RevocationStore {
         }
     }
 
-    package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
-        let rows = try await read(
-            """
-            SELECT bundleId, environment, found.transactionId, found.webOrderLineItemId, found.date, found.reason,
-                found.signedDate
-            FROM app LEFT JOIN LATERAL (
-                SELECT * FROM revocation WHERE revocation.app = app.id ORDER BY date DESC LIMIT $1) AS found ON true
-            ORDER BY app.id, found.date DESC
-            """, [.integer(Int64(limit))])
-        return try value { () throws(PostgreSQLError) in
-            var found: [AppScope: [RevocationRow]] = [:]
-            for row in rows {
-                guard let bundleId = BundleIdentifier(rawValue: try row.text(0)),
-                    let environment = AppStoreEnvironment(rawValue: try row.text(1))
-                else { continue }
-                let scope = AppScope(bundleId: bundleId, environment: environment)
-                guard let id = try row.optionalText(2) else {
-                    found[scope] = []
-                    continue
-                }
-                found[scope, default: []].append(
-                    RevocationRow(
-                        transactionId: id, webOrderLineItemId: try row.optionalText(3), date: try row.timestamp(4),
-                        reason: try row.optionalInteger(5), signedDate: try row.optionalTimestamp(6)))
-            }
-            return found
-        }
-    }
-
     /// Stores revocations of one app and replaces earlier ones of the same transactions. The slots of the transactions
     /// must be locked.
     static func save(_ rows: [RevocationRow], app: Int64) -> PostgreSQLQuery {
@@ -101,54 +72,5 @@ extension PostgreSQLStore: RevocationStore {
         PostgreSQLQuery(
             "DELETE FROM revocation WHERE transactionId = ANY ($1::text[]) AND app = $2",
             [.texts(transactionIds), .integer(app)])
-    }
-}
-
-/// The customer identifiers of receipts that contain no purchase, as Apple returned them once.
-extension PostgreSQLStore {
-    /// Maximum number of receipts that are stored of one customer.
-    private static let receiptsPerCustomer = 8
-
-    package func saveIdentifiers(
-        _ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp
-    ) async throws(StorageError) {
-        func text(_ identifiers: [TransactionIdentifier]) -> String {
-            identifiers.map(\.rawValue).joined(separator: " ")
-        }
-        let (originals, others) = (text(keys.originalTransactionIds), text(keys.transactionIds))
-        let values: [PostgreSQLValue] = [.bytes(receipt), .text(originals), .text(others)]
-        try await write([
-            // The identifiers belong to no app.
-            LockSlot.lock(["\(originals),\(others)"], app: 0),
-            PostgreSQLQuery(
-                """
-                INSERT INTO learntIdentifiers (receipt, originals, others, learntAt) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (receipt) DO UPDATE SET
-                    learntAt = excluded.learntAt, originals = excluded.originals, others = excluded.others
-                """, values + [PostgreSQLValue(now)]),
-            PostgreSQLQuery(
-                """
-                DELETE FROM learntIdentifiers WHERE receipt IN (
-                    SELECT receipt FROM learntIdentifiers WHERE receipt <> $1 AND originals = $2 AND others = $3
-                    ORDER BY learntAt DESC OFFSET \(Self.receiptsPerCustomer - 1))
-                """, values),
-        ])
-    }
-
-    package func customerIdentifiersByReceipt(
-        limit: Int
-    ) async throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)] {
-        let rows = try await read(
-            "SELECT receipt, originals, others FROM learntIdentifiers ORDER BY learntAt DESC LIMIT $1",
-            [.integer(Int64(limit))])
-        func identifiers(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
-        return try value { () throws(PostgreSQLError) in
-            try rows.reversed().map { row throws(PostgreSQLError) in
-                let keys = CustomerIdentifiers(
-                    originalTransactionIds: identifiers(try row.text(1)),
-                    transactionIds: identifiers(try row.text(2)))
-                return (try row.bytes(0), keys)
-            }
-        }
     }
 }

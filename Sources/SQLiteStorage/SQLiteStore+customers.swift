@@ -66,9 +66,7 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     {
         try await read { db in
             guard
-                let app = try db.integer(
-                    "SELECT id FROM app WHERE bundleId = ? AND environment = ?",
-                    [scope.bundleId.rawValue, scope.environment.rawValue]),
+                let app = try Self.existingAppID(of: scope, in: db),
                 let id = try Self.customer(of: keys, app: app, in: db)
             else { return nil }
             return try self.customer(id, covering: keys, app: app, in: db)
@@ -97,51 +95,6 @@ extension SQLiteStore: CustomerStore, RevocationStore {
                         """
                 ).execute(arguments: [id, app])
             }
-        }
-    }
-
-    package func revocations(
-        of transactionIds: [String], lineItems: [String], in scope: AppScope
-    ) async throws(StorageError) -> [RevocationRow] {
-        let (ids, lineItems) = (Self.list(transactionIds), Self.list(lineItems))
-        return try await read { db in
-            let rows = try db.rows(
-                """
-                SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
-                WHERE app = (SELECT id FROM app WHERE bundleId = ?1 AND environment = ?2) AND (
-                    transactionId IN (SELECT value FROM json_each(?3))
-                    OR webOrderLineItemId IN (SELECT value FROM json_each(?4)))
-                """, [scope.bundleId.rawValue, scope.environment.rawValue, ids, lineItems])
-            return try self.intact(rows, Self.revocation)
-        }
-    }
-
-    /// Returns the revocation in a row of transaction id, line item, date, reason and signing date.
-    private static func revocation(_ row: SQLiteRow) throws -> RevocationRow {
-        RevocationRow(
-            transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1), date: try row.timestamp(2),
-            reason: try row.optionalInteger(3), signedDate: try row.optionalTimestamp(4))
-    }
-
-    /// Returns the latest revocations by scope.
-    ///
-    /// - Parameter limit: maximum number of revocations of one app and environment.
-    package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
-        try await read { db in
-            var found: [AppScope: [RevocationRow]] = [:]
-            let apps = try self.intact(db.rows("SELECT id, bundleId, environment FROM app")) { app in
-                try app.scope(1, 2).map { (id: try app.integer(0), scope: $0) }
-            }
-            for (id, scope) in apps {
-                let rows = try db.rows(
-                    """
-                    SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
-                    WHERE app = ?
-                    ORDER BY date DESC LIMIT ?
-                    """, [id, limit])
-                found[scope] = try self.intact(rows, Self.revocation)
-            }
-            return found
         }
     }
 

@@ -1,0 +1,87 @@
+package import AppStoreTypes
+
+/// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
+/// responses reveal. The latest are loaded into memory at the start, the others are looked up.
+package protocol RevocationStore: Sendable {
+    /// Stores revoked purchases, and deletes the revocations of purchases that are valid again. The customers of the
+    /// latter are marked for a new lookup.
+    func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) async throws(StorageError)
+
+    /// Returns the latest revocations by scope.
+    ///
+    /// - Parameter limit: maximum number of revocations of one app and environment.
+    func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]]
+
+    /// Returns the revocations of these purchases. Purchases that are not revoked are left out.
+    ///
+    /// - Parameters:
+    ///   - transactionIds: transaction ids of the purchases.
+    ///   - lineItems: web order line item ids of the purchases, which identify a restored purchase too.
+    func revocations(
+        of transactionIds: [String], lineItems: [String], in scope: AppScope
+    ) async throws(StorageError) -> [RevocationRow]
+
+    /// Returns the customer identifiers of a receipt; `nil` if none are stored.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
+    func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers?
+
+    /// Stores the customer identifiers of a receipt. Only the latest receipts of one customer are stored.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
+    func saveIdentifiers(
+        _ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp
+    ) async throws(StorageError)
+
+    /// Returns the latest identifiers, oldest first.
+    func customerIdentifiersByReceipt(
+        limit: Int
+    ) async throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)]
+}
+
+extension RevocationStore where Self: SQLEngine {
+    package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
+        let apps = try await readIntact(SQLStatement("SELECT id, bundleId, environment FROM app")) {
+            (app) throws(StorageError) -> (id: Int64, scope: AppScope)? in
+            guard let scope = try app.scope(1, 2) else { return nil }
+            return (try app.integer(0), scope)
+        }
+        var found: [AppScope: [RevocationRow]] = [:]
+        for app in apps {
+            found[app.scope] = try await readIntact(
+                SQLStatement(
+                    "SELECT \(RevocationRow.columns) FROM revocation WHERE app = $1 ORDER BY date DESC LIMIT $2",
+                    .integer(app.id), .integer(Int64(limit))), RevocationRow.init)
+        }
+        return found
+    }
+
+    package func revocations(
+        of transactionIds: [String], lineItems: [String], in scope: AppScope
+    ) async throws(StorageError) -> [RevocationRow] {
+        let select = """
+            SELECT \(RevocationRow.columns) FROM revocation
+            WHERE app = (SELECT id FROM app WHERE bundleId = $1 AND environment = $2)
+            """
+        // Each part has its own index.
+        return try await readIntact(
+            SQLStatement(
+                """
+                \(select) AND \(dialect.isAny("transactionId", "$3"))
+                UNION
+                \(select) AND \(dialect.isAny("webOrderLineItemId", "$4"))
+                """, .text(scope.bundleId.rawValue), .text(scope.environment.rawValue), .texts(transactionIds),
+                .texts(lineItems)), RevocationRow.init)
+    }
+}
+
+extension RevocationRow {
+    fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate"
+
+    /// Reads ``columns``.
+    @Sendable fileprivate init?(_ row: some SQLRow) throws(StorageError) {
+        self.init(
+            transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1), date: try row.timestamp(2),
+            reason: try row.optionalInteger(3), signedDate: try row.optionalTimestamp(4))
+    }
+}
