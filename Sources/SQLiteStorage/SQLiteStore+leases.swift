@@ -24,6 +24,7 @@ extension SQLiteStore: LeaseStore {
                 """)
     }
 
+    /// Asks the system whether the process of the holder has ended, which no other engine can. A damaged lease is free.
     package func claim(
         _ task: SharedTask, for holder: String, lasting duration: Duration
     ) async throws(StorageError) -> TaskLease? {
@@ -46,26 +47,6 @@ extension SQLiteStore: LeaseStore {
                     ON CONFLICT (name) DO UPDATE SET holder = ?2, term = ?3, expiresAt = ?4
                     """, arguments: [task.rawValue, holder, term, lease.expiresAt.milliseconds])
             return lease
-        }
-    }
-
-    package func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease? {
-        try await write { db in
-            let end = Timestamp.now.advanced(by: duration)
-            try db.execute(
-                sql: "UPDATE lease SET expiresAt = ?4 WHERE name = ?1 AND holder = ?2 AND term = ?3",
-                arguments: [lease.task.rawValue, lease.holder, lease.term, end.milliseconds])
-            guard db.changesCount > 0 else { return nil }
-            return TaskLease(task: lease.task, holder: lease.holder, term: lease.term, expiresAt: end)
-        }
-    }
-
-    package func release(_ lease: TaskLease) async throws(StorageError) {
-        try await write { db in
-            // Without a holder, so that a renewal which arrives later extends nothing.
-            try db.execute(
-                sql: "UPDATE lease SET holder = '', expiresAt = 0 WHERE name = ? AND holder = ? AND term = ?",
-                arguments: [lease.task.rawValue, lease.holder, lease.term])
         }
     }
 }

@@ -1,3 +1,5 @@
+import AppStoreTypes
+
 /// Leases of tasks that only one process at a time does. All times are those of the store's clock, so the clocks of the
 /// processes do not matter.
 package protocol LeaseStore: Sendable {
@@ -19,6 +21,31 @@ package protocol LeaseStore: Sendable {
 
     /// Ends a lease before it expires. Does nothing if another holder has the task.
     func release(_ lease: TaskLease) async throws(StorageError)
+}
+
+extension LeaseStore where Self: SQLEngine {
+    package func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease? {
+        let length = Timestamp(milliseconds: 0).advanced(by: duration)
+        return try await write([
+            SQLStatement(
+                """
+                UPDATE lease SET expiresAt = \(dialect.now("$5")) + $4 WHERE name = $1 AND holder = $2 AND term = $3
+                RETURNING expiresAt
+                """, .text(lease.task.rawValue), .text(lease.holder), .integer(lease.term), SQLValue(length),
+                SQLValue(Timestamp.now))
+        ]) { (row) throws(StorageError) in
+            TaskLease(task: lease.task, holder: lease.holder, term: lease.term, expiresAt: try row.timestamp(0))
+        }.first
+    }
+
+    package func release(_ lease: TaskLease) async throws(StorageError) {
+        try await write([
+            // Without a holder, so that a renewal which arrives later extends nothing.
+            SQLStatement(
+                "UPDATE lease SET holder = '', expiresAt = 0 WHERE name = $1 AND holder = $2 AND term = $3",
+                .text(lease.task.rawValue), .text(lease.holder), .integer(lease.term))
+        ])
+    }
 }
 
 extension TaskLease {
