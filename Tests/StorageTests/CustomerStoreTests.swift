@@ -61,6 +61,24 @@ struct CustomerStoreTests {
     }
 
     @Test(
+        "A purchase has a newer record only in its app, and only if one was signed after the time",
+        arguments: StoreTestEngine.available)
+    func newerRecords(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let customers = stage.store.customers
+        try await customers.save(customer([transaction("10", "10"), transaction("11", "10")]), of: stage.scope)
+        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        for (originals, scope, since, expected) in [
+            (["7", "10"], stage.scope, 999, true), (["10"], stage.scope, 1_000, false), (["10"], sandbox, 0, false),
+            (["11"], stage.scope, 0, false), ([], stage.scope, 0, false),
+        ] as [([String], AppScope, Int64, Bool)] {
+            let isNewer = try await customers.hasNewerRecord(
+                of: originals, in: scope, since: Timestamp(milliseconds: since))
+            #expect(isNewer == expected, "\(originals) \(scope) \(since)")
+        }
+    }
+
+    @Test(
         "A customer is found by any id of the history, but only after a lookup of the complete history",
         arguments: StoreTestEngine.available)
     func whole(on engine: StoreTestEngine) async throws {
