@@ -53,14 +53,17 @@ extension Migration {
         /// Makes the id of a row unique, writes the row and counts it.
         func process(_ row: DecodedRow) throws {
             var row = row
-            if row.id.isEmpty { row.rename() }
+            let lacksId = row.id.isEmpty
+            if lacksId { row.rename() }
             while try write(row) == .repeatedId { row.rename() }
             if row.isRenamed {
                 if counts.renamedIds == 0 {
                     notify(
-                        "row \(row.number) has no id, or the id of another row; such rows are named ID#ROW, this one \(row.id)"
-                            + (ledger.hasSourceColumns ? "; the column sourceId has the ids of the source" : "")
-                    )
+                        (lacksId
+                            ? "row \(row.number) has no id (--id-column NAME names another column than id)"
+                            : "row \(row.number) has the id of another row")
+                            + "; such rows are named ID#ROW, this one \(row.id)"
+                            + (ledger.hasSourceColumns ? "; the column sourceId has the ids of the source" : ""))
                 }
                 counts.renamedIds += 1
             }
