@@ -65,24 +65,6 @@ extension PostgreSQLStore: EventStore {
         }
     }
 
-    package func events(
-        after sequence: Int64, upTo horizon: Int64, limit: Int
-    ) async throws(StorageError) -> [EventRow] {
-        let rows = try await read(
-            """
-            SELECT sequence, time, app, environment, customer, type, body FROM events
-            WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3
-            """, [.integer(sequence), .integer(horizon), .integer(Int64(limit))])
-        return try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in
-                EventRow(
-                    sequence: try row.integer(0), time: try row.timestamp(1), app: try row.text(2),
-                    environment: try row.text(3), customer: try row.text(4), type: try row.text(5),
-                    body: try row.text(6))
-            }
-        }
-    }
-
     // MARK: - Parts
 
     /// Takes the sequences of a transaction, which a setting of the transaction holds. To be run after the locks of

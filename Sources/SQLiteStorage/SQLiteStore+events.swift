@@ -25,24 +25,6 @@ extension SQLiteStore: EventStore {
         try await read { try $0.integer("SELECT max(sequence) FROM events") ?? 0 }
     }
 
-    package func events(
-        after sequence: Int64, upTo horizon: Int64, limit: Int
-    ) async throws(StorageError) -> [EventRow] {
-        try await read { db in
-            try self.page(after: sequence, limit: limit) {
-                try db.rows(
-                    """
-                    SELECT sequence, time, app, environment, customer, type, body FROM events
-                    WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?
-                    """, [$0, horizon, limit])
-            } _: {
-                EventRow(
-                    sequence: try $0.integer(0), time: try $0.timestamp(1), app: try $0.text(2),
-                    environment: try $0.text(3), customer: try $0.text(4), type: try $0.text(5), body: try $0.text(6))
-            }
-        }
-    }
-
     // MARK: - Parts
 
     static func insert(

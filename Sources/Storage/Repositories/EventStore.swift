@@ -39,3 +39,21 @@ extension EventStore {
         }
     }
 }
+
+extension EventStore where Self: SQLEngine {
+    package func events(
+        after sequence: Int64, upTo horizon: Int64, limit: Int
+    ) async throws(StorageError) -> [EventRow] {
+        try await page(after: sequence, limit: limit) { sequence in
+            SQLStatement(
+                """
+                SELECT sequence, time, app, environment, customer, type, body FROM events
+                WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3
+                """, .integer(sequence), .integer(horizon), .integer(Int64(limit)))
+        } _: { (row) throws(StorageError) in
+            EventRow(
+                sequence: try row.integer(0), time: try row.timestamp(1), app: try row.text(2),
+                environment: try row.text(3), customer: try row.text(4), type: try row.text(5), body: try row.text(6))
+        }
+    }
+}
