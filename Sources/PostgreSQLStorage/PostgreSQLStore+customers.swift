@@ -48,19 +48,6 @@ extension PostgreSQLStore: CustomerStore {
             })
     }
 
-    package func transaction(
-        _ id: TransactionIdentifier, in scope: AppScope
-    ) async throws(StorageError) -> String? {
-        let rows = try await read(
-            """
-            SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
-            WHERE transactionId = $1 AND bundleId = $2 AND environment = $3
-            """, [.text(id.rawValue), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue)])
-        let stored = try value { () throws(PostgreSQLError) in try rows.first?.jws(0) }
-        guard let stored else { return nil }
-        return try await texts([stored]).first
-    }
-
     package func recordedIdentifiers(
         _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
     ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {

@@ -12,20 +12,6 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns the most recently signed version of a transaction as compact JWS, or `nil` if there is none.
-    package func transaction(
-        _ id: TransactionIdentifier, in scope: AppScope
-    ) async throws(StorageError) -> String? {
-        try await read { db in
-            try db.row(
-                """
-                SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
-                WHERE transactionId = ? AND bundleId = ? AND environment = ?
-                """, [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue]
-            ).map { try self.text($0, 0, in: db) }
-        }
-    }
-
     /// Returns version 2 notifications of one type about a purchase, the latest first, each with the time of receipt.
     ///
     /// - Parameter originalTransactionId: of the purchase.

@@ -55,3 +55,17 @@ extension CustomerStore {
         try await save(customer, of: scope, source: source, reportingTo: [])
     }
 }
+
+extension CustomerStore where Self: SQLEngine {
+    package func transaction(
+        _ id: TransactionIdentifier, in scope: AppScope
+    ) async throws(StorageError) -> String? {
+        try await read(
+            SQLStatement(
+                """
+                SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                WHERE transactionId = $1 AND bundleId = $2 AND environment = $3
+                """, .text(id.rawValue), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue))
+        ) { (row) throws(StorageError) in try row.signedText(0) }.first
+    }
+}
