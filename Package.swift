@@ -125,6 +125,7 @@ let package = Package(
             name: "Storage",
             dependencies: [
                 "AppStoreTypes",
+                "Cryptography",
                 "JSON",
                 "Telemetry",
             ],
@@ -141,7 +142,6 @@ let package = Package(
             name: "SQLiteStorage",
             dependencies: [
                 "AppStoreTypes",
-                "Cryptography",
                 "SQLiteFiles",
                 "Storage",
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -25,6 +25,10 @@ extension PostgreSQLStore: SQLEngine {
             do { return try row.optionalBytes(column) } catch { throw store.storageError(error) }
         }
 
+        package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {
+            do { return try row.bytes(column) } catch { throw store.storageError(error) }
+        }
+
         package func signedText(_ column: Int) throws(StorageError) -> String {
             let stored = try store.value { () throws(PostgreSQLError) in try row.jws(column) }
             if let text = try store.textsOfKnownHeaders([stored])?.first { return text }
@@ -97,6 +101,28 @@ extension PostgreSQLStore: SQLEngine {
         return try values(MissingHeader(isFinal: true))
     }
 
+    /// Reads in a transaction.
+    struct TransactionReader: SQLReader {
+        static let dialect = SQLDialect.postgreSQL
+
+        private let transaction: PostgreSQLTransaction
+        private let store: PostgreSQLStore
+
+        init(_ transaction: PostgreSQLTransaction, of store: PostgreSQLStore) {
+            self.transaction = transaction
+            self.store = store
+        }
+
+        func read<Value: Sendable>(
+            _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+        ) async throws -> [Value] {
+            let missing = MissingHeader(isFinal: true)
+            return try await transaction.query(PostgreSQLQuery(statement)).rows.compactMap {
+                try decode(Row(row: $0, store: store, missing: missing))
+            }
+        }
+    }
+
     package func locks(of identifiers: [String], app: Int64) -> [SQLStatement] {
         [LockSlot.statement(identifiers.map { LockSlot($0, app: app) })]
     }
@@ -119,6 +145,7 @@ extension PostgreSQLValue {
             case .bytes(let bytes): .bytes(bytes)
             case .integers(let integers): .integers(integers)
             case .texts(let texts): .texts(texts)
+            case .byteStrings(let strings): .byteStrings(strings)
             }
     }
 }

@@ -1,5 +1,4 @@
 package import AppStoreTypes
-import Foundation
 import PostgreSQLClient
 package import Storage
 
@@ -34,160 +33,50 @@ extension PostgreSQLStore: PersonalDataStore {
 
     /// Erases customers, unless new rows of them were stored since they were located; then `nil` is returned.
     private func erase(
-        _ found: [CustomerDataSearch], _ request: ErasureRequest, at now: Timestamp,
+        _ found: [CustomerSearch], _ request: ErasureRequest, at now: Timestamp,
         in transaction: PostgreSQLTransaction
     ) async throws -> Erasure? {
         let customers = found.flatMap(\.customers).sorted()
+        let slots = found.flatMap { search in search.identifiers.map { LockSlot($0, app: search.app) } }
         _ = try await transaction.run([
             // The slot of erasures makes their ids ascend in the order of the commits.
-            LockSlot.lock(found.flatMap(\.slots) + [LockSlot("erasure", app: 0)]),
+            LockSlot.lock(slots + [LockSlot("erasure", app: 0)]),
             PostgreSQLQuery(
                 "SELECT id FROM customer WHERE id = ANY ($1::bigint[]) ORDER BY id FOR UPDATE", [.integers(customers)]),
         ])
+        let reader = TransactionReader(transaction, of: self)
         for search in found {
             var current = search
-            try await current.followIndexed { try await transaction.query($0) }
+            try await current.followIndexed(reader)
             guard current.identifiers == search.identifiers, current.customers == search.customers else { return nil }
+        }
+        func run(_ statements: [SQLStatement]) async throws {
+            _ = try await transaction.run(statements.map(PostgreSQLQuery.init))
         }
         var erasure = Erasure()
         for search in found {
-            let isFound = try await count(search, request, in: &erasure) { try await transaction.query($0) }
-            let keys = try await search.eventKeys { try await transaction.query($0) }
-            if isFound { _ = try await transaction.run(Self.deletions(of: search, request)) }
+            let keys = try await reader.read(search.eventKeys) { (row) throws(StorageError) in
+                try row.optionalText(0)
+            }
+            for rows in try await reader.read(search.counts, search.footprint)
+            where !rows.isEmpty {
+                erasure.add(rows, in: search.scope, for: request)
+                try await run(
+                    ErasureRule.uncounted.map(search.deletion) + search.deletions(of: rows, for: request))
+            }
             if !keys.isEmpty {
                 _ = try await transaction.run([
-                    Self.allocation, Self.insert(keys.map { .erasure(of: Self.digest(ofKey: $0)) }, in: search.scope),
+                    Self.allocation, Self.insert(keys.map(CustomerEvent.erasure), in: search.scope),
                 ])
             }
             if let marks = request.marks {
-                _ = try await transaction.query(
-                    Self.leave(marks, of: search.identifiers, in: search.scope, at: now))
+                try await run(marks.statements(of: search.identifiers, in: search.scope, at: now, dialect))
             }
         }
         if let marks = request.marks, let (id, scopes) = marks.unconditional(for: request) {
-            for scope in scopes { _ = try await transaction.query(Self.leave(marks, of: [id], in: scope, at: now)) }
+            for scope in scopes { try await run(marks.statements(of: [id], in: scope, at: now, dialect)) }
         }
-        if !erasure.isEmpty {
-            let rows = erasure.kinds.reduce(0) { $0 + $1.count }
-            _ = try await transaction.query(
-                PostgreSQLQuery(
-                    "INSERT INTO erasure (erasedAt, rows) VALUES ($1, $2)",
-                    [PostgreSQLValue(now), .integer(Int64(rows))]))
-        }
+        if !erasure.isEmpty { try await run([erasure.statement(at: now)]) }
         return erasure
-    }
-
-    package func footprint(of request: ErasureRequest) async throws(StorageError) -> Erasure {
-        var erasure = Erasure()
-        for search in try await locate(request) {
-            do {
-                _ = try await count(search, request, in: &erasure) { try await self.read([$0])[0] }
-            } catch {
-                throw storageError(error)
-            }
-        }
-        return erasure
-    }
-
-    package func lastErasure() async throws(StorageError) -> Int64? {
-        let rows = try await read("SELECT max(id) FROM erasure")
-        return try value { () throws(PostgreSQLError) in try rows.first?.optionalInteger(0) }
-    }
-
-    // MARK: - Parts
-
-    /// Finds the rows of the customer in each app.
-    private func locate(_ request: ErasureRequest) async throws(StorageError) -> [CustomerDataSearch] {
-        let read: CustomerDataSearch.Reader = { try await self.read([$0])[0] }
-        do {
-            var found: [CustomerDataSearch] = []
-            for row in try await read(PostgreSQLQuery("SELECT id, bundleId, environment FROM app ORDER BY id")).rows {
-                let app = try row.integer(0)
-                guard let scope = try row.scope(1, 2), request.bundleId ?? scope.bundleId == scope.bundleId,
-                    request.environment ?? scope.environment == scope.environment
-                else { continue }
-                let identifiers = try await Self.identifiers(of: request.subject, app: app, read)
-                guard !identifiers.isEmpty else { continue }
-                var search = CustomerDataSearch(app: app, scope: scope, identifiers: identifiers)
-                try await search.follow(read)
-                found.append(search)
-            }
-            return found
-        } catch {
-            throw storageError(error)
-        }
-    }
-
-    /// Returns the identifiers that the search begins with.
-    private static func identifiers(
-        of subject: ErasureSubject, app: Int64, _ read: CustomerDataSearch.Reader
-    ) async throws -> Set<String> {
-        switch subject {
-        case .transaction(let id): return [id.rawValue]
-        case .accountToken(let token):
-            // Account tokens occur only inside JWS, in the current ones or in replaced ones, and in responses.
-            let tokenText = token.uuidString.lowercased()
-            var found: Set<String> = []
-            for (identifier, text, table) in [
-                ("transactionId", "text", "transactionRecord"), ("transactionId", "text", "supersededTransaction"),
-                ("transactionId", "text", "refund"), ("originalTransactionId", "renewal", "subscription"),
-                ("originalTransactionId", "text", "notification"), ("originals", "body", "lastGood"),
-                ("identifiers", "transactions", "orderLookup"),
-            ] {
-                let pages = RowPages(
-                    """
-                    SELECT id, \(identifier), \(text) FROM \(table)
-                    WHERE id > $1 AND app = $2 AND \(identifier) IS NOT NULL AND \(text) IS NOT NULL ORDER BY id
-                    """, [.integer(app)])
-                try await pages.read(read) { row in
-                    if PersonalIdentifierScanner.all(in: try row.bytes(2)).contains(tokenText) {
-                        found.formUnion(try row.text(1).split(separator: " ").map(String.init))
-                    }
-                    return .integer(try row.integer(0))
-                }
-            }
-            return found
-        }
-    }
-
-    /// Counts the rows of one customer, and adds their numbers to `erasure`. Returns whether there are any.
-    private func count(
-        _ search: CustomerDataSearch, _ request: ErasureRequest, in erasure: inout Erasure,
-        _ read: CustomerDataSearch.Reader
-    ) async throws -> Bool {
-        let before = erasure
-        for rule in ErasureRule.erased {
-            let result = try await read(
-                PostgreSQLQuery("SELECT count(*) FROM \(rule.table) WHERE \(rule.condition)", search.arguments))
-            guard let count = try result.rows.first.map({ Int(try $0.integer(0)) }), count > 0 else { continue }
-            if Self.isReduced(rule, request) {
-                erasure.keptRevocations += count
-            } else {
-                erasure.add(count, rule.data.rawValue)
-            }
-            if rule.data == .deliveries {
-                let result = try await read(
-                    PostgreSQLQuery(
-                        "SELECT count(*) FROM delivery WHERE state = 0 AND \(rule.condition)", search.arguments))
-                erasure.waitingDeliveries += try result.rows.first.map { Int(try $0.integer(0)) } ?? 0
-            }
-        }
-        guard erasure != before else { return false }
-        erasure.scopes.append(search.scope)
-        return true
-    }
-
-    private static func deletions(of search: CustomerDataSearch, _ request: ErasureRequest) -> [PostgreSQLQuery] {
-        (ErasureRule.uncounted + ErasureRule.erased).map { rule in
-            let change =
-                isReduced(rule, request)
-                ? "UPDATE revocation SET webOrderLineItemId = NULL, reason = NULL, signedDate = NULL"
-                : "DELETE FROM \(rule.table)"
-            return PostgreSQLQuery("\(change) WHERE \(rule.condition)", search.arguments)
-        }
-    }
-
-    private static func isReduced(_ rule: ErasureRule, _ request: ErasureRequest) -> Bool {
-        request.keepsRevocations && rule.data.erasure == .reducedOnRequest
     }
 }

@@ -1,5 +1,4 @@
 import AppStoreTypes
-import Cryptography
 import PostgreSQLClient
 package import Storage
 
@@ -149,10 +148,4 @@ extension PostgreSQLStore {
         }
         return changes.events
     }
-}
-
-extension PostgreSQLStore {
-    /// The text that stands for the key of an erased customer. A consumer that has the events of the customer can
-    /// compute it; the key itself would be the data that was to be erased.
-    static func digest(ofKey key: String) -> String { "sha256:" + SHA.hex(Array(key.utf8), with: .sha256) }
 }

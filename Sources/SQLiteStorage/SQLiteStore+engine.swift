@@ -27,6 +27,14 @@ extension SQLiteStore: SQLEngine {
             do { return try row.optionalBytes(column) } catch { throw StorageError(error, at: store.path) }
         }
 
+        package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {
+            switch row.value(column).storage {
+            case .string(let text): Array(text.utf8)
+            case .blob(let bytes): [UInt8](bytes)
+            case .null, .int64, .double: []
+            }
+        }
+
         package func signedText(_ column: Int) throws(StorageError) -> String {
             try asStorageError(at: store.path) { try store.text(row, column, in: db) }
         }
@@ -52,7 +60,7 @@ extension SQLiteStore: SQLEngine {
         }
     }
 
-    private func rows(of statement: SQLStatement, in db: Database) throws -> [Row] {
+    func rows(of statement: SQLStatement, in db: Database) throws -> [Row] {
         try db.rows(statement.sql, statement.arguments).map { Row(row: $0, store: self, db: db) }
     }
 
@@ -70,7 +78,7 @@ extension SQLiteStore: SQLEngine {
 
 extension SQLStatement {
     /// The values by the names of the parameters, which are numbers.
-    fileprivate var arguments: StatementArguments {
+    var arguments: StatementArguments {
         let named = values.enumerated().map {
             ("\($0.offset + 1)", $0.element.databaseValue as (any DatabaseValueConvertible)?)
         }
@@ -89,8 +97,12 @@ extension SQLValue {
         case .bytes(let bytes): Data(bytes).databaseValue
         case .integers(let integers): "[\(integers.map(String.init).joined(separator: ","))]".databaseValue
         case .texts(let texts): Self.json(texts).databaseValue
+        case .byteStrings(let strings): Self.json(strings.map(Self.hexadecimal)).databaseValue
         }
     }
+
+    /// As the function `hex` of SQLite.
+    private static func hexadecimal(_ bytes: [UInt8]) -> String { Hexadecimal.text(of: bytes).uppercased() }
 
     private static func json(_ texts: [String]) -> String {
         // Strings can always be encoded.

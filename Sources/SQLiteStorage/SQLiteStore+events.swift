@@ -2,7 +2,6 @@ package import Storage
 import GRDB
 import SQLiteFiles
 import AppStoreTypes
-import Cryptography
 
 /// The table of events. A store in a file has one writer, so events become visible in the order of their sequence.
 extension SQLiteStore: EventStore {
@@ -153,23 +152,4 @@ extension SQLiteStore {
         let rows = try db.rows("SELECT date FROM revocation WHERE transactionId = ? AND app = ?", [id, app])
         return try intact(rows) { try $0.integer(0) }.first
     }
-}
-
-extension CustomerDataLocator {
-    /// The keys under which events of the customer were stored, and under which the next one would be.
-    func eventKeys(in db: Database) throws -> [String] {
-        try db.texts(
-            """
-            SELECT customer FROM events WHERE \(ErasureRule.events)
-            UNION SELECT \(SQLiteStore.eventKey) FROM customer WHERE id IN (SELECT value FROM json_each(:customers))
-                AND eventKey IS NOT NULL
-            ORDER BY 1
-            """, arguments)
-    }
-}
-
-extension SQLiteStore {
-    /// The text that stands for the key of an erased customer. A consumer that has the events of the customer can
-    /// compute it; the key itself would be the data that was to be erased.
-    static func digest(ofKey key: String) -> String { "sha256:" + SHA.hex(Array(key.utf8), with: .sha256) }
 }

@@ -1,4 +1,5 @@
 package import AppStoreTypes
+import Cryptography
 
 /// What the store had of a customer before the result of a lookup was stored.
 package struct StoredHistory: Sendable {
@@ -170,11 +171,11 @@ package struct LookupEvents: Sendable {
 }
 
 extension CustomerEvent {
-    /// The event that stays of an erased customer.
-    ///
-    /// - Parameter digest: stands for the key of the customer.
-    package static func erasure(of digest: String) -> CustomerEvent {
+    /// The event that stays of an erased customer. A digest stands for its key: a consumer that has the events of the
+    /// customer can compute it, and the key itself would be the data that was to be erased.
+    package static func erasure(ofKey key: String) -> CustomerEvent {
         CustomerEvent(
-            customer: digest, type: .erasure, body: EventMembers.body([EventMembers.source(.erasure)]))
+            customer: "sha256:" + SHA.hex(Array(key.utf8), with: .sha256), type: .erasure,
+            body: EventMembers.body([EventMembers.source(.erasure)]))
     }
 }

@@ -13,6 +13,34 @@ package enum SQLDialect: Sendable {
         }
     }
 
+    /// As ``isAny(_:_:)``, for a column of bytes and ``SQLValue/byteStrings(_:)``.
+    package func isAnyBytes(_ column: String, _ parameter: String) -> String {
+        switch self {
+        case .sqlite: isAny("hex(\(column))", parameter)
+        case .postgreSQL: isAny(column, parameter)
+        }
+    }
+
+    /// A condition: one of the words of a text, which spaces separate, is a value of ``SQLValue/texts(_:)``.
+    package func hasWord(_ column: String, _ parameter: String) -> String {
+        switch self {
+        case .sqlite:
+            """
+            EXISTS (
+                SELECT 1 FROM json_each(\(parameter)) WHERE instr(' ' || \(column) || ' ', ' ' || value || ' ') > 0)
+            """
+        case .postgreSQL: "string_to_array(\(column), ' ') && \(parameter)"
+        }
+    }
+
+    /// The column with the number of a row. In SQLite, some tables have no other name for it.
+    package var rowID: String {
+        switch self {
+        case .sqlite: "rowid"
+        case .postgreSQL: "id"
+        }
+    }
+
     /// A table of the values of array parameters of the same length, one row for each index.
     ///
     /// - Parameters:

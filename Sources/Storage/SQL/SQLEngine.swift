@@ -1,17 +1,21 @@
 import AppStoreTypes
 
-/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols for
-/// engines.
-package protocol SQLEngine: Sendable {
+/// What runs a ``SQLStatement`` that only reads: a database, or a transaction of it.
+package protocol SQLReader: Sendable {
     associatedtype Row: SQLRow
+    associatedtype Failure: Error
 
     static var dialect: SQLDialect { get }
 
-    /// Returns what `decode` makes of the rows of a statement that only reads, without those for which it returns `nil`.
+    /// Returns what `decode` makes of the rows, without those for which it returns `nil`.
     func read<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
-    ) async throws(StorageError) -> [Value]
+    ) async throws(Failure) -> [Value]
+}
 
+/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols for
+/// engines.
+package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// As ``read(_:_:)``, for a statement about a whole table. It can take minutes.
     func readSlowly<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
@@ -38,9 +42,37 @@ package protocol SQLEngine: Sendable {
     func foundDamage(_ error: StorageError)
 }
 
-extension SQLEngine {
-    var dialect: SQLDialect { Self.dialect }
+extension SQLReader {
+    package var dialect: SQLDialect { Self.dialect }
 
+    /// Reads all rows of a statement in pages, so that a large table never is in memory as a whole, and passes what
+    /// `decode` makes of them to `body`.
+    ///
+    /// - Parameters:
+    ///   - sql: selects the rows with a key above `$1` in the order of this key, which must be the first column.
+    ///   - values: the values of `$2` and the following parameters.
+    ///   - start: a value below all keys, integer or bytes.
+    func scan<Value: Sendable>(
+        _ sql: String, _ values: [SQLValue] = [], after start: SQLValue = .integer(.min),
+        _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?, _ body: (Value) -> Void
+    ) async throws(Failure) {
+        let limit = 500
+        var last = start
+        while true {
+            let statement = SQLStatement("\(sql) LIMIT \(limit)", [last] + values)
+            let rows = try await read(statement) { [last] (row) throws(StorageError) in
+                (key: try row.key(after: last), value: try decode(row))
+            }
+            for row in rows {
+                last = row.key
+                if let value = row.value { body(value) }
+            }
+            guard rows.count == limit else { return }
+        }
+    }
+}
+
+extension SQLEngine {
     package func readSlowly<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
@@ -124,6 +156,8 @@ package protocol SQLRow {
     func optionalInteger(_ column: Int) throws(StorageError) -> Int64?
     func optionalText(_ column: Int) throws(StorageError) -> String?
     func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]?
+    /// The bytes of a text, of bytes or of a JWS, as they are stored.
+    func storedBytes(_ column: Int) throws(StorageError) -> [UInt8]
     /// The original text of a stored JWS.
     func signedText(_ column: Int) throws(StorageError) -> String
     /// The error for a value of a column.
@@ -149,6 +183,30 @@ extension SQLRow {
             let environment = AppStoreEnvironment(rawValue: try text(environment))
         else { return nil }
         return AppScope(bundleId: bundleId, environment: environment)
+    }
+
+    /// The words of a text, which spaces separate.
+    func words(_ column: Int) throws(StorageError) -> [String] {
+        try text(column).split(separator: " ").map(String.init)
+    }
+
+    func personalIdentifiers(_ column: Int) throws(StorageError) -> Set<String> {
+        PersonalIdentifierScanner.all(in: try storedBytes(column))
+    }
+
+    /// The key of a row of a page, in the first column. In a damaged file a key can come again, and reading after it
+    /// would never end.
+    fileprivate func key(after last: SQLValue) throws(StorageError) -> SQLValue {
+        switch last {
+        case .integer(let last):
+            let key = try integer(0)
+            if key > last { return .integer(key) }
+        case .bytes(let last):
+            let key = try bytes(0)
+            if last.lexicographicallyPrecedes(key) { return .bytes(key) }
+        default: break
+        }
+        throw damage(0)
     }
 
     private func present<Value>(_ column: Int, _ value: Value?) throws(StorageError) -> Value {

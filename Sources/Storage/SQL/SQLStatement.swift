@@ -29,6 +29,8 @@ package enum SQLValue: Sendable, Hashable {
     case integers([Int64])
     /// `text[]`, in SQLite a JSON array.
     case texts([String])
+    /// `bytea[]`, in SQLite a JSON array of hexadecimal texts. See ``SQLDialect/isAnyBytes(_:_:)``.
+    case byteStrings([[UInt8]])
 }
 
 extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {

@@ -1,0 +1,336 @@
+package import AppStoreTypes
+import Cryptography
+import Foundation
+
+/// Locates all rows of one customer of one app in the store, so that an erasure can delete them.
+package struct CustomerSearch: Sendable {
+    /// Row id of the app in table `app`.
+    package let app: Int64
+    package let scope: AppScope
+    private let dialect: SQLDialect
+    /// Transaction ids and original transaction ids.
+    package private(set) var identifiers: Set<String>
+    /// App transaction ids: one for each customer's download of the app.
+    private var appTransactionIds: Set<String> = []
+    /// Row ids in table `customer`.
+    package private(set) var customers: Set<Int64> = []
+    /// Account tokens, in lower case.
+    private var tokens: Set<String> = []
+    /// Row ids of notifications that no indexed column connects with the customer.
+    private var notifications: Set<Int64> = []
+    /// Row ids of difference examples that contain one of the customer's identifiers.
+    private var examples: Set<Int64> = []
+    /// Row ids of archived verifyReceipt responses.
+    private var archivedResponses: Set<Int64> = []
+    /// Digests of receipts in `learntIdentifiers`.
+    private var receipts: Set<[UInt8]> = []
+
+    init(app: Int64, scope: AppScope, identifiers: Set<String>, _ dialect: SQLDialect) {
+        self.app = app
+        self.scope = scope
+        self.dialect = dialect
+        self.identifiers = identifiers
+    }
+
+    /// Follows the identifiers to all rows of the same customer.
+    mutating func follow<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        repeat {
+            try await followIndexed(reader)
+            try await followReceipts(reader)
+            try await addAliases(reader)
+        } while try await followArchivedResponses(reader)
+        try await addAccountTokens(reader)
+        try await findNotifications(reader)
+        try await findExamples(reader)
+    }
+
+    /// Follows the identifiers to the customers and records with them, by indices only.
+    package mutating func followIndexed<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        try await followAliases(reader)
+        try await followRecords(reader)
+        try await followEvents(reader)
+    }
+
+    /// The values of the parameters in the conditions of ``ErasureRule``.
+    var values: [SQLValue] {
+        [
+            .integer(app), .texts(identifiers.sorted()), .integers(customers.sorted()),
+            .integers(notifications.sorted()), .integers(examples.sorted()), .integers(archivedResponses.sorted()),
+            .byteStrings(Array(receipts)), .integers(identifiers.map(SHA.short)), .text(scope.bundleId.rawValue),
+            .text(scope.environment.rawValue), .texts(identifiers.union(appTransactionIds).sorted()),
+        ]
+    }
+
+    // MARK: - Parts
+
+    /// Adds customers that have one of the identifiers as an alias (table `companion`).
+    private mutating func followAliases<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        customers.formUnion(
+            try await reader.read(
+                SQLStatement(
+                    """
+                    SELECT DISTINCT companion.customer FROM companion JOIN customer ON customer.id = companion.customer
+                    WHERE app = $1 AND \(dialect.isAny("identifier", "$2"))
+                    """, .integer(app), .texts(Array(identifiers)))
+            ) { (row) throws(StorageError) in try row.integer(0) })
+    }
+
+    /// Follows identifiers to records, and from these to the customer and to the app transaction id, until nothing
+    /// new is found.
+    private mutating func followRecords<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        var before = -1
+        while before != identifiers.count + appTransactionIds.count + customers.count {
+            before = identifiers.count + appTransactionIds.count + customers.count
+            for column in ["transactionId", "originalTransactionId", "appTransactionId", "customer"] {
+                let values: SQLValue =
+                    switch column {
+                    case "customer": .integers(Array(customers))
+                    case "appTransactionId": .texts(Array(appTransactionIds))
+                    default: .texts(Array(identifiers))
+                    }
+                let found = try await reader.read(
+                    SQLStatement(
+                        """
+                        SELECT transactionId, originalTransactionId, appTransactionId, customer FROM transactionRecord
+                        WHERE \(dialect.isAny(column, "$1")) AND app = $2
+                        """, values, .integer(app))
+                ) { (row) throws(StorageError) in
+                    (
+                        ids: [try row.text(0), try row.text(1)], download: try row.optionalText(2),
+                        customer: try row.optionalInteger(3)
+                    )
+                }
+                identifiers.formUnion(found.flatMap(\.ids))
+                appTransactionIds.formUnion(found.compactMap(\.download))
+                customers.formUnion(found.compactMap(\.customer))
+            }
+        }
+    }
+
+    /// Adds the keys that events of the customer have, also those from before customers were merged.
+    private mutating func followEvents<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        identifiers.formUnion(
+            try await reader.read(
+                SQLStatement(
+                    "SELECT eventKey FROM customer WHERE \(dialect.isAny("id", "$1")) AND eventKey IS NOT NULL",
+                    .integers(Array(customers)))
+            ) { (row) throws(StorageError) in try row.text(0) })
+        var before = -1
+        while before != identifiers.count {
+            before = identifiers.count
+            let named = try await reader.read(
+                SQLStatement(
+                    """
+                    SELECT body FROM events WHERE \(dialect.isAny("customer", "$1")) AND app = $2 AND environment = $3
+                        AND type = $4
+                    """, .texts(Array(identifiers)), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
+                    .text(EventType.merge.rawValue))
+            ) { (row) throws(StorageError) in PersonalIdentifierScanner.all(in: try row.text(0).utf8) }
+            identifiers.formUnion(named.joined())
+        }
+    }
+
+    /// Adds the identifiers of receipts for which Apple once returned one of the identifiers. All identifiers of such
+    /// a receipt belong to the customer.
+    private mutating func followReceipts<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        try await reader.scan(
+            "SELECT receipt, originals || ' ' || others FROM learntIdentifiers WHERE receipt > $1 ORDER BY receipt",
+            after: .bytes([])
+        ) { (row) throws(StorageError) in
+            (receipt: try row.bytes(0), named: try row.words(1))
+        } _: { found in
+            guard !identifiers.isDisjoint(with: found.named) else { return }
+            identifiers.formUnion(found.named)
+            receipts.insert(found.receipt)
+        }
+    }
+
+    /// Follows archived verifyReceipt responses that contain one of the identifiers. The purchases in them belong to
+    /// the customer, except those that another customer in the store has. The exception applies only if this customer
+    /// is in the store, too.
+    ///
+    /// - Returns: whether new identifiers were found, so that the search must continue.
+    private mutating func followArchivedResponses<Reader: SQLReader>(
+        _ reader: Reader
+    ) async throws(Reader.Failure) -> Bool {
+        let before = identifiers.count
+        var named: Set<String> = []
+        try await reader.scan(
+            "SELECT id, originals, body FROM lastGood WHERE id > $1 AND app = $2 ORDER BY id", [.integer(app)]
+        ) {
+            [identifiers, archivedResponses] (row) throws(StorageError)
+                -> (id: Int64, contained: Set<String>, originals: [String])? in
+            let id = try row.integer(0)
+            guard !archivedResponses.contains(id) else { return nil }
+            let contained = try row.personalIdentifiers(2)
+            return contained.isDisjoint(with: identifiers) ? nil : (id, contained, try row.words(1))
+        } _: { found in
+            archivedResponses.insert(found.id)
+            // The tokens of a customer in the store are read from the records. A response may also contain another
+            // customer's token.
+            if customers.isEmpty { tokens.formUnion(Self.tokens(in: found.contained)) }
+            named.formUnion(found.originals)
+        }
+        if !customers.isEmpty {
+            let others = try await reader.read(
+                SQLStatement(
+                    """
+                    SELECT DISTINCT originalTransactionId FROM transactionRecord
+                    WHERE \(dialect.isAny("originalTransactionId", "$1")) AND app = $2
+                        AND NOT \(dialect.isAny("customer", "$3"))
+                    """, .texts(Array(named)), .integer(app), .integers(Array(customers)))
+            ) { (row) throws(StorageError) in try row.text(0) }
+            named.subtract(others)
+        }
+        identifiers.formUnion(named)
+        return identifiers.count > before
+    }
+
+    /// Adds the aliases of the customer's receipts, except those that a record of this app has as its transaction id
+    /// or original transaction id. Otherwise another customer's data could be erased.
+    private mutating func addAliases<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        identifiers.formUnion(
+            try await reader.read(
+                SQLStatement(
+                    """
+                    SELECT identifier FROM companion WHERE \(dialect.isAny("customer", "$1"))
+                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE transactionId = identifier AND app = $2)
+                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE originalTransactionId = identifier AND app = $2)
+                    """, .integers(Array(customers)), .integer(app))
+            ) { (row) throws(StorageError) in try row.text(0) })
+    }
+
+    /// Adds the account tokens in the customer's current and replaced transactions.
+    private mutating func addAccountTokens<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        let isTheirs = dialect.isAny("transactionId", "$1")
+        let found = try await reader.read(
+            SQLStatement(
+                """
+                SELECT text FROM transactionRecord WHERE \(isTheirs) AND app = $2
+                UNION ALL SELECT text FROM supersededTransaction WHERE \(isTheirs) AND app = $2
+                """, .texts(Array(identifiers)), .integer(app))
+        ) { (row) throws(StorageError) in Self.tokens(in: try row.personalIdentifiers(0)) }
+        tokens.formUnion(found.joined())
+    }
+
+    /// Finds notifications that no column connects with a purchase, by their text: those about a download of the app,
+    /// for example, and those of version 1.
+    private mutating func findNotifications<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        notifications = try await rows(
+            """
+            SELECT id, text FROM notification
+            WHERE id > $1 AND app = $2 AND (originalTransactionId IS NULL OR version = 1) ORDER BY id
+            """, .integer(app), reader)
+    }
+
+    /// Finds difference examples that contain one of the customer's identifiers or tokens.
+    private mutating func findExamples<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        let id = "differenceExample.\(dialect.rowID)"
+        examples = try await rows(
+            """
+            SELECT \(id), example FROM differenceExample JOIN difference ON key = difference
+            WHERE \(id) > $1 AND bundleId = $2 ORDER BY \(id)
+            """, .text(scope.bundleId.rawValue), reader)
+    }
+
+    /// Returns the ids in the first column of those rows whose second column contains an identifier or a token.
+    private func rows<Reader: SQLReader>(
+        _ sql: String, _ value: SQLValue, _ reader: Reader
+    ) async throws(Reader.Failure) -> Set<Int64> {
+        let targets = identifiers.union(appTransactionIds).union(tokens)
+        var ids: Set<Int64> = []
+        try await reader.scan(sql, [value]) { (row) throws(StorageError) in
+            try row.personalIdentifiers(1).isDisjoint(with: targets) ? nil : try row.integer(0)
+        } _: { id in
+            ids.insert(id)
+        }
+        return ids
+    }
+
+    private static func tokens(in identifiers: Set<String>) -> Set<String> {
+        identifiers.filter { UUID(uuidString: $0) != nil }
+    }
+}
+
+/// The rows of the customer.
+extension CustomerSearch {
+    /// The numbers of rows by table, without tables without any.
+    package struct Footprint: Sendable {
+        fileprivate let counts: [(rule: ErasureRule, count: Int)]
+        fileprivate let waitingDeliveries: Int
+        package var isEmpty: Bool { counts.isEmpty }
+    }
+
+    /// The statement that counts the rows. See ``footprint(_:)``.
+    package var counts: SQLStatement {
+        let rules = ErasureRule.erased(dialect)
+        let isWaiting = "state = \(DeliveryState.waiting.rawValue)"
+        let conditions =
+            rules.map { "\($0.table) WHERE \($0.condition)" }
+            + rules.filter { $0.data == .deliveries }.map { "\($0.table) WHERE \(isWaiting) AND \($0.condition)" }
+        let counts = conditions.map { "(SELECT count(*) FROM \($0))" }
+        return SQLStatement("SELECT \(counts.joined(separator: ", "))", values)
+    }
+
+    /// Reads the row of ``counts``.
+    package func footprint(_ row: some SQLRow) throws(StorageError) -> Footprint {
+        let rules = ErasureRule.erased(dialect)
+        var counts: [(rule: ErasureRule, count: Int)] = []
+        for (column, rule) in rules.enumerated() {
+            let count = Int(try row.integer(column))
+            if count > 0 { counts.append((rule, count)) }
+        }
+        return Footprint(counts: counts, waitingDeliveries: Int(try row.integer(rules.count)))
+    }
+
+    /// The keys under which events of the customer were stored, and under which the next one would be.
+    package var eventKeys: SQLStatement {
+        SQLStatement(
+            """
+            SELECT customer FROM events WHERE \(ErasureRule.events(dialect))
+            UNION SELECT eventKey FROM customer WHERE \(dialect.isAny("id", "$3")) AND eventKey IS NOT NULL ORDER BY 1
+            """, values)
+    }
+
+    /// The statements that delete the rows, or reduce them if the request says so.
+    package func deletions(of footprint: Footprint, for request: ErasureRequest) -> [SQLStatement] {
+        footprint.counts.map { rule, _ in
+            request.reduces(rule.data)
+                ? change("UPDATE revocation SET webOrderLineItemId = NULL, reason = NULL, signedDate = NULL", rule)
+                : deletion(rule)
+        }
+    }
+
+    /// The statement that deletes the rows of one table.
+    package func deletion(_ rule: ErasureRule) -> SQLStatement { change("DELETE FROM \(rule.table)", rule) }
+
+    private func change(_ sql: String, _ rule: ErasureRule) -> SQLStatement {
+        SQLStatement("\(sql) WHERE \(rule.condition)", values)
+    }
+}
+
+extension ErasureRequest {
+    fileprivate func reduces(_ data: DataKind) -> Bool { keepsRevocations && data.erasure == .reducedOnRequest }
+}
+
+extension Erasure {
+    /// Adds the rows of a customer in one app.
+    package mutating func add(_ rows: CustomerSearch.Footprint, in scope: AppScope, for request: ErasureRequest) {
+        for (rule, count) in rows.counts {
+            if request.reduces(rule.data) {
+                keptRevocations += count
+            } else {
+                add(count, rule.data.rawValue)
+            }
+        }
+        waitingDeliveries += rows.waitingDeliveries
+        if !rows.counts.isEmpty { scopes.append(scope) }
+    }
+
+    /// The statement that tells other processes of the erasure.
+    package func statement(at now: Timestamp) -> SQLStatement {
+        let rows = kinds.reduce(0) { $0 + $1.count }
+        return SQLStatement(
+            "INSERT INTO erasure (erasedAt, rows) VALUES ($1, $2)", SQLValue(now), .integer(Int64(rows)))
+    }
+}

@@ -1,0 +1,87 @@
+package import AppStoreTypes
+import Foundation
+
+extension PersonalDataStore where Self: SQLEngine {
+    package func footprint(of request: ErasureRequest) async throws(StorageError) -> Erasure {
+        var erasure = Erasure()
+        for search in try await locate(request) {
+            for rows in try await read(search.counts, search.footprint) {
+                erasure.add(rows, in: search.scope, for: request)
+            }
+        }
+        return erasure
+    }
+
+    package func lastErasure() async throws(StorageError) -> Int64? {
+        try await read(SQLStatement("SELECT max(id) FROM erasure")) { (row) throws(StorageError) in
+            try row.optionalInteger(0)
+        }.first
+    }
+
+    /// Finds the rows of the customer in each app.
+    package func locate(_ request: ErasureRequest) async throws(StorageError) -> [CustomerSearch] {
+        let apps = try await read(SQLStatement("SELECT id, bundleId, environment FROM app ORDER BY id")) {
+            (row) throws(StorageError) -> (id: Int64, scope: AppScope)? in
+            guard let scope = try row.scope(1, 2), request.bundleId ?? scope.bundleId == scope.bundleId,
+                request.environment ?? scope.environment == scope.environment
+            else { return nil }
+            return (try row.integer(0), scope)
+        }
+        var found: [CustomerSearch] = []
+        for app in apps {
+            let identifiers = try await identifiers(of: request.subject, app: app.id)
+            guard !identifiers.isEmpty else { continue }
+            var search = CustomerSearch(app: app.id, scope: app.scope, identifiers: identifiers, dialect)
+            try await search.follow(self)
+            found.append(search)
+        }
+        return found
+    }
+
+    /// Returns the identifiers that the search begins with.
+    private func identifiers(of subject: ErasureSubject, app: Int64) async throws(StorageError) -> Set<String> {
+        switch subject {
+        case .transaction(let id): return [id.rawValue]
+        case .accountToken(let token):
+            // Account tokens occur only inside JWS, in the current ones or in replaced ones, and in responses.
+            let tokenText = token.uuidString.lowercased()
+            let id = dialect.rowID
+            var found: Set<String> = []
+            for (identifiers, text, table) in [
+                ("transactionId", "text", "transactionRecord"), ("transactionId", "text", "supersededTransaction"),
+                ("transactionId", "text", "refund"), ("originalTransactionId", "renewal", "subscription"),
+                ("originalTransactionId", "text", "notification"), ("originals", "body", "lastGood"),
+                ("identifiers", "transactions", "orderLookup"),
+            ] {
+                try await scan(
+                    """
+                    SELECT \(id), \(identifiers), \(text) FROM \(table)
+                    WHERE \(id) > $1 AND app = $2 AND \(identifiers) IS NOT NULL AND \(text) IS NOT NULL ORDER BY \(id)
+                    """, [.integer(app)]
+                ) { (row) throws(StorageError) in
+                    try row.personalIdentifiers(2).contains(tokenText) ? try row.words(1) : nil
+                } _: { words in
+                    found.formUnion(words)
+                }
+            }
+            return found
+        }
+    }
+}
+
+extension ErasureMarks {
+    /// The statements that leave the digests of a customer's erased ids.
+    package func statements(
+        of identifiers: Set<String>, in scope: AppScope, at now: Timestamp, _ dialect: SQLDialect
+    ) -> [SQLStatement] {
+        let digests = identifiers.compactMap(TransactionIdentifier.init(rawValue:)).flatMap { self.digests($0, scope) }
+        // In ascending order, so that two servers do not wait for each other.
+        return Set(digests).sorted { $0.lexicographicallyPrecedes($1) }.map { digest in
+            SQLStatement(
+                """
+                INSERT INTO erasedIdentifier VALUES ($1, $2) ON CONFLICT (digest) DO UPDATE SET
+                    erasedAt = \(dialect.greatest("erasedIdentifier.erasedAt", "excluded.erasedAt"))
+                """, .bytes(digest), SQLValue(now))
+        }
+    }
+}
