@@ -135,7 +135,7 @@ extension PostgreSQLQuery {
 }
 
 extension PostgreSQLValue {
-    fileprivate init(_ value: SQLValue) {
+    init(_ value: SQLValue) {
         self =
             switch value {
             case .null: .null

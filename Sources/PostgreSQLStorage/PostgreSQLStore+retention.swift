@@ -5,16 +5,12 @@ package import Storage
 /// Deletes expired rows in small transactions. The conditions are part of each deletion, because a row may have been
 /// updated since it was found. Rows that another transaction changes at the moment stay until the next run.
 extension PostgreSQLStore {
-    /// Number of rows that are searched in one read.
-    private static let window = 1_000
-
     package func expire(
         _ retention: Retention, at now: Timestamp, pause: (Duration) async -> Bool
     ) async throws(StorageError) -> [Erasure.Kind] {
         var erasure = Erasure()
         for rule in RetentionRule.all {
-            guard case .period(let name, let days) = rule.data.lifetime, let days = days(retention) else { continue }
-            let run = RetentionRun(rule: rule, before: now.advanced(byMilliseconds: -days * 86_400_000))
+            guard let (name, run) = rule.run(retention, at: now) else { continue }
             erasure.add(try await expire(run, pause: pause), name)
         }
         return erasure.kinds
@@ -32,8 +28,7 @@ extension PostgreSQLStore {
     package func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind] {
         var erasure = Erasure()
         for rule in RetentionRule.all {
-            guard case .period(let name, let days) = rule.data.lifetime, let days = days(retention) else { continue }
-            let run = RetentionRun(rule: rule, before: now.advanced(byMilliseconds: -days * 86_400_000))
+            guard let (name, run) = rule.run(retention, at: now) else { continue }
             let count = PostgreSQLQuery("SELECT count(*) \(rule.source)", run.arguments)
             let result = try await runSlowly([count])[0]
             erasure.add(try value { () throws(PostgreSQLError) in Int(try result.rows.first?.integer(0) ?? 0) }, name)
@@ -63,28 +58,10 @@ extension PostgreSQLStore {
                 try await delete(some, of: run, in: &batch)
                 guard await pause(batch.time) else { return batch.count }
             }
-            guard rows.count == Self.window, let end = rows.last, end.isExpired || !isInOrderOfAge else {
+            guard rows.count == RetentionRun.window, let end = rows.last, end.isExpired || !isInOrderOfAge else {
                 return batch.count
             }
             last = end.id
-        }
-    }
-
-    /// Reads the next rows of a table, and evaluates the conditions of the rule for each.
-    private func search(
-        _ run: RetentionRun, after id: Int64
-    ) async throws(StorageError) -> [(id: Int64, isExpired: Bool, isDeletable: Bool)] {
-        let rule = run.rule
-        let rows = try await read(
-            """
-            SELECT \(rule.idColumn), \(rule.expiredCondition), \(rule.expiredCondition) AND \(rule.deletableCondition)
-            FROM \(rule.table) WHERE \(rule.idColumn) > $3::bigint AND \(rule.filter)
-            ORDER BY \(rule.idColumn) LIMIT \(Self.window)
-            """, run.arguments + [.integer(id)])
-        return try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in
-                (id: try row.integer(0), isExpired: try row.boolean(1), isDeletable: try row.boolean(2))
-            }
         }
     }
 
@@ -110,14 +87,14 @@ extension PostgreSQLStore {
         _ ids: [Int64], of run: RetentionRun, in batch: inout RetentionBatch
     ) async throws(StorageError) {
         let start = ContinuousClock.now
-        let rule = run.rule
+        let (rule, id) = (run.rule, run.rule.id(dialect))
         guard let column = rule.recordColumn else {
             let results = try await write([
                 PostgreSQLQuery(
                     """
-                    DELETE FROM \(rule.table) WHERE \(rule.idColumn) IN (
-                        SELECT \(rule.idColumn) \(rule.source) AND \(rule.idColumn) = ANY ($3::bigint[])
-                        ORDER BY \(rule.idColumn) FOR UPDATE SKIP LOCKED)
+                    DELETE FROM \(rule.table) WHERE \(id) IN (
+                        SELECT \(id) \(rule.source) AND \(id) = ANY ($3::bigint[])
+                        ORDER BY \(id) FOR UPDATE SKIP LOCKED)
                     """, run.arguments + [.integers(ids)])
             ])
             return batch.add(results[0].affectedRows, since: start)
@@ -135,10 +112,10 @@ extension PostgreSQLStore {
                 PostgreSQLQuery(
                     "SELECT id \(rule.source) AND id = ANY ($3::bigint[])", run.arguments + [.integers(locked)])
             ).rows.map { try $0.integer(0) }
-            let deletions =
-                RetentionRule.deletions(ofRecords: column)
-                + (rule.table == "transactionRecord" ? [] : ["DELETE FROM \(rule.table) WHERE id = ANY ($1::bigint[])"])
-            if !old.isEmpty { _ = try await transaction.run(deletions.map { PostgreSQLQuery($0, [.integers(old)]) }) }
+            if !old.isEmpty {
+                _ = try await transaction.run(
+                    rule.deletions(.postgreSQL).map { PostgreSQLQuery($0, [.integers(old)]) })
+            }
             return old.count
         }
         batch.add(count, since: start)
@@ -161,27 +138,6 @@ extension PostgreSQLStore {
     }
 }
 
-/// A retention rule with the time before which its rows are expired.
-private struct RetentionRun: Sendable {
-    let rule: RetentionRule
-    let before: Timestamp
-
-    /// The values of `$1` and `$2` in the conditions of the rule.
-    var arguments: [PostgreSQLValue] { [PostgreSQLValue(before), .integer(before.seconds / 86_400)] }
-}
-
-/// The size of the next batch of deletions. It is adapted so that each batch blocks other writes for about 20 ms:
-/// doubled up to 512 after a short batch, and halved after a long one.
-private struct RetentionBatch {
-    private(set) var size = 64
-    /// Number of rows deleted so far.
-    private(set) var count = 0
-    /// Duration of the last batch.
-    private(set) var time = Duration.zero
-
-    mutating func add(_ rows: Int, since start: ContinuousClock.Instant) {
-        time = start.duration(to: .now)
-        count += rows
-        size = time > .milliseconds(20) ? max(size / 2, 1) : min(size * 2, 512)
-    }
+extension RetentionRun {
+    fileprivate var arguments: [PostgreSQLValue] { values.map(PostgreSQLValue.init) }
 }

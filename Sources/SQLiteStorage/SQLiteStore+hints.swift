@@ -69,8 +69,8 @@ extension SQLiteStore {
     /// - Parameter pause: as for ``expire(_:isDryRun:at:pause:)``.
     /// - Returns: the number of reduced bodies.
     func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int {
-        var batch = Batch(size: Self.firstBodies)
-        while try await batch.run(in: self, { [limit = batch.size] db in try Self.reduceHints(limit, in: db) }) > 0 {
+        var batch = RetentionBatch(size: Self.firstBodies)
+        while try await run(&batch, { [limit = batch.size] db in try Self.reduceHints(limit, in: db) }) > 0 {
             guard await pause(batch.time) else { break }
         }
         return batch.count

@@ -1,0 +1,169 @@
+package import AppStoreTypes
+
+/// The retention rule of one table: which rows are expired, and which rows of other tables are deleted with them.
+package struct RetentionRule: Sendable {
+    /// How the rows of a table are found.
+    package enum Key: Sendable {
+        /// By their id, in windows. If rows with larger ids are newer, the search ends at the first row that is not
+        /// expired.
+        case id(isInOrderOfAge: Bool)
+        /// By the columns of the primary key. Such tables must be small, or have an index by age.
+        case columns(String)
+    }
+
+    /// The kind of the rows, which has a ``DataKind/Lifetime/period(_:days:)``.
+    package let data: DataKind
+    package let table: String
+    package let key: Key
+    /// The column with the id, which SQLite calls `rowid`.
+    private var idColumn = "id"
+    /// SQL condition of an expired row. `$1` is milliseconds since 1970, `$2` is days since 1970.
+    let expiredCondition: String
+    /// A further SQL condition of the rows that may be deleted.
+    var deletableCondition = "true"
+    /// SQL condition of the rows to search.
+    var filter = "true"
+    /// The column of `transactionRecord` with the ids of this table, if its rows are deleted with their records.
+    package private(set) var recordColumn: String?
+
+    package static let all: [RetentionRule] = [
+        RetentionRule(
+            data: .notifications, table: "notification", key: .id(isInOrderOfAge: true),
+            expiredCondition: "receivedAt < $1"),
+        RetentionRule(
+            data: .deliveries, table: "delivery", key: .id(isInOrderOfAge: false),
+            expiredCondition: "queuedAt < $1",
+            deletableCondition: "state IN (\(DeliveryState.delivered.rawValue), \(DeliveryState.skipped.rawValue))"),
+        RetentionRule(
+            data: .supersededTransactions, table: "supersededTransaction", key: .id(isInOrderOfAge: true),
+            expiredCondition: "signedDate < $1"),
+        RetentionRule(
+            data: .customers, table: "customer", key: .id(isInOrderOfAge: false),
+            expiredCondition: "askedAt < $1",
+            deletableCondition: """
+                NOT EXISTS (
+                    SELECT 1 FROM transactionRecord WHERE customer = customer.id AND signedDate >= $1)
+                """, recordColumn: "customer"),
+        // Records that are known only from notifications and belong to no customer.
+        RetentionRule(
+            data: .transactions, table: "transactionRecord", key: .id(isInOrderOfAge: false),
+            expiredCondition: "signedDate < $1", filter: "customer IS NULL AND place = 0",
+            recordColumn: "id"),
+        RetentionRule(
+            data: .events, table: "events", key: .id(isInOrderOfAge: true), idColumn: "sequence",
+            expiredCondition: "time < $1"),
+        RetentionRule(
+            data: .presenters, table: "presenter", key: .id(isInOrderOfAge: true),
+            expiredCondition: "seenAt < $1"),
+        RetentionRule(
+            data: .refunds, table: "refund", key: .id(isInOrderOfAge: false), expiredCondition: "date < $1",
+            deletableCondition: "isTold"),
+        RetentionRule(
+            data: .learntIdentifiers, table: "learntIdentifiers", key: .columns("receipt"),
+            expiredCondition: "learntAt < $1"),
+        RetentionRule(
+            data: .renewalExtensions, table: "renewalExtension",
+            key: .columns("originalTransactionId, app, requestIdentifier"),
+            expiredCondition: "extendedAt < $1"),
+        RetentionRule(
+            data: .orders, table: "orderLookup", key: .id(isInOrderOfAge: false),
+            expiredCondition: "lastAskedAt < $1"),
+        RetentionRule(
+            data: .differences, table: "difference", key: .columns("key"), expiredCondition: "day < $2"),
+        RetentionRule(
+            data: .comparisons, table: "comparison", key: .columns("day, bundleId, environment, outcome"),
+            expiredCondition: "day < $2"),
+        RetentionRule(
+            data: .comparedCustomers, table: "comparedCustomer", key: .columns("bundleId, environment, customer"),
+            expiredCondition: "day < $2"),
+        RetentionRule(
+            data: .rolloutCustomers, table: "rolloutCustomer", key: .columns("rollout, environment, customer"),
+            expiredCondition: "comparedAt < $1"),
+    ]
+
+    /// The column with the id.
+    package func id(_ dialect: SQLDialect) -> String { dialect == .sqlite ? dialect.rowID : idColumn }
+
+    /// The FROM and WHERE clauses that select the rows to delete.
+    package var source: String { "FROM \(table) WHERE \(filter) AND \(expiredCondition) AND \(deletableCondition)" }
+
+    /// Returns the statements that delete rows, and first the records that are deleted with them and what belongs to the
+    /// records. `$1` is the ids of the rows.
+    package func deletions(_ dialect: SQLDialect) -> [String] {
+        let rows = "DELETE FROM \(table) WHERE \(dialect.isAny(id(dialect), "$1"))"
+        guard let recordColumn else { return [rows] }
+        let records = "FROM transactionRecord WHERE \(dialect.isAny(recordColumn, "$1"))"
+        let ofRecords = [
+            "DELETE FROM refundSweep WHERE (identifier, app) IN (SELECT transactionId, app \(records))",
+            "DELETE FROM supersededTransaction WHERE (transactionId, app) IN (SELECT transactionId, app \(records))",
+            """
+            DELETE FROM subscription WHERE (originalTransactionId, app) IN (SELECT originalTransactionId, app \(records))
+            AND NOT EXISTS (
+                SELECT 1 FROM transactionRecord AS other
+                WHERE other.originalTransactionId = subscription.originalTransactionId
+                AND other.app = subscription.app
+                AND (other.\(recordColumn) IS NULL OR NOT \(dialect.isAny("other.\(recordColumn)", "$1"))))
+            """,
+            "DELETE \(records)",
+        ]
+        return table == "transactionRecord" ? ofRecords : ofRecords + [rows]
+    }
+
+    /// Returns the run of this rule; `nil` if its rows are kept forever. The name stands for the rows in the result.
+    package func run(_ retention: Retention, at now: Timestamp) -> (name: String, run: RetentionRun)? {
+        guard case .period(let name, let days) = data.lifetime, let days = days(retention) else { return nil }
+        return (name, RetentionRun(rule: self, before: now.advanced(byMilliseconds: -days * 86_400_000)))
+    }
+}
+
+/// A retention rule with the time before which its rows are expired.
+package struct RetentionRun: Sendable {
+    package let rule: RetentionRule
+    let before: Timestamp
+
+    /// The values of `$1` and `$2` in the conditions of the rule.
+    package var values: [SQLValue] { [SQLValue(before), .integer(before.seconds / 86_400)] }
+
+    /// Number of rows that are searched in one read.
+    package static let window = 1_000
+}
+
+extension SQLEngine {
+    /// Reads the next ``RetentionRun/window`` rows of a table, and evaluates the conditions of the rule for each.
+    package func search(
+        _ run: RetentionRun, after id: Int64
+    ) async throws(StorageError) -> [(id: Int64, isExpired: Bool, isDeletable: Bool)] {
+        let (rule, column) = (run.rule, run.rule.id(dialect))
+        return try await page(after: id, limit: RetentionRun.window) { last in
+            // The conditions are null for a missing age.
+            SQLStatement(
+                """
+                SELECT \(column), coalesce(\(rule.expiredCondition), false),
+                    coalesce(\(rule.expiredCondition) AND \(rule.deletableCondition), false)
+                FROM \(rule.table) WHERE \(column) > $3 AND \(rule.filter) ORDER BY \(column) LIMIT $4
+                """, run.values + [.integer(last), .integer(Int64(RetentionRun.window))])
+        } _: { (row) throws(StorageError) in
+            (id: try row.integer(0), isExpired: try row.boolean(1), isDeletable: try row.boolean(2))
+        }
+    }
+}
+
+/// The size of the next batch of deletions. It is adapted so that each batch blocks other writes for about 20 ms:
+/// doubled up to 512 after a short batch, and halved after a long one.
+package struct RetentionBatch: Sendable {
+    /// Maximum number of rows of the next batch.
+    package private(set) var size = 64
+    /// Number of rows changed so far.
+    package private(set) var count = 0
+    /// Duration of the last batch.
+    package private(set) var time = Duration.zero
+
+    /// - Parameter size: maximum number of rows of the first batch.
+    package init(size: Int = 64) { self.size = size }
+
+    package mutating func add(_ rows: Int, since start: ContinuousClock.Instant) {
+        time = start.duration(to: .now)
+        count += rows
+        size = time > .milliseconds(20) ? max(size / 2, 1) : min(size * 2, 512)
+    }
+}
