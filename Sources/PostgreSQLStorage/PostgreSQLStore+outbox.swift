@@ -64,23 +64,6 @@ extension PostgreSQLStore: DeliveryOutbox {
         [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
     }
 
-    package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
-        let rows = try await read(
-            """
-            SELECT bundleId, form, url FROM addressee WHERE EXISTS (
-                SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= $1::bigint
-                AND leasedUntil <= $1::bigint)
-            """, [PostgreSQLValue(now)])
-        return try value { () throws(PostgreSQLError) in
-            var targets: Set<ForwardingTargetKey> = []
-            for row in rows {
-                guard let bundleId = BundleIdentifier(rawValue: try row.text(0)) else { continue }
-                targets.insert(ForwardingTargetKey(bundleId: bundleId, form: try row.text(1), url: try row.text(2)))
-            }
-            return targets
-        }
-    }
-
     private func hasDueDelivery(
         to targetKey: ForwardingTargetKey, at now: Timestamp
     ) async throws(StorageError) -> Bool {
@@ -185,50 +168,5 @@ extension PostgreSQLStore: DeliveryOutbox {
         return try value { () throws(PostgreSQLError) in
             Set(try results[0].rows.map { row throws(PostgreSQLError) in try row.integer(0) })
         }
-    }
-
-    package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
-        let state: DeliveryState
-        var (code, next): (String?, Timestamp?) = (nil, nil)
-        var (attempts, bodies) = (delivery.attempts, delivery.bodiesSent)
-        switch outcome {
-        case .delivered(let count): (state, bodies, attempts) = (.delivered, count, attempts + 1)
-        case .skipped: state = .skipped
-        case .failed(let reason, let count, let retryAt):
-            (state, code, bodies, next, attempts) = (.waiting, reason, count, retryAt, attempts + 1)
-        case .abandoned(let reason, let count):
-            (state, code, bodies, attempts) = (.abandoned, reason, count, attempts + 1)
-        }
-        try await write([
-            PostgreSQLQuery(
-                """
-                UPDATE delivery SET state = $1::bigint, attempts = $2::bigint, bodiesSent = $3::bigint,
-                lastFailure = $4::text, nextAttempt = coalesce($5::bigint, nextAttempt), leasedUntil = 0, lessee = NULL
-                WHERE id = $6::bigint AND state = 0 AND queuedAt = $7::bigint
-                AND (lessee = $9::text OR (lessee IS NULL AND NOT $8::boolean))
-                """,
-                [
-                    .integer(state.rawValue), .integer(Int64(attempts)), .integer(Int64(bodies)), PostgreSQLValue(code),
-                    PostgreSQLValue(next), .integer(delivery.id), PostgreSQLValue(delivery.queuedAt),
-                    .boolean(state == .waiting || state == .abandoned), .text(delivery.lease.lessee),
-                ]),
-            // An outcome that is ignored ends the lease all the same.
-            Self.release([delivery.id], of: delivery.lease.lessee),
-        ])
-    }
-
-    package func release(_ deliveries: [StoredDelivery]) async throws(StorageError) {
-        let ids = Dictionary(grouping: deliveries, by: \.lease.lessee).mapValues { $0.map(\.id) }
-        guard !ids.isEmpty else { return }
-        try await write(ids.sorted { $0.key < $1.key }.map { Self.release($0.value, of: $0.key) })
-    }
-
-    /// Ends the leases of deliveries, except of those that another worker has claimed since.
-    private static func release(_ ids: [Int64], of lessee: String) -> PostgreSQLQuery {
-        PostgreSQLQuery(
-            """
-            UPDATE delivery SET leasedUntil = 0, lessee = NULL WHERE id IN (
-                SELECT id FROM delivery WHERE id = ANY ($1::bigint[]) AND lessee = $2::text ORDER BY id FOR UPDATE)
-            """, [.integers(ids.sorted()), .text(lessee)])
     }
 }

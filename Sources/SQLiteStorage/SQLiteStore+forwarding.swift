@@ -127,24 +127,6 @@ extension SQLiteStore: DeliveryOutbox {
         [targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds, end.milliseconds]
     }
 
-    package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
-        try await read { db in
-            let rows = try db.rows(
-                """
-                SELECT bundleId, form, url FROM addressee WHERE EXISTS (
-                    SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= ?1
-                    AND (leasedUntil IS NULL OR leasedUntil <= ?1))
-                """, [now.milliseconds])
-            return Set(
-                try self.intact(rows) { row in
-                    let (form, url) = (try row.text(1), try row.text(2))
-                    return try BundleIdentifier(rawValue: row.text(0)).map {
-                        ForwardingTargetKey(bundleId: $0, form: form, url: url)
-                    }
-                })
-        }
-    }
-
     private func hasDueDelivery(
         to targetKey: ForwardingTargetKey, at now: Timestamp
     ) async throws(StorageError) -> Bool {
@@ -231,73 +213,7 @@ extension SQLiteStore: DeliveryOutbox {
         }
     }
 
-    package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
-        let state: DeliveryState
-        var (code, next): (String?, Int64?) = (nil, nil)
-        var (attempts, bodies) = (delivery.attempts, delivery.bodiesSent)
-        switch outcome {
-        case .delivered(let count): (state, bodies, attempts) = (.delivered, count, attempts + 1)
-        case .skipped: state = .skipped
-        case .failed(let reason, let count, let retryAt):
-            (state, code, bodies, next, attempts) = (.waiting, reason, count, retryAt.milliseconds, attempts + 1)
-        case .abandoned(let reason, let count):
-            (state, code, bodies, attempts) = (.abandoned, reason, count, attempts + 1)
-        }
-        let isFailure = state == .waiting || state == .abandoned
-        let arguments: StatementArguments = [
-            "state": state.rawValue, "attempts": attempts, "bodies": bodies, "code": code, "next": next,
-            "id": delivery.id, "queuedAt": delivery.queuedAt.milliseconds, "lessee": delivery.lease.lessee,
-            "isFailure": isFailure,
-        ]
-        try await write { db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE delivery SET state = :state, attempts = :attempts, bodiesSent = :bodies,
-                    lastFailure = :code, nextAttempt = coalesce(:next, nextAttempt), leasedUntil = NULL, lessee = NULL
-                    WHERE id = :id AND state = 0 AND queuedAt = :queuedAt AND (lessee IS :lessee OR (lessee IS NULL AND NOT :isFailure))
-                    """
-            ).execute(arguments: arguments)
-            if db.changesCount == 0 { try Self.release(delivery, in: db) }
-        }
-    }
-
-    package func release(_ deliveries: [StoredDelivery]) async throws(StorageError) {
-        guard !deliveries.isEmpty else { return }
-        try await write { db in
-            for delivery in deliveries { try Self.release(delivery, in: db) }
-        }
-    }
-
-    /// Ends the lease of a delivery, unless another worker has it now.
-    private static func release(_ delivery: StoredDelivery, in db: Database) throws {
-        try db.cachedStatement(
-            sql: "UPDATE delivery SET leasedUntil = NULL, lessee = NULL WHERE id = ? AND lessee = ?"
-        ).execute(arguments: [delivery.id, delivery.lease.lessee])
-    }
-
     // MARK: - For commands
-
-    /// Returns deliveries in the order of arrival.
-    ///
-    /// - Parameters:
-    ///   - state: only deliveries in this state; `nil` for all.
-    ///   - after: the last id of the previous page.
-    package func deliveries(
-        in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
-    ) async throws(StorageError) -> [DeliverySummary] {
-        try await read { db in
-            try self.page(after: id, limit: limit) {
-                try db.rows(
-                    Self.summaries + " WHERE delivery.id > ? "
-                        // A literal state, because SQLite otherwise does not use the partial index of abandoned
-                        // deliveries.
-                        + (state.map { "AND state = \($0.rawValue) " } ?? "") + "ORDER BY delivery.id LIMIT ?",
-                    [$0, limit])
-            } _: {
-                try Self.summary($0)
-            }
-        }
-    }
 
     /// Queues deliveries again, with no attempts counted, and returns them in their new state.
     ///
@@ -334,51 +250,9 @@ extension SQLiteStore: DeliveryOutbox {
                         """
                 ).execute(arguments: [now.milliseconds, id])
             }
-            let rows = try chosen.compactMap { try db.row(Self.summaries + " WHERE delivery.id = ?", [$0]) }
-            return try Self.intact(rows) { try Self.summary($0) }
-        }
-    }
-
-    private static let summaries = """
-        SELECT delivery.id, uuid, type, subtype, environment, addressee.bundleId, form, url, state, attempts,
-        lastFailure, createdAt, nextAttempt
-        FROM delivery JOIN addressee ON addressee.id = delivery.addressee
-        JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
-        """
-
-    /// Returns the delivery in a row of ``summaries``.
-    private static func summary(_ row: SQLiteRow) throws(DamagedValue) -> DeliverySummary? {
-        guard let bundleId = BundleIdentifier(rawValue: try row.text(5)),
-            let state = DeliveryState(rawValue: try row.integer(8))
-        else { return nil }
-        return DeliverySummary(
-            id: try row.integer(0), uuid: try row.text(1), type: try row.optionalText(2),
-            subtype: try row.optionalText(3), environment: try row.text(4),
-            targetKey: ForwardingTargetKey(bundleId: bundleId, form: try row.text(6), url: try row.text(7)),
-            state: state, attempts: Int(try row.integer(9)), lastFailure: try row.optionalText(10),
-            createdAt: try row.timestamp(11), nextAttempt: state == .waiting ? try row.timestamp(12) : nil)
-    }
-}
-
-extension SQLiteStore {
-    /// Returns the backlog of each app that has one. Reads only the partial indices of both states.
-    package func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog] {
-        try await read { db in
-            // The states are literals, because SQLite otherwise does not use the partial indices.
-            let rows = try db.rows(
-                """
-                SELECT bundleId, sum(waiting), sum(dead) FROM (
-                    SELECT addressee AS target, count(*) AS waiting, 0 AS dead FROM delivery WHERE state = 0
-                    GROUP BY addressee
-                    UNION ALL
-                    SELECT addressee, 0, count(*) FROM delivery WHERE state = 2 GROUP BY addressee)
-                JOIN addressee ON addressee.id = target GROUP BY bundleId ORDER BY bundleId
-                """)
-            return try self.intact(rows) { row in
-                try BundleIdentifier(rawValue: try row.text(0)).map {
-                    DeliveryBacklog(bundleId: $0, waiting: try row.integer(1), abandoned: try row.integer(2))
-                }
-            }
+            let summaries = DeliverySummary.statement(
+                "\(Self.dialect.isAny("delivery.id", "$1")) ORDER BY delivery.id", .integers(chosen))
+            return try self.rows(of: summaries, in: db).compactMap { try self.intact($0, DeliverySummary.init) }
         }
     }
 }

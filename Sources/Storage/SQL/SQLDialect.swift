@@ -83,6 +83,14 @@ package enum SQLDialect: Sendable {
         }
     }
 
+    /// The end of the lease of a delivery that is not leased.
+    package var noLease: String {
+        switch self {
+        case .sqlite: "NULL"
+        case .postgreSQL: "0"
+        }
+    }
+
     /// Prevents that the rows of a subquery are deleted until the end of the transaction. SQLite has one writer.
     package var lockingKeys: String {
         switch self {

@@ -86,7 +86,8 @@ extension SQLEngine {
         try await read(statement) { (row) throws(StorageError) in try self.intact(row, decode) }
     }
 
-    func intact<Value>(
+    /// Returns what `decode` makes of a row; `nil` for a row with a damaged value, which is counted.
+    package func intact<Value>(
         _ row: Row, _ decode: (Row) throws(StorageError) -> Value?
     ) throws(StorageError) -> Value? {
         do throws(StorageError) {

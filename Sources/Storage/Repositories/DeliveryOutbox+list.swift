@@ -1,0 +1,83 @@
+package import AppStoreTypes
+
+/// Reading the outbox.
+extension DeliveryOutbox where Self: SQLEngine {
+    package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
+        let found = try await readIntact(
+            SQLStatement(
+                """
+                SELECT bundleId, form, url FROM addressee WHERE EXISTS (
+                    SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= $1
+                        AND (leasedUntil IS NULL OR leasedUntil <= $1))
+                """, SQLValue(now))
+        ) { (row) throws(StorageError) in try ForwardingTargetKey(row, 0) }
+        return Set(found)
+    }
+
+    /// Returns the backlog of each app that has one. Reads only the partial indices of both states, which are used only
+    /// with literal states.
+    package func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog] {
+        try await readIntact(
+            SQLStatement(
+                """
+                SELECT bundleId, CAST(sum(waiting) AS bigint), CAST(sum(dead) AS bigint) FROM (
+                    SELECT addressee AS target, count(*) AS waiting, 0 AS dead FROM delivery WHERE state = 0
+                    GROUP BY addressee
+                    UNION ALL
+                    SELECT addressee, 0, count(*) FROM delivery WHERE state = 2 GROUP BY addressee) AS backlog
+                JOIN addressee ON addressee.id = target GROUP BY bundleId ORDER BY bundleId
+                """)
+        ) { (row) throws(StorageError) -> DeliveryBacklog? in
+            guard let bundleId = BundleIdentifier(rawValue: try row.text(0)) else { return nil }
+            return DeliveryBacklog(bundleId: bundleId, waiting: try row.integer(1), abandoned: try row.integer(2))
+        }
+    }
+
+    package func deliveries(
+        in state: DeliveryState?, after id: Int64, limit: Int
+    ) async throws(StorageError) -> [DeliverySummary] {
+        // A literal state, because the partial index of abandoned deliveries is used only with it.
+        let isInState = state.map { "AND state = \($0.rawValue)" } ?? ""
+        return try await page(after: id, limit: limit) { id in
+            DeliverySummary.statement(
+                "delivery.id > $1 \(isInState) ORDER BY delivery.id LIMIT $2", .integer(id), .integer(Int64(limit)))
+        } _: { (row) throws(StorageError) in
+            try DeliverySummary(row)
+        }
+    }
+}
+
+extension DeliverySummary {
+    /// A query for deliveries.
+    ///
+    /// - Parameter condition: the condition, and what follows it.
+    package static func statement(_ condition: String, _ values: SQLValue...) -> SQLStatement {
+        SQLStatement(
+            """
+            SELECT delivery.id, uuid, type, subtype, environment, addressee.bundleId, form, url, state, attempts,
+                lastFailure, createdAt, nextAttempt
+            FROM delivery JOIN addressee ON addressee.id = delivery.addressee
+            JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
+            WHERE \(condition)
+            """, values)
+    }
+
+    /// Reads a row of ``statement(_:_:)``; `nil` for values that no version writes.
+    package init?(_ row: some SQLRow) throws(StorageError) {
+        guard let targetKey = try ForwardingTargetKey(row, 5), let state = DeliveryState(rawValue: try row.integer(8))
+        else { return nil }
+        self.init(
+            id: try row.integer(0), uuid: try row.text(1), type: try row.optionalText(2),
+            subtype: try row.optionalText(3), environment: try row.text(4), targetKey: targetKey, state: state,
+            attempts: Int(try row.integer(9)), lastFailure: try row.optionalText(10),
+            createdAt: try row.timestamp(11), nextAttempt: state == .waiting ? try row.timestamp(12) : nil)
+    }
+}
+
+extension ForwardingTargetKey {
+    /// Reads bundle id, form and URL, which begin at a column.
+    fileprivate init?(_ row: some SQLRow, _ column: Int) throws(StorageError) {
+        guard let bundleId = BundleIdentifier(rawValue: try row.text(column)) else { return nil }
+        self.init(bundleId: bundleId, form: try row.text(column + 1), url: try row.text(column + 2))
+    }
+}
