@@ -156,7 +156,7 @@ package struct CustomerSearch: Sendable {
         let before = identifiers.count
         var named: Set<String> = []
         try await reader.scan(
-            "SELECT id, originals, body FROM lastGood WHERE id > $1 AND app = $2 ORDER BY id", [.integer(app)]
+            "SELECT id, originals, body FROM lastGood WHERE id > $1 AND +app = $2 ORDER BY id", [.integer(app)]
         ) {
             [identifiers, archivedResponses] (row) throws(StorageError)
                 -> (id: Int64, contained: Set<String>, originals: [String])? in
@@ -219,7 +219,7 @@ package struct CustomerSearch: Sendable {
         notifications = try await rows(
             """
             SELECT id, text FROM notification
-            WHERE id > $1 AND app = $2 AND (originalTransactionId IS NULL OR version = 1) ORDER BY id
+            WHERE id > $1 AND +app = $2 AND (originalTransactionId IS NULL OR version = 1) ORDER BY id
             """, .integer(app), reader)
     }
 

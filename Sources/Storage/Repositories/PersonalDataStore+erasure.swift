@@ -56,7 +56,7 @@ extension PersonalDataStore where Self: SQLEngine {
                 try await scan(
                     """
                     SELECT \(id), \(identifiers), \(text) FROM \(table)
-                    WHERE \(id) > $1 AND app = $2 AND \(identifiers) IS NOT NULL AND \(text) IS NOT NULL ORDER BY \(id)
+                    WHERE \(id) > $1 AND +app = $2 AND \(identifiers) IS NOT NULL AND \(text) IS NOT NULL ORDER BY \(id)
                     """, [.integer(app)]
                 ) { (row) throws(StorageError) in
                     try row.personalIdentifiers(2).contains(tokenText) ? try row.words(1) : nil

@@ -49,7 +49,8 @@ extension SQLReader {
     /// `decode` makes of them to `body`.
     ///
     /// - Parameters:
-    ///   - sql: selects the rows with a key above `$1` in the order of this key, which must be the first column.
+    ///   - sql: selects the rows with a key above `$1` in the order of this key, which must be the first column. A `+`
+    ///     before another column prevents the use of its index, with which each page would sort the whole table.
     ///   - values: the values of `$2` and the following parameters.
     ///   - start: a value below all keys, integer or bytes.
     func scan<Value: Sendable>(
