@@ -42,6 +42,56 @@ let transitivePackages = [
     ("apple/swift-system", "1.8.1", "SystemPackage"),
 ]
 
+/// Apple's certificates that are embedded in the binary.
+let certificates: [Resource] = [
+    .embedInCode("Roots/AppleIncRootCertificate.cer"),
+    .embedInCode("Roots/AppleRootCAG2.cer"),
+    .embedInCode("Roots/AppleRootCAG3.cer"),
+    .embedInCode("Intermediates/AppleiTunesStoreCA2009.cer"),
+    .embedInCode("Intermediates/WWDR2008.cer"),
+    .embedInCode("Intermediates/WWDR2013.cer"),
+    .embedInCode("Intermediates/WWDRG5.cer"),
+    .embedInCode("Intermediates/WWDRG7.cer"),
+    .embedInCode("Intermediates/WWDRG8.cer"),
+]
+
+/// The products that targets use, by package.
+let products = [
+    "GRDB.swift": "GRDB GRDBSQLite",
+    "hummingbird": "Hummingbird HummingbirdCore",
+    "swift-argument-parser": "ArgumentParser",
+    "swift-collections": "DequeModule HeapModule",
+    "swift-http-types": "HTTPTypes",
+    "swift-log": "InMemoryLogging Logging",
+    "swift-nio": "NIOCore NIOHTTP1 NIOPosix NIOTLS",
+    "swift-nio-extras": "NIOHTTPTypes",
+    "swift-nio-ssl": "NIOSSL",
+    "swift-service-lifecycle": "ServiceLifecycle UnixSignals",
+    "Yams": "Yams",
+]
+
+/// The dependencies with these names, which are separated by spaces: products of ``products``, or targets of this package.
+func dependencies(_ names: String) -> [Target.Dependency] {
+    names.split(separator: " ").map { name in
+        let package = products.first { $0.value.split(separator: " ").contains(name) }?.key
+        return package.map { .product(name: String(name), package: $0) } ?? .byName(name: String(name))
+    }
+}
+
+/// A target of Sources, or of the path, that uses the targets and products with these names.
+func target(_ name: String, _ uses: String = "", path: String? = nil, resources: [Resource]? = nil) -> Target {
+    .target(
+        name: name, dependencies: dependencies(uses), path: path, resources: resources, swiftSettings: strict)
+}
+
+func executable(_ name: String, _ uses: String) -> Target {
+    .executableTarget(name: name, dependencies: dependencies(uses), swiftSettings: strict)
+}
+
+func tests(_ name: String, _ uses: String) -> Target {
+    .testTarget(name: name, dependencies: dependencies(uses), swiftSettings: strict)
+}
+
 let package = Package(
     name: "receipt-bridge",
     platforms: [.macOS(.v15)],
@@ -68,670 +118,181 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Base targets, which do not depend on the request path.
-        .target(
-            name: "AppStoreTypes",
-            swiftSettings: strict),
-        .target(
-            name: "JSON",
-            dependencies: ["AppStoreTypes"],
-            swiftSettings: strict),
-        .target(
-            name: "FileSupport",
-            swiftSettings: strict),
-        .target(
-            name: "ConcurrencySupport",
-            dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Telemetry",
-            dependencies: [
-                "AppStoreTypes",
-                "JSON",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Cryptography",
-            dependencies: [
-                "AppStoreTypes",
-                "COpenSSL",
-                "ConcurrencySupport",
-            ],
-            resources: [
-                .embedInCode("Roots/AppleIncRootCertificate.cer"),
-                .embedInCode("Roots/AppleRootCAG2.cer"),
-                .embedInCode("Roots/AppleRootCAG3.cer"),
-                .embedInCode("Intermediates/AppleiTunesStoreCA2009.cer"),
-                .embedInCode("Intermediates/WWDR2008.cer"),
-                .embedInCode("Intermediates/WWDR2013.cer"),
-                .embedInCode("Intermediates/WWDRG5.cer"),
-                .embedInCode("Intermediates/WWDRG7.cer"),
-                .embedInCode("Intermediates/WWDRG8.cer"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Transport",
-            dependencies: [
-                "CCurl",
-                "ConcurrencySupport",
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "HeapModule", package: "swift-collections"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Storage",
-            dependencies: [
-                "AppStoreTypes",
-                "Cryptography",
-                "JSON",
-                "Telemetry",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "SQLiteFiles",
-            dependencies: [
-                "Storage",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "SQLiteStorage",
-            dependencies: [
-                "AppStoreTypes",
-                "SQLiteFiles",
-                "Storage",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
+        target("AppStoreTypes"),
+        target("JSON", "AppStoreTypes"),
+        target("FileSupport"),
+        target("ConcurrencySupport", "NIOCore NIOPosix"),
+        target("Telemetry", "AppStoreTypes JSON Logging"),
+        target("Cryptography", "AppStoreTypes COpenSSL ConcurrencySupport", resources: certificates),
+        target("Transport", "CCurl ConcurrencySupport DequeModule HeapModule"),
+        target("Storage", "AppStoreTypes Cryptography JSON Telemetry"),
+        target("SQLiteFiles", "Storage GRDB GRDBSQLite"),
+        target("SQLiteStorage", "AppStoreTypes SQLiteFiles Storage GRDB GRDBSQLite"),
         // A client of PostgreSQL. It loads libpq when a store is opened, so that nothing else needs the library.
-        .target(
-            name: "PostgreSQLClient",
-            dependencies: ["ConcurrencySupport"],
-            swiftSettings: strict),
-        .target(
-            name: "PostgreSQLStorage",
-            dependencies: [
-                "AppStoreTypes",
-                "Cryptography",
-                "PostgreSQLClient",
-                "Storage",
-            ],
-            swiftSettings: strict),
+        target("PostgreSQLClient", "ConcurrencySupport"),
+        target("PostgreSQLStorage", "AppStoreTypes Cryptography PostgreSQLClient Storage"),
         // Steps of the request path, in order.
-        .target(
-            name: "ReceiptDecoding",
-            dependencies: [
-                "AppStoreTypes",
-                "Cryptography",
-                "JSON",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "AppStorePayloads",
-            dependencies: [
-                "AppStoreTypes",
-                "ConcurrencySupport",
-                "Cryptography",
-                "JSON",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "AppStoreClients",
-            dependencies: [
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "ConcurrencySupport",
-                "Cryptography",
-                "FileSupport",
-                "JSON",
-                "Telemetry",
-                "Transport",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Responses",
-            dependencies: [
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "JSON",
-                "ReceiptDecoding",
-            ],
-            resources: mappings.map { .embedInCode("../../Mappings/\($0).json") },
-            swiftSettings: strict),
+        target("ReceiptDecoding", "AppStoreTypes Cryptography JSON"),
+        target("AppStorePayloads", "AppStoreTypes ConcurrencySupport Cryptography JSON"),
+        target(
+            "AppStoreClients",
+            """
+            AppStorePayloads AppStoreTypes ConcurrencySupport Cryptography FileSupport JSON Telemetry Transport
+            """),
+        target(
+            "Responses",
+            """
+            AppStorePayloads AppStoreTypes JSON ReceiptDecoding
+            """, resources: mappings.map { .embedInCode("../../Mappings/\($0).json") }),
         // The request path, the entry points that use it, and the simulated App Store.
-        .target(
-            name: "Comparison",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "Cryptography",
-                "JSON",
-                "Responses",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "BridgeConfiguration",
-            dependencies: [
-                "AppStoreClients",
-                "AppStoreTypes",
-                "Cryptography",
-                "FileSupport",
-                "Responses",
-                "Storage",
-                "Transport",
-                .product(name: "Yams", package: "Yams"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "VerifyReceipt",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "ConcurrencySupport",
-                "Cryptography",
-                "JSON",
-                "ReceiptDecoding",
-                "Responses",
-                "Storage",
-                "Telemetry",
-                "Transport",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Notifications",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "ConcurrencySupport",
-                "Cryptography",
-                "JSON",
-                "Operations",
-                "ReceiptDecoding",
-                "Responses",
-                "Storage",
-                "Telemetry",
-                "Transport",
-                "VerifyReceipt",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Operations",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "JSON",
-                "Storage",
-                "Telemetry",
-                "Transport",
-                "VerifyReceipt",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Server",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "Comparison",
-                "ConcurrencySupport",
-                "Cryptography",
-                "JSON",
-                "Notifications",
-                "Operations",
-                "Reports",
-                "Responses",
-                "Storage",
-                "Telemetry",
-                "Transport",
-                "VerifyReceipt",
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            resources: [.embedInCode("../../docs/openapi.json")],
-            swiftSettings: strict),
-        .target(
-            name: "BatchInput",
-            dependencies: [
-                "AppStoreTypes",
-                "Cryptography",
-                "FileSupport",
-                "JSON",
-                "SQLiteFiles",
-                "Storage",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Reports",
-            dependencies: [
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "Comparison",
-                "Cryptography",
-                "FileSupport",
-                "JSON",
-                "ReceiptDecoding",
-                "Responses",
-                "Storage",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Batch",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BatchInput",
-                "Comparison",
-                "Cryptography",
-                "FileSupport",
-                "JSON",
-                "PostgreSQLClient",
-                "ReceiptDecoding",
-                "Reports",
-                "Responses",
-                "SQLiteFiles",
-                "Storage",
-                "VerifyReceipt",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Administration",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BatchInput",
-                "BridgeConfiguration",
-                "ConcurrencySupport",
-                "Cryptography",
-                "FileSupport",
-                "JSON",
-                "Notifications",
-                "Operations",
-                "PostgreSQLClient",
-                "PostgreSQLStorage",
-                "ReceiptDecoding",
-                "Responses",
-                "SQLiteFiles",
-                "SQLiteStorage",
-                "Server",
-                "Storage",
-                "Transport",
-                "VerifyReceipt",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "Simulator",
-            dependencies: [
-                "AppStoreTypes",
-                "Cryptography",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .executableTarget(
-            name: "receipt-bridge",
-            dependencies: [
-                "Administration",
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "Batch",
-                "BatchInput",
-                "BridgeConfiguration",
-                "CBuild",
-                "CMalloc",
-                "Comparison",
-                "ConcurrencySupport",
-                "Cryptography",
-                "FileSupport",
-                "JSON",
-                "Notifications",
-                "Operations",
-                "PostgreSQLClient",
-                "ReceiptDecoding",
-                "Reports",
-                "Responses",
-                "Server",
-                "Simulator",
-                "Storage",
-                "Telemetry",
-                "Transport",
-                "VerifyReceipt",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
+        target("Comparison", "AppStoreClients AppStorePayloads AppStoreTypes Cryptography JSON Responses"),
+        target(
+            "BridgeConfiguration",
+            """
+            AppStoreClients AppStoreTypes Cryptography FileSupport Responses Storage Transport Yams
+            """),
+        target(
+            "VerifyReceipt",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration ConcurrencySupport Cryptography JSON \
+            ReceiptDecoding Responses Storage Telemetry Transport Logging
+            """),
+        target(
+            "Notifications",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration ConcurrencySupport Cryptography JSON \
+            Operations ReceiptDecoding Responses Storage Telemetry Transport VerifyReceipt Logging ServiceLifecycle
+            """),
+        target(
+            "Operations",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes JSON Storage Telemetry Transport VerifyReceipt
+            """),
+        target(
+            "Server",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Comparison ConcurrencySupport \
+            Cryptography JSON Notifications Operations Reports Responses Storage Telemetry Transport VerifyReceipt \
+            DequeModule Hummingbird HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS \
+            ServiceLifecycle
+            """, resources: [.embedInCode("../../docs/openapi.json")]),
+        target("BatchInput", "AppStoreTypes Cryptography FileSupport JSON SQLiteFiles Storage GRDB GRDBSQLite"),
+        target(
+            "Reports",
+            """
+            AppStorePayloads AppStoreTypes Comparison Cryptography FileSupport JSON ReceiptDecoding Responses \
+            Storage
+            """),
+        target(
+            "Batch",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes BatchInput Comparison Cryptography FileSupport JSON \
+            PostgreSQLClient ReceiptDecoding Reports Responses SQLiteFiles Storage VerifyReceipt GRDB GRDBSQLite
+            """),
+        target(
+            "Administration",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes BatchInput BridgeConfiguration ConcurrencySupport \
+            Cryptography FileSupport JSON Notifications Operations PostgreSQLClient PostgreSQLStorage \
+            ReceiptDecoding Responses SQLiteFiles SQLiteStorage Server Storage Transport VerifyReceipt
+            """),
+        target(
+            "Simulator",
+            """
+            AppStoreTypes Cryptography Hummingbird HTTPTypes Logging NIOCore NIOHTTP1 NIOPosix ServiceLifecycle
+            """),
+        executable(
+            "receipt-bridge",
+            """
+            Administration AppStoreClients AppStorePayloads AppStoreTypes Batch BatchInput BridgeConfiguration \
+            CBuild CMalloc Comparison ConcurrencySupport Cryptography FileSupport JSON Notifications Operations \
+            PostgreSQLClient ReceiptDecoding Reports Responses Server Simulator Storage Telemetry Transport \
+            VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
+            """),
         // Tests: one target per source target, and end-to-end tests.
-        .target(
-            name: "TestSupport",
-            dependencies: [
-                "AppStoreClients",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "Cryptography",
-                "ReceiptDecoding",
-                "Simulator",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Tests/TestSupport",
-            swiftSettings: strict),
-        .testTarget(
-            name: "AppStoreTypesTests",
-            dependencies: ["AppStoreTypes"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ConcurrencySupportTests",
-            dependencies: [
-                "ConcurrencySupport",
-                "HTTPTestServer",
-                "TestSupport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "TelemetryTests",
-            dependencies: [
-                "AppStoreTypes",
-                "Telemetry",
-                "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "JSONTests",
-            dependencies: ["JSON"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "CryptographyTests",
-            dependencies: [
-                "AppStoreTypes",
-                "COpenSSL",
-                "Cryptography",
-                "Simulator",
-                "TestSupport",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "HTTPTestServer",
-            path: "Tests/HTTPTestServer",
-            swiftSettings: strict),
-        .testTarget(
-            name: "TransportTests",
-            dependencies: [
-                "HTTPTestServer",
-                "TestSupport",
-                "Transport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ReceiptDecodingTests",
-            dependencies: [
-                "AppStoreTypes",
-                "COpenSSL",
-                "Cryptography",
-                "ReceiptDecoding",
-                "Simulator",
-                "TestSupport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "AppStoreClientsTests",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "Cryptography",
-                "HTTPTestServer",
-                "JSON",
-                "Simulator",
-                "TestSupport",
-                "Transport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ResponsesTests",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "JSON",
-                "ReceiptDecoding",
-                "Responses",
-                "TestSupport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ComparisonTests",
-            dependencies: [
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "Comparison",
-                "Cryptography",
-                "JSON",
-                "Reports",
-                "Simulator",
-                "TestSupport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "BatchTests",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "Batch",
-                "BatchInput",
-                "BridgeConfiguration",
-                "Comparison",
-                "Cryptography",
-                "FileSupport",
-                "Reports",
-                "Responses",
-                "SQLiteFiles",
-                "Simulator",
-                "Storage",
-                "TestSupport",
-                "Transport",
-                "VerifyReceipt",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "BridgeConfigurationTests",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "Comparison",
-                "Responses",
-                "SQLiteStorage",
-                "Server",
-                "Simulator",
-                "Storage",
-                "TestSupport",
-                "Transport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "VerifyReceiptTests",
-            dependencies: [
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "Comparison",
-                "Cryptography",
-                "Notifications",
-                "ReceiptDecoding",
-                "Responses",
-                "SQLiteStorage",
-                "Server",
-                "Simulator",
-                "Storage",
-                "Telemetry",
-                "TestSupport",
-                "Transport",
-                "VerifyReceipt",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "InMemoryLogging", package: "swift-log"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ServerTests",
-            dependencies: [
-                "Administration",
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "Cryptography",
-                "HTTPTestServer",
-                "Notifications",
-                "Operations",
-                "Reports",
-                "ReceiptDecoding",
-                "Responses",
-                "SQLiteStorage",
-                "Server",
-                "Simulator",
-                "Storage",
-                "Telemetry",
-                "TestSupport",
-                "Transport",
-                "VerifyReceipt",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SimulatorTests",
-            dependencies: [
-                "AppStoreTypes",
-                "Cryptography",
-                "HTTPTestServer",
-                "Simulator",
-                "TestSupport",
-            ],
-            swiftSettings: strict),
-        .target(
-            name: "StorageTestSupport",
-            dependencies: [
-                "AppStoreTypes",
-                "Cryptography",
-                "Storage",
-            ],
-            path: "Tests/StorageTestSupport",
-            swiftSettings: strict),
-        .testTarget(
-            name: "StorageTests",
-            dependencies: [
-                "Administration",
-                "AppStoreTypes",
-                "BridgeConfiguration",
-                "Cryptography",
-                "Notifications",
-                "Operations",
-                "PostgreSQLClient",
-                "PostgreSQLStorage",
-                "Responses",
-                "SQLiteStorage",
-                "Server",
-                "Simulator",
-                "Storage",
-                "StorageTestSupport",
-                "TestSupport",
-                "Transport",
-                "VerifyReceipt",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SQLiteStorageTests",
-            dependencies: [
-                "AppStoreTypes",
-                "SQLiteFiles",
-                "SQLiteStorage",
-                "Simulator",
-                "Storage",
-                "StorageTestSupport",
-                "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PostgreSQLClientTests",
-            dependencies: [
-                "PostgreSQLClient"
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "AdministrationTests",
-            dependencies: [
-                "Administration",
-                "AppStoreClients",
-                "AppStorePayloads",
-                "AppStoreTypes",
-                "Cryptography",
-                "Notifications",
-                "Operations",
-                "Simulator",
-                "Storage",
-                "Transport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "EndToEndTests",
-            dependencies: [
-                "receipt-bridge",
-                "AppStoreTypes",
-                "Cryptography",
-                "HTTPTestServer",
-                "PostgreSQLClient",
-                "Responses",
-                "Simulator",
-                "TestSupport",
-                "Transport",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            swiftSettings: strict),
+        target(
+            "TestSupport",
+            """
+            AppStoreClients AppStoreTypes BridgeConfiguration Cryptography ReceiptDecoding Simulator Logging
+            """, path: "Tests/TestSupport"),
+        tests("AppStoreTypesTests", "AppStoreTypes"),
+        tests("ConcurrencySupportTests", "ConcurrencySupport HTTPTestServer TestSupport"),
+        tests("TelemetryTests", "AppStoreTypes Telemetry TestSupport Logging"),
+        tests("JSONTests", "JSON"),
+        tests("CryptographyTests", "AppStoreTypes COpenSSL Cryptography Simulator TestSupport"),
+        target("HTTPTestServer", path: "Tests/HTTPTestServer"),
+        tests("TransportTests", "HTTPTestServer TestSupport Transport"),
+        tests("ReceiptDecodingTests", "AppStoreTypes COpenSSL Cryptography ReceiptDecoding Simulator TestSupport"),
+        tests(
+            "AppStoreClientsTests",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes Cryptography HTTPTestServer JSON Simulator TestSupport \
+            Transport
+            """),
+        tests(
+            "ResponsesTests",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes JSON ReceiptDecoding Responses TestSupport
+            """),
+        tests(
+            "ComparisonTests",
+            """
+            AppStorePayloads AppStoreTypes Comparison Cryptography JSON Reports Simulator TestSupport
+            """),
+        tests(
+            "BatchTests",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes Batch BatchInput BridgeConfiguration Comparison \
+            Cryptography FileSupport Reports Responses SQLiteFiles Simulator Storage TestSupport Transport \
+            VerifyReceipt Logging GRDB
+            """),
+        tests(
+            "BridgeConfigurationTests",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Comparison Responses SQLiteStorage \
+            Server Simulator Storage TestSupport Transport
+            """),
+        tests(
+            "VerifyReceiptTests",
+            """
+            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Comparison Cryptography Notifications \
+            ReceiptDecoding Responses SQLiteStorage Server Simulator Storage Telemetry TestSupport Transport \
+            VerifyReceipt Logging InMemoryLogging GRDB ServiceLifecycle
+            """),
+        tests(
+            "ServerTests",
+            """
+            Administration AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Cryptography \
+            HTTPTestServer Notifications Operations Reports ReceiptDecoding Responses SQLiteStorage Server Simulator \
+            Storage Telemetry TestSupport Transport VerifyReceipt Logging ServiceLifecycle
+            """),
+        tests("SimulatorTests", "AppStoreTypes Cryptography HTTPTestServer Simulator TestSupport"),
+        target("StorageTestSupport", "AppStoreTypes Cryptography Storage", path: "Tests/StorageTestSupport"),
+        tests(
+            "StorageTests",
+            """
+            Administration AppStoreTypes BridgeConfiguration Cryptography Notifications Operations PostgreSQLClient \
+            PostgreSQLStorage Responses SQLiteStorage Server Simulator Storage StorageTestSupport TestSupport \
+            Transport VerifyReceipt
+            """),
+        tests(
+            "SQLiteStorageTests",
+            """
+            AppStoreTypes SQLiteFiles SQLiteStorage Simulator Storage StorageTestSupport TestSupport GRDB
+            """),
+        tests("PostgreSQLClientTests", "PostgreSQLClient"),
+        tests(
+            "AdministrationTests",
+            """
+            Administration AppStoreClients AppStorePayloads AppStoreTypes Cryptography Notifications Operations \
+            Simulator Storage Transport
+            """),
+        tests(
+            "EndToEndTests",
+            """
+            receipt-bridge AppStoreTypes Cryptography HTTPTestServer PostgreSQLClient Responses Simulator \
+            TestSupport Transport GRDB
+            """),
     ]
 )
 

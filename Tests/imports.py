@@ -5,7 +5,9 @@ GRDB's subscripts end the process if a value has another type, so rows are read 
 With --graph it prints the targets of Sources instead: files and lines, the targets they import with the number of importing
 files, and the depth of the graph.
 """
+import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,32 +16,17 @@ IMPORT = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import (?:(?:struct|class|enum|func|protocol|var) )?(\w+)",
     re.M)
 READ = re.compile(r"\.fetch(?:One|All|Set|Cursor)\(|\brow\[")
-TARGET = re.compile(r'\.(target|testTarget|executableTarget|systemLibrary)\(\s*name: "([^"]+)"')
-
-
-def call(text, start):
-    """Returns the text of the call whose parenthesis is the first after start."""
-    depth = 0
-    for index in range(text.index("(", start), len(text)):
-        depth += {"(": 1, ")": -1}.get(text[index], 0)
-        if depth == 0:
-            return text[start:index + 1]
-    raise SystemExit("imports: Package.swift has an unclosed parenthesis")
 
 
 def manifest():
-    """Returns the declared internal dependencies and the folder of each target."""
-    text = (ROOT / "Package.swift").read_text()
+    """Returns the declared internal dependencies, the folder and the type of each target."""
+    command = ["swift", "package", "--ignore-lock", "dump-package"]
+    package = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     targets = {}
-    for match in TARGET.finditer(text):
-        kind, name = match.groups()
-        if name == "receipt-bridge-fuzz":
-            continue
-        block = call(text, match.start())
-        list_ = re.search(r"dependencies: \[(.*?)\](?=,?\s*(?:path|exclude|resources|swiftSettings|linkerSettings|\)))", block, re.S)
-        body = re.sub(r"\.product\([^)]*\)", "", list_.group(1)) if list_ else ""
-        folder = ROOT / ("Tests" if kind == "testTarget" or 'path: "Tests/' in block else "Sources") / name
-        targets[name] = (re.findall(r'"([^"]+)"', body), folder, kind)
+    for target in package["targets"]:
+        folder = target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"]
+        names = [dependency["byName"][0] for dependency in target["dependencies"] if "byName" in dependency]
+        targets[target["name"]] = (names, ROOT / folder, target["type"])
     return targets
 
 
@@ -60,7 +47,7 @@ def main():
         return graph(targets, used)
     problems = []
     # Tests depend on the executable to have it built.
-    executables = {name for name, (_, _, kind) in targets.items() if kind == "executableTarget"}
+    executables = {name for name, (_, _, kind) in targets.items() if kind == "executable"}
     for name, (declared, _, _) in targets.items():
         problems += [f"{name} imports {other} without declaring it" for other in used[name] if other not in declared and other != name]
         problems += [f"{name} declares {other} without importing it" for other in declared if other not in used[name] and other not in executables]
