@@ -122,7 +122,10 @@ struct ConfigurationFindingsTests {
 
     /// A key with a mistake keeps its default, which must not cause further findings.
     static let single: [(yaml: String, expected: String)] = [
-        (#"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#, "listen: 8080 is not HOST:PORT"),
+        (
+            #"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#,
+            "listen: 8080 is not HOST:PORT, for example 127.0.0.1:8080"
+        ),
         ("{userHeader: [x], apps: [{\(app), replay: refuse}]}", "userHeader: expected the name of a header"),
         (
             "{store: mysql, apps: [{\(app), answer: [stored]}]}",

@@ -59,7 +59,9 @@ extension ProxyConfigurationTests {
         }
         #expect(
             error?.findings == [
-                "bridge.yaml: listn: unknown key", "RECEIPT_BRIDGE_LISTEN: y is not HOST:PORT", "--listen: z",
+                "bridge.yaml: listn: unknown key",
+                "RECEIPT_BRIDGE_LISTEN: y is not HOST:PORT, for example 127.0.0.1:8080",
+                "--listen: z",
             ])
     }
 

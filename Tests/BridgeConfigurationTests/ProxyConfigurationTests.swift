@@ -175,7 +175,8 @@ struct ProxyConfigurationTests {
             """
         let found = try findings(yaml)
         for expected in [
-            "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
+            "listn: unknown key", "listen: 8080 is not HOST:PORT, for example 127.0.0.1:8080",
+            "operations.port: unknown key",
             "store: the address names no user, for example postgresql://bridge@db/receipts",
             "profile: lenient is not one of apple, tolerant",
             "unknownApps: maybe is not one of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",

@@ -209,6 +209,27 @@ struct DoctorTests {
         await stage.stop()
     }
 
+    @Test("A shared secret, issuer ID or key ID that does not look like Apple's is a warning, without its value")
+    func unusualForms() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("secret.txt", "canary".utf8)
+        let app = """
+            sharedSecret: {file: secret.txt}
+            serverAPI: {issuerId: my-team, keyId: x-y, privateKey: {file: secret.txt}}
+            """
+        let lines = app.split(separator: "\n").map { "    \($0)\n" }.joined()
+        try folder.write("forms.yaml", "store: none\napps:\n  - bundleId: com.example.app\n\(lines)".utf8)
+        let doctor = try await Binary.run("doctor", "--offline", "--config", "forms.yaml", in: folder)
+        for form in [
+            "sharedSecret has an unusual form: Apple's have 32 hexadecimal digits",
+            "issuerId has an unusual form: Apple's are UUIDs", "keyId has an unusual form: Apple's have ten",
+        ] {
+            let line = doctor.text.split(separator: "\n").first { $0.contains("com.example.app: \(form)") }
+            #expect(line?.hasPrefix("warn  configuration") == true, "\(doctor.text)")
+        }
+        #expect(!doctor.text.contains("canary"))
+    }
+
     @Test("doctor reports every configuration error, and exits with 2 if the file cannot be read at all")
     func mistaken() async throws {
         let folder = try TemporaryFolder()
@@ -234,8 +255,10 @@ struct DoctorTests {
         let serve = try await Binary.run("serve", "--listen", "192.0.2.1:80", "--config", "open.yaml", in: folder)
         #expect(serve.exit == 2 && serve.errors == "receipt-bridge: \(reason)\n", "\(serve.errors)")
         try folder.write("worse.yaml", "sharedSecret: [canary".utf8)
+        try folder.write("tab.yaml", "apps:\n\t- bundleId: com.example.app".utf8)
         for (file, reason) in [
             ("worse.yaml", "worse.yaml: not YAML: line"),
+            ("tab.yaml", "tab.yaml: not YAML: line 2 begins with a tab, but YAML is indented with spaces"),
             ("none.yaml", "\(folder.path("none.yaml")): there is no such file"),
         ] {
             let outcome = try await Binary.run("doctor", "--config", file, in: folder)

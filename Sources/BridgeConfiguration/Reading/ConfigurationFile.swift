@@ -107,7 +107,7 @@ package enum ConfigurationFile {
         do {
             document = try text.flatMap { try Yams.compose(yaml: $0) }
         } catch {
-            throw ConfigurationError(["\(name): not YAML: \(reason(error))"], isUnreadable: true)
+            throw ConfigurationError(["\(name): not YAML: \(reason(error, in: text ?? ""))"], isUnreadable: true)
         }
         var settings = ProxyConfiguration()
         let root = ConfigurationNode(
@@ -119,15 +119,24 @@ package enum ConfigurationFile {
     }
 
     /// The parser's reason without the text of the line, because a secret may be in it by mistake.
-    private static func reason(_ error: any Error) -> String {
+    private static func reason(_ error: any Error, in text: String) -> String {
         switch error as? YamlError {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            "line \(mark.line): \(problem)"
+            isIndentedWithTab(mark.line, of: text)
+                ? "line \(mark.line) begins with a tab, but YAML is indented with spaces"
+                : "line \(mark.line), column \(mark.column): \(problem)"
         case .duplicatedKeysInMapping(let names, let context):
             "line \(context.mark.line): duplicate key \(names.joined(separator: ", "))"
         default: "it cannot be read as text"
         }
+    }
+
+    /// - Parameter line: from 1.
+    private static func isIndentedWithTab(_ line: Int, of text: String) -> Bool {
+        let lines = text.split(separator: "\n", maxSplits: line, omittingEmptySubsequences: false)
+        guard lines.indices.contains(line - 1) else { return false }
+        return lines[line - 1].prefix { $0 == " " || $0 == "\t" }.contains("\t")
     }
 
     /// Reads the certificates in the files and folders of a list. Every one that cannot be read is recorded as a mistake

@@ -168,7 +168,7 @@ final class ConfigurationNode {
     func address(_ key: String) -> ProxyConfiguration.Address? {
         guard let text = text(key, expecting: "HOST:PORT") else { return nil }
         guard let address = ProxyConfiguration.Address(text) else {
-            note(key, "\(text) is not HOST:PORT")
+            note(key, "\(text) is not HOST:PORT, for example 127.0.0.1:8080")
             return nil
         }
         return address

@@ -174,7 +174,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func listen(in settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let listen else { return }
         guard let address = ProxyConfiguration.Address(listen) else {
-            throw ConfigurationError(["--listen: \(listen) is not HOST:PORT"])
+            throw ConfigurationError(["--listen: \(listen) is not HOST:PORT, for example 127.0.0.1:8080"])
         }
         settings.listen = address
     }
