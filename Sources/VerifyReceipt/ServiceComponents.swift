@@ -63,7 +63,7 @@ package struct ServiceComponents: Sendable {
     package var tolerantDecoder: ReceiptDecoder { ReceiptDecoder(trust: decoder.trust, profile: .tolerant) }
 
     /// The apps that are not configured and whose authentic receipts arrived within the last hour. An app that was
-    /// configured meanwhile is none of them.
+    /// configured meanwhile is left out.
     package var unconfiguredApps: [UnconfiguredApps.Arrivals] {
         counts.unconfiguredApps.recent(at: now()).filter { apps.unconfigured($0.bundleId) != nil }
     }

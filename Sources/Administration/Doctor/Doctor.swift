@@ -10,7 +10,7 @@ package struct Doctor: Sendable {
     /// `nil` if no host is to be contacted.
     let transport: (any HTTPTransport)?
     let environment: [String: String]
-    /// A real receipt to check the configuration with; `nil` if there is none.
+    /// A genuine receipt to check the configuration with; `nil` without one.
     package var receipt: ReceiptCheck.File?
     let now: @Sendable () -> Timestamp
 

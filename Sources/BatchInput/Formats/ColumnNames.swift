@@ -29,7 +29,7 @@ struct ColumnNames: Sendable {
         return index
     }
 
-    /// Returns the index of a column; `nil` if there is none.
+    /// Returns the index of a column; `nil` if no column has the name.
     func find(_ name: String) throws(ColumnProblem) -> Int? {
         let same = names.indices.filter { names[$0] == name }
         let found = same.isEmpty ? names.indices.filter { SQLName.areSame(names[$0], name) } : same

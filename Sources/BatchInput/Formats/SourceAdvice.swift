@@ -19,7 +19,7 @@ enum SourceAdvice {
         migrate --input-format csv or jsonl reads text with another name
         """
 
-    /// Returns the error for an address; `nil` if the path is none. The error contains the scheme only, because the
+    /// Returns the error for an address; `nil` for a path. The error contains the scheme only, because the
     /// rest can contain a password.
     private static func error(forAddress path: String) -> SourceError? {
         guard let end = path.firstRange(of: "://")?.lowerBound else { return nil }

@@ -59,7 +59,7 @@ extension AppRegistry {
             "\(bundleId) is not configured (configured: \(names.prefix(3).joined(separator: ", "))\(others)).\(question)"
     }
 
-    /// The reasons, in the configuration, why a response may not be the expected one. Empty if there is none.
+    /// The reasons, in the configuration, why a response may not be the expected one. May be empty.
     package func explanations(of reply: VerifyReceiptResult) -> [String] {
         var reasons = reply.unconfiguredApp.map { [notice(of: $0)] } ?? []
         if reply.answer.status == .wrongSharedSecret, reply.lacksPassword {

@@ -72,8 +72,10 @@ enum MigrationTable {
             switch outcome {
             case .refused: addReasons(result.counts.refusals)
             case .notFound, .failed:
-                // Apple's numbers of what does not exist begin with 404.
-                let own = reasons.filter { $0.key.hasPrefix("404") == (outcome == .notFound) }
+                // Apple's numbers of what does not exist begin with 404; an id that neither environment knows has none.
+                let own = reasons.filter {
+                    ($0.key.hasPrefix("404") || $0.key == "notFound") == (outcome == .notFound)
+                }
                 for reason in own.keys { reasons[reason] = nil }
                 addReasons(own)
             case .migrated, .decoded, .noTransactions: break

@@ -55,7 +55,7 @@ extension Migration {
     /// Checks that the flat tables have names of their own that state a format.
     static func check(_ tables: [FlatTable: String], _ options: MigrationOptions) throws(RunError) {
         guard tables.isEmpty || options.persisted.withAPI else {
-            throw .notPossible("--transactions and --subscriptions need --with-api: without it, there are none")
+            throw .notPossible("--transactions and --subscriptions need --with-api, which looks them up")
         }
         var names = [options.source, options.destination, options.progressPath] + options.reports
         for path in tables.values {
