@@ -56,7 +56,7 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static release install manual receipts format set-up set-up-tests
 
 build: set-up
@@ -101,6 +101,9 @@ test-packaging: build
 	Tests/packaging.sh .build/release/receipt-bridge
 
 # Built without optimization, which takes half the CPU time (docs/BENCHMARKS.md).
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
 demo: set-up
 	@$(if $(V),,echo "building; the first time takes some minutes (make demo V=1 shows the compiler's lines)")
 	@QUIET=$(if $(V),,1) Tests/build.sh $(SWIFT) build --product receipt-bridge
