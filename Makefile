@@ -100,10 +100,10 @@ manual: build
 test-packaging: build
 	Tests/packaging.sh .build/release/receipt-bridge
 
-# Built without optimization, which takes half the CPU time (docs/BENCHMARKS.md).
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
+# Built without optimization, which takes half the CPU time (docs/BENCHMARKS.md).
 demo: set-up
 	@$(if $(V),,echo "building; the first time takes some minutes (make demo V=1 shows the compiler's lines)")
 	@QUIET=$(if $(V),,1) Tests/build.sh $(SWIFT) build --product receipt-bridge
