@@ -64,7 +64,7 @@ extension Comparison {
         for (left, right) in matching.pairs { compare(left, right, part, RowField.transactionFields) }
         reportMissing(matching.onlyLeft, part, isLeft: true)
         guard let swapped = matching.firstSwapped, part == .latest || self.right.form != .records else { return }
-        // Rows without ids are told apart by product or date. Two equal ones have no order.
+        // Rows without ids are distinguished by product or date. Two equal ones have no order.
         let fields = Self.identifiers + [.productId, .purchaseDate]
         guard let field = fields.first(where: { swapped.left[$0] != swapped.right[$0] }) else { return }
         report(

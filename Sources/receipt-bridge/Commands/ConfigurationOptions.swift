@@ -70,15 +70,15 @@ struct ConfigurationOptions: ParsableArguments {
     /// Whether an option or the environment names a file.
     var isNamed: Bool { named != nil }
 
-    /// The file in the working folder; `nil` if another one is named, or there is none.
+    /// The file in the working folder; `nil` if another one is named, or the folder has no such file.
     private var found: URL? {
         isNamed || !FileManager.default.fileExists(atPath: Self.standardFile) ? nil : URL(filePath: Self.standardFile)
     }
 
-    /// The configuration's file; `nil` if there is none.
+    /// The configuration's file; `nil` without one.
     private var file: URL? { named ?? found }
 
-    /// The name of the configuration's file as the user wrote it; `nil` if there is none.
+    /// The name of the configuration's file as the user wrote it; `nil` without a file.
     var name: String? { namedByUser ?? (found == nil ? nil : Self.standardFile) }
 
     /// Whether the configuration is from a pipe or standard input, which is read once.

@@ -24,7 +24,7 @@ struct MappingsCommand: ParsableCommand {
         @Argument(
             help: ArgumentHelp("Directory of tables, for example Mappings.", valueName: "dir"), completion: .directory)
         var folder: String?
-        @Flag(help: "Print a JSON array of {file, error}; error is null if there is none.")
+        @Flag(help: "Print a JSON array of {file, error}; error is null without an error.")
         var json = false
 
         func run() throws {

@@ -10,7 +10,7 @@ struct StartSummary {
     /// Number of apps that are listed.
     private static let maximumApps = 10
 
-    /// - Parameter configuration: Name of the configuration file; `nil` if there is none.
+    /// - Parameter configuration: Name of the configuration file; `nil` without one.
     init(_ settings: ProxyConfiguration, ports: ListeningPorts, configuration: String?) {
         var address = settings.listen
         address.port = ports.public
