@@ -32,6 +32,15 @@ struct TerminalTests {
         }
     }
 
+    @Test("Texts that are longer than the terminal is wide continue below their beginning, broken at spaces")
+    func wrapped() async throws {
+        let terminal = try PseudoTerminal(columns: 60)
+        let lines = try await doctor(["--color", "never"], on: terminal).split(separator: "\r\n")
+        #expect(lines.contains { $0.hasPrefix("              ") && !$0.contains("→") }, "\(lines)")
+        let long = lines.filter { $0.count > 60 && !$0.contains("next:") }
+        #expect(long.isEmpty, "\(long)")
+    }
+
     @Test("Output to a file has no colors unless --color always is given, which may be after the command")
     func piped() async throws {
         let folder = try TemporaryFolder()

@@ -29,12 +29,20 @@ extension [CheckResult] {
     ///     pass  openssl         verifies SHA-1 and RSA-1024, as old receipts need
     ///     warn  store           none: …
     ///                           → store: sqlite:receipt-bridge.sqlite
-    package var table: String {
+    ///
+    /// - Parameter columns: The width at which texts continue on the next line, below their beginning; `nil` for one line
+    ///   each.
+    package func table(columns: Int? = nil) -> String {
         let width = map(\.check.count).max() ?? 0
+        let indent = String(repeating: " ", count: width + 8)
+        func wrapped(_ text: String) -> String {
+            guard let columns else { return text }
+            return text.wrapped(at: Swift.max(columns - indent.count, 20)).joined(separator: "\n" + indent)
+        }
         return map { result in
             let name = result.check + String(repeating: " ", count: width - result.check.count)
-            let line = "\(result.verdict.rawValue)  \(name)  \(result.detail)\n"
-            return line + (result.advice.map { String(repeating: " ", count: width + 8) + "→ \($0)\n" } ?? "")
+            let line = "\(result.verdict.rawValue)  \(name)  \(wrapped(result.detail))\n"
+            return line + (result.advice.map { indent + wrapped("→ \($0)") + "\n" } ?? "")
         }.joined()
     }
 
@@ -61,5 +69,18 @@ extension [CheckResult] {
         }
         writer.endArray()
         return writer.finish()
+    }
+}
+
+extension String {
+    /// The text in lines of at most `columns` characters, broken at spaces. A longer word stays whole.
+    fileprivate func wrapped(at columns: Int) -> [String] {
+        split(separator: " ").reduce(into: []) { lines, word in
+            if let last = lines.last, last.count + 1 + word.count <= columns {
+                lines[lines.count - 1] += " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
     }
 }

@@ -122,11 +122,12 @@ package struct ProgressPace: Sendable {
 }
 
 extension ProgressText.Part {
-    /// The remaining time with one unit. For example, `45 s left`, `12 min left` or `3 h left`.
+    /// The remaining time with one unit, at least a second. For example, `45 s left`, `12 min left` or `3 h left`.
     package static func remaining(_ seconds: Double, importance: Int) -> Self {
         let time =
             seconds < 90
-            ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(min(seconds / 3_600, 1e9))) h"
+            ? "\(max(1, Int(seconds.rounded()))) s"
+            : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(min(seconds / 3_600, 1e9))) h"
         return Self("\(time) left", importance: importance)
     }
 

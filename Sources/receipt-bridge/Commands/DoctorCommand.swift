@@ -73,7 +73,8 @@ struct DoctorCommand: AsyncParsableCommand {
     /// Prints the results. Text from outside is made visible in the table; JSON is printed as it is.
     private func show(_ checks: [CheckResult], next: String) {
         guard !json else { return Terminal.line(checks.json) }
-        let shown = Terminal.isQuiet ? checks.filter { $0.verdict != .pass }.table : checks.table
+        let columns = Terminal.resultsGoToTerminal ? Terminal.columns(of: STDOUT_FILENO) : nil
+        let shown = (Terminal.isQuiet ? checks.filter { $0.verdict != .pass } : checks).table(columns: columns)
         let table = Terminal.style(
             beginnings: [("pass", .good), ("warn", .warning), ("fail", .bad), ("→", .heading)],
             of: Terminal.visible(shown), on: STDOUT_FILENO)

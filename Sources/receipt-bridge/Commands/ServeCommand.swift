@@ -120,10 +120,13 @@ struct ServeCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationOptions.report(error)
         }
+        // Below this level, the package logs its whole configuration, with every object of the server.
+        var serviceLogger = logger
+        serviceLogger.logLevel = max(logger.logLevel, .info)
         do {
             try await ServiceGroup(
                 configuration: .init(
-                    services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+                    services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: serviceLogger)
             ).run()
         } catch let error as ConfigurationError {
             throw ConfigurationOptions.report(error)

@@ -47,7 +47,7 @@ struct LookupOrderTests {
                 == "20,000,000 customers: 111 h at the full limit, 9.3 days at 0.5; active subscribers after 2.8 days")
         #expect(
             text(1_000, 100, share: 0.25)
-                == "1,000 customers: 0.0 h at the full limit, 0.0 h at 0.25; active subscribers after 0.0 h")
+                == "1,000 customers: 1 min at the full limit, 2 min at 0.25; active subscribers after 1 min")
         #expect(text(900_000, nil, share: 1) == "900,000 customers: 5.0 h at the full limit")
     }
 }

@@ -29,11 +29,13 @@ package struct LookupTime {
             + (activeHours.map { "; active subscribers after \(Self.text($0, inDays: isLong))" } ?? "")
     }
 
-    /// Returns a time in hours or, from five days on, in days; with one decimal below ten hours and for days.
+    /// Returns a time in minutes, in hours from one hour on, or in days from five days on; hours below ten and days with
+    /// one decimal.
     ///
     /// - Parameter inDays: `nil` if the length of the time decides.
     private static func text(_ hours: Double, inDays: Bool? = nil) -> String {
         if inDays ?? (hours >= 120) { return String(format: "%.1f days", hours / 24) }
+        if hours < 0.95 { return "\(Int((hours * 60).rounded(.up))) min" }
         return String(format: hours < 9.95 ? "%.1f h" : "%.0f h", hours)
     }
 }
