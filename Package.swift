@@ -118,180 +118,137 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Base targets, which do not depend on the request path.
-        target("AppStoreTypes"),
-        target("JSON", "AppStoreTypes"),
-        target("FileSupport"),
-        target("ConcurrencySupport", "NIOCore NIOPosix"),
-        target("Telemetry", "AppStoreTypes JSON Logging"),
-        target("Cryptography", "AppStoreTypes COpenSSL ConcurrencySupport", resources: certificates),
-        target("Transport", "CCurl ConcurrencySupport DequeModule HeapModule"),
-        target("Storage", "AppStoreTypes Cryptography JSON Telemetry"),
-        target("SQLiteFiles", "Storage GRDB GRDBSQLite"),
-        target("SQLiteStorage", "AppStoreTypes SQLiteFiles Storage GRDB GRDBSQLite"),
+        target("Base"),
+        target("Telemetry", "Base Logging"),
+        target("Cryptography", "Base COpenSSL", resources: certificates),
+        target("Transport", "Base CCurl DequeModule HeapModule"),
+        target("Storage", "Base Cryptography Telemetry GRDB GRDBSQLite"),
         // A client of PostgreSQL. It loads libpq when a store is opened, so that nothing else needs the library.
-        target("PostgreSQLClient", "ConcurrencySupport"),
-        target("PostgreSQLStorage", "AppStoreTypes Cryptography PostgreSQLClient Storage"),
+        target("PostgreSQLClient", "Base"),
+        target("PostgreSQLStorage", "Base Cryptography PostgreSQLClient Storage"),
         // Steps of the request path, in order.
-        target("ReceiptDecoding", "AppStoreTypes Cryptography JSON"),
-        target("AppStorePayloads", "AppStoreTypes ConcurrencySupport Cryptography JSON"),
-        target(
-            "AppStoreClients",
-            """
-            AppStorePayloads AppStoreTypes ConcurrencySupport Cryptography FileSupport JSON Telemetry Transport
-            """),
+        target("ReceiptDecoding", "Base Cryptography"),
+        target("AppStorePayloads", "Base Cryptography"),
+        target("AppStoreClients", "AppStorePayloads Base Cryptography Telemetry Transport"),
         target(
             "Responses",
             """
-            AppStorePayloads AppStoreTypes JSON ReceiptDecoding
+            AppStorePayloads Base ReceiptDecoding
             """, resources: mappings.map { .embedInCode("../../Mappings/\($0).json") }),
         // The request path, the entry points that use it, and the simulated App Store.
-        target("Comparison", "AppStoreClients AppStorePayloads AppStoreTypes Cryptography JSON Responses"),
-        target(
-            "BridgeConfiguration",
-            """
-            AppStoreClients AppStoreTypes Cryptography FileSupport Responses Storage Transport Yams
-            """),
+        target("Comparison", "AppStoreClients AppStorePayloads Base Cryptography Responses"),
+        target("BridgeConfiguration", "AppStoreClients Base Cryptography Responses Storage Transport Yams"),
         target(
             "VerifyReceipt",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration ConcurrencySupport Cryptography JSON \
-            ReceiptDecoding Responses Storage Telemetry Transport Logging
+            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography ReceiptDecoding Responses Storage \
+            Telemetry Transport Logging
             """),
         target(
             "Notifications",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration ConcurrencySupport Cryptography JSON \
-            Operations ReceiptDecoding Responses Storage Telemetry Transport VerifyReceipt Logging ServiceLifecycle
+            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography Operations ReceiptDecoding \
+            Responses Storage Telemetry Transport VerifyReceipt Logging ServiceLifecycle
             """),
-        target(
-            "Operations",
-            """
-            AppStoreClients AppStorePayloads AppStoreTypes JSON Storage Telemetry Transport VerifyReceipt
-            """),
+        target("Operations", "AppStoreClients AppStorePayloads Base Storage Telemetry Transport VerifyReceipt"),
         target(
             "Server",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Comparison ConcurrencySupport \
-            Cryptography JSON Notifications Operations Reports Responses Storage Telemetry Transport VerifyReceipt \
-            DequeModule Hummingbird HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS \
-            ServiceLifecycle
+            AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
+            Operations Reports Responses Storage Telemetry Transport VerifyReceipt DequeModule Hummingbird \
+            HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS ServiceLifecycle
             """, resources: [.embedInCode("../../docs/openapi.json")]),
-        target("BatchInput", "AppStoreTypes Cryptography FileSupport JSON SQLiteFiles Storage GRDB GRDBSQLite"),
-        target(
-            "Reports",
-            """
-            AppStorePayloads AppStoreTypes Comparison Cryptography FileSupport JSON ReceiptDecoding Responses \
-            Storage
-            """),
+        target("Reports", "AppStorePayloads Base Comparison Cryptography ReceiptDecoding Responses Storage"),
         target(
             "Batch",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes BatchInput Comparison Cryptography FileSupport JSON \
-            PostgreSQLClient ReceiptDecoding Reports Responses SQLiteFiles Storage VerifyReceipt GRDB GRDBSQLite
+            AppStoreClients AppStorePayloads Base Comparison Cryptography PostgreSQLClient ReceiptDecoding Reports \
+            Responses Storage VerifyReceipt GRDB GRDBSQLite
             """),
         target(
             "Administration",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes BatchInput BridgeConfiguration ConcurrencySupport \
-            Cryptography FileSupport JSON Notifications Operations PostgreSQLClient PostgreSQLStorage \
-            ReceiptDecoding Responses SQLiteFiles SQLiteStorage Server Storage Transport VerifyReceipt
+            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Cryptography Notifications Operations \
+            PostgreSQLClient PostgreSQLStorage ReceiptDecoding Responses Server Storage Transport VerifyReceipt
             """),
         target(
             "Simulator",
             """
-            AppStoreTypes Cryptography Hummingbird HTTPTypes Logging NIOCore NIOHTTP1 NIOPosix ServiceLifecycle
+            Base Cryptography Hummingbird HTTPTypes Logging NIOCore NIOHTTP1 NIOPosix ServiceLifecycle
             """),
         executable(
             "receipt-bridge",
             """
-            Administration AppStoreClients AppStorePayloads AppStoreTypes Batch BatchInput BridgeConfiguration \
-            CBuild CMalloc Comparison ConcurrencySupport Cryptography FileSupport JSON Notifications Operations \
-            PostgreSQLClient ReceiptDecoding Reports Responses Server Simulator Storage Telemetry Transport \
-            VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
+            Administration AppStoreClients AppStorePayloads Base Batch BridgeConfiguration CBuild CMalloc Comparison \
+            Cryptography Notifications Operations PostgreSQLClient ReceiptDecoding Reports Responses Server Simulator \
+            Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
             """),
         // Tests: one target per source target, and end-to-end tests.
         target(
             "TestSupport",
             """
-            AppStoreClients AppStoreTypes BridgeConfiguration Cryptography ReceiptDecoding Simulator Logging
+            AppStoreClients Base BridgeConfiguration Cryptography ReceiptDecoding Simulator Logging
             """, path: "Tests/TestSupport"),
-        tests("AppStoreTypesTests", "AppStoreTypes"),
-        tests("ConcurrencySupportTests", "ConcurrencySupport HTTPTestServer TestSupport"),
-        tests("TelemetryTests", "AppStoreTypes Telemetry TestSupport Logging"),
-        tests("JSONTests", "JSON"),
-        tests("CryptographyTests", "AppStoreTypes COpenSSL Cryptography Simulator TestSupport"),
+        tests("BaseTests", "Base TestSupport"),
+        tests("TelemetryTests", "Base Telemetry TestSupport Logging"),
+        tests("CryptographyTests", "Base COpenSSL Cryptography Simulator TestSupport"),
         target("HTTPTestServer", path: "Tests/HTTPTestServer"),
         tests("TransportTests", "HTTPTestServer TestSupport Transport"),
-        tests("ReceiptDecodingTests", "AppStoreTypes COpenSSL Cryptography ReceiptDecoding Simulator TestSupport"),
+        tests("ReceiptDecodingTests", "Base COpenSSL Cryptography ReceiptDecoding Simulator TestSupport"),
         tests(
             "AppStoreClientsTests",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes Cryptography HTTPTestServer JSON Simulator TestSupport \
-            Transport
+            AppStoreClients AppStorePayloads Base Cryptography HTTPTestServer Simulator TestSupport Transport
             """),
-        tests(
-            "ResponsesTests",
-            """
-            AppStoreClients AppStorePayloads AppStoreTypes JSON ReceiptDecoding Responses TestSupport
-            """),
-        tests(
-            "ComparisonTests",
-            """
-            AppStorePayloads AppStoreTypes Comparison Cryptography JSON Reports Simulator TestSupport
-            """),
+        tests("ResponsesTests", "AppStoreClients AppStorePayloads Base ReceiptDecoding Responses TestSupport"),
+        tests("ComparisonTests", "AppStorePayloads Base Comparison Cryptography Reports Simulator TestSupport"),
         tests(
             "BatchTests",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes Batch BatchInput BridgeConfiguration Comparison \
-            Cryptography FileSupport Reports Responses SQLiteFiles Simulator Storage TestSupport Transport \
-            VerifyReceipt Logging GRDB
+            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Comparison Cryptography Reports Responses \
+            Simulator Storage TestSupport Transport VerifyReceipt Logging GRDB
             """),
         tests(
             "BridgeConfigurationTests",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Comparison Responses SQLiteStorage \
-            Server Simulator Storage TestSupport Transport
+            AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Responses Server Simulator Storage \
+            TestSupport Transport
             """),
         tests(
             "VerifyReceiptTests",
             """
-            AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Comparison Cryptography Notifications \
-            ReceiptDecoding Responses SQLiteStorage Server Simulator Storage Telemetry TestSupport Transport \
-            VerifyReceipt Logging InMemoryLogging GRDB ServiceLifecycle
+            AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
+            ReceiptDecoding Responses Server Simulator Storage Telemetry TestSupport Transport VerifyReceipt Logging \
+            InMemoryLogging GRDB ServiceLifecycle
             """),
         tests(
             "ServerTests",
             """
-            Administration AppStoreClients AppStorePayloads AppStoreTypes BridgeConfiguration Cryptography \
-            HTTPTestServer Notifications Operations Reports ReceiptDecoding Responses SQLiteStorage Server Simulator \
-            Storage Telemetry TestSupport Transport VerifyReceipt Logging ServiceLifecycle
+            Administration AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography HTTPTestServer \
+            Notifications Operations ReceiptDecoding Reports Responses Server Simulator Storage Telemetry TestSupport \
+            Transport VerifyReceipt Logging ServiceLifecycle
             """),
-        tests("SimulatorTests", "AppStoreTypes Cryptography HTTPTestServer Simulator TestSupport"),
-        target("StorageTestSupport", "AppStoreTypes Cryptography Storage", path: "Tests/StorageTestSupport"),
+        tests("SimulatorTests", "Base Cryptography HTTPTestServer Simulator TestSupport"),
+        target("StorageTestSupport", "Base Cryptography Storage", path: "Tests/StorageTestSupport"),
         tests(
             "StorageTests",
             """
-            Administration AppStoreTypes BridgeConfiguration Cryptography Notifications Operations PostgreSQLClient \
-            PostgreSQLStorage Responses SQLiteStorage Server Simulator Storage StorageTestSupport TestSupport \
-            Transport VerifyReceipt
-            """),
-        tests(
-            "SQLiteStorageTests",
-            """
-            AppStoreTypes SQLiteFiles SQLiteStorage Simulator Storage StorageTestSupport TestSupport GRDB
+            Administration Base BridgeConfiguration Cryptography Notifications Operations PostgreSQLClient \
+            PostgreSQLStorage Responses Server Simulator Storage StorageTestSupport TestSupport Transport \
+            VerifyReceipt GRDB
             """),
         tests("PostgreSQLClientTests", "PostgreSQLClient"),
         tests(
             "AdministrationTests",
             """
-            Administration AppStoreClients AppStorePayloads AppStoreTypes Cryptography Notifications Operations \
-            Simulator Storage Transport
+            Administration AppStoreClients AppStorePayloads Base Cryptography Notifications Operations Simulator \
+            Storage Transport
             """),
         tests(
             "EndToEndTests",
             """
-            receipt-bridge AppStoreTypes Cryptography HTTPTestServer PostgreSQLClient Responses Simulator \
-            TestSupport Transport GRDB
+            Base Cryptography HTTPTestServer PostgreSQLClient Responses Simulator TestSupport Transport \
+            receipt-bridge GRDB
             """),
     ]
 )
@@ -317,8 +274,8 @@ if Context.environment["FUZZ"] == "1" {
         .executableTarget(
             name: "receipt-bridge-fuzz",
             dependencies: [
-                "AppStoreTypes", "JSON", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients",
-                "Responses", "Comparison", "VerifyReceipt", "Notifications", "BatchInput",
+                "Base", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients",
+                "Responses", "Comparison", "VerifyReceipt", "Notifications", "Batch",
             ],
             path: "Tests/Fuzzing", exclude: ["Corpus", "seeds.py"],
             swiftSettings: strict + [

@@ -52,13 +52,13 @@ def end_with_parent():
 
 
 def name_of(test_id, tests):
-    """The id of a test as it is listed: JSONTests.WriterTests/text()/WriterTests.swift:97:6 without the last part, unless two
+    """The id of a test as it is listed: BaseTests.WriterTests/text()/WriterTests.swift:97:6 without the last part, unless two
     functions have the same name."""
     return test_id if test_id in tests else re.sub(r"/[^/]*[.]swift:\d+:\d+$", "", test_id)
 
 
 def listed(bundle, pattern):
-    """The tests, by suite: {"JSONTests.WriterTests": ["JSONTests.WriterTests/text()", …]}."""
+    """The tests, by suite: {"BaseTests.WriterTests": ["BaseTests.WriterTests/text()", …]}."""
     lines = subprocess.run(command(bundle, "--list-tests"), capture_output=True, text=True, check=True).stdout.splitlines()
     suites = collections.defaultdict(list)
     for line in lines:

@@ -1,4 +1,4 @@
-package import FileSupport
+package import Base
 
 /// The destination of result lines: a file that is appended to, or a stream such as standard output.
 package struct LineOutput {

@@ -1,5 +1,5 @@
+package import Base
 import Foundation
-package import AppStoreTypes
 
 extension Timestamp {
     /// Parses an instant: `2026-11-21`, `2026-11-21T12:00:00Z` with an optional fraction or another offset, or

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import Telemetry
 
 /// The metrics of exchanges with Apple: their number by outcome, and their durations.

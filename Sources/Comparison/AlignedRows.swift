@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The aligned rows of one section of both documents.
 struct AlignedRows {

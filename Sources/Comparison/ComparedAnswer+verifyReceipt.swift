@@ -1,5 +1,5 @@
+package import Base
 import Responses
-package import AppStoreTypes
 
 extension ComparedAnswer {
     /// The top-level values of a response.

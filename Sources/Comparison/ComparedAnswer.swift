@@ -1,7 +1,6 @@
-package import AppStorePayloads
 import AppStoreClients
-import JSON
-package import AppStoreTypes
+package import AppStorePayloads
+package import Base
 
 /// One side of a comparison, in a neutral camelCase form that both endpoints are mapped to.
 package struct ComparedAnswer: Sendable, Hashable {

@@ -1,6 +1,5 @@
-import JSON
+package import Base
 import Responses
-package import AppStoreTypes
 
 /// One value of either side, in the types of the App Store Server API.
 package enum ComparedValue: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Responses
 
 /// Compares the status, the app, and the properties that are not in lists.

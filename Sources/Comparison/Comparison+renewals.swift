@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Compares subscription renewals and entitlement.
 extension Comparison {

@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 
 /// A condition of a ``ComparisonRule``.
 package enum ComparisonCondition: Sendable, Hashable {

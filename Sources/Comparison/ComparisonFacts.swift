@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Facts about both sides that conditions need, computed once for each comparison.
 struct ComparisonFacts {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The results of many comparisons. The format is the same for a run over stored receipts and for the server's shadow
 /// comparisons.

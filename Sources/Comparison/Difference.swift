@@ -1,4 +1,4 @@
-package import JSON
+package import Base
 
 /// One difference between two sides, with the rule that names it.
 package struct Difference: Sendable, Hashable, Codable {

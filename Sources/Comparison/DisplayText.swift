@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 extension ComparedValue {
     /// Display text: cut to a readable length, dates in UTC.

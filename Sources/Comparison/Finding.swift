@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// A difference before a rule names it.
 package struct Finding {

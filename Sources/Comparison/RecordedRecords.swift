@@ -1,7 +1,6 @@
-package import AppStorePayloads
 import AppStoreClients
-import JSON
-package import AppStoreTypes
+package import AppStorePayloads
+package import Base
 
 /// Recorded responses of the App Store Server API. Rows are either JWS texts, which are verified, or decoded objects,
 /// which have no signature.

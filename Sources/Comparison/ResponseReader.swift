@@ -1,5 +1,5 @@
+import Base
 import Responses
-import AppStoreTypes
 
 /// Reads the objects of a verifyReceipt response leniently: numbers may be texts, and texts may be numbers. A value
 /// that cannot be converted to its type stays a text, so it differs from every valid value.

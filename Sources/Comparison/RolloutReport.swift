@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The state of an app's gradual switch to another source, for people and programs.
 package struct RolloutReport: Sendable, Hashable {

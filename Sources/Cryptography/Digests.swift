@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import COpenSSL
 
 /// A message digest used by App Store signatures.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import COpenSSL
 
 /// Message authentication codes (HMAC, RFC 2104): only holders of the key can compute or check one.

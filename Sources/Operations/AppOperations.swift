@@ -1,6 +1,5 @@
 import AppStoreClients
-package import AppStoreTypes
-import JSON
+package import Base
 package import Storage
 package import VerifyReceipt
 

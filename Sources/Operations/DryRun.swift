@@ -1,5 +1,5 @@
-import JSON
 package import AppStoreClients
+import Base
 import Transport
 
 /// The output of `--dry-run`: the request that a command would send.

@@ -1,5 +1,5 @@
 package import AppStoreClients
-package import AppStoreTypes
+package import Base
 import Storage
 import VerifyReceipt
 

@@ -1,4 +1,4 @@
-import ConcurrencySupport
+import Base
 import Synchronization
 
 /// The queue of commands to the event loop's thread, and what the event loop publishes. It is the only state that threads

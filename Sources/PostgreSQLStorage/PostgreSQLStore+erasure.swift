@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import PostgreSQLClient
 package import Storage
 

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Cryptography
 
 /// The content of an App Receipt (PKCS#7), with one property for each known attribute.

@@ -1,5 +1,5 @@
+import Base
 import Cryptography
-import AppStoreTypes
 
 /// Reads the payload of an App Receipt: `SET OF ReceiptAttribute`, sometimes wrapped once more in an OCTET STRING.
 ///

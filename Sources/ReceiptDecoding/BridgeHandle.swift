@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Cryptography
 
 /// A text that stands for one customer's subscription in `latest_receipt`, where no receipt of Apple's exists: in

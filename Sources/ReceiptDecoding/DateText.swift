@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Parses the dates of App Receipts: `YYYY-MM-DDTHH:MM:SS`, optionally a fraction, then `Z` or an offset (`+0300` or
 /// `+03:00`, as Xcode 12 writes it). This is RFC 3339; the dates of Apple's own receipts are always in UTC. They have

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// One purchase of an App Receipt: the attributes inside one attribute 17.
 ///

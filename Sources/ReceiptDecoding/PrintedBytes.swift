@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Reads bytes that a programming language printed: as hexadecimal digits, or as a list of decimal numbers.
 ///

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The decoded contents of a receipt of either style. This type says nothing about whether the receipt is authentic.
 package enum ReceiptContents: Sendable, Hashable {

@@ -1,5 +1,5 @@
+import Base
 import Cryptography
-import AppStoreTypes
 
 /// One attribute of an App Receipt.
 ///

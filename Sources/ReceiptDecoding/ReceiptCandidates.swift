@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 
 /// What ``ReceiptFinder`` found in a text: the receipts and signed texts that are worth authenticating, or what the text
 /// is instead.

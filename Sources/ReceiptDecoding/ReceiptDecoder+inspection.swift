@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 extension ReceiptDecoder {
     /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing

@@ -1,5 +1,5 @@
+import Base
 package import Cryptography
-import AppStoreTypes
 
 /// A decoder from base64 text to an authentic ``Receipt``. It is synchronous, performs no I/O, and reads no clock.
 ///

@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 
 /// Tries the members of JSON, and collects the transaction ids in it.
 extension ReceiptFinder {

@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 
 /// Finds the receipt in what client libraries hand over and data stores keep: JSON of any shape, forms, literals and
 /// prints of bytes, compressed data, around each other in any order.

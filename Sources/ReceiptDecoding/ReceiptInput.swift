@@ -1,5 +1,5 @@
+import Base
 import Foundation
-import AppStoreTypes
 
 /// The bytes of a receipt, extracted from the submitted text, and the repairs that were necessary.
 struct ReceiptInput: Sendable {

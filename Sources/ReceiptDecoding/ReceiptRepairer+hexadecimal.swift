@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Decodes hexadecimal digits, and the descriptions of data that Apple's frameworks print.
 extension ReceiptRepairer {

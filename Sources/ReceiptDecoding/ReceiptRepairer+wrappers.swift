@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 
 /// Removes wrappers around a receipt and decodes other spellings of its characters, before base64 is decoded.
 extension ReceiptRepairer {

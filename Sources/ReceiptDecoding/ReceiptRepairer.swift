@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Cryptography
 
 /// Reverses what clients, databases and exports do to receipts, one repair after the other, until the result is bytes

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// What a text is that is certainly no receipt, by its form alone. The raw value names it in the reason of a refusal.
 enum TextShape: String, CaseIterable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The content of an iOS 6 `transactionReceipt`: one transaction.
 ///

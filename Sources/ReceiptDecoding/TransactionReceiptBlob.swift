@@ -1,5 +1,5 @@
+import Base
 import Cryptography
-import AppStoreTypes
 
 /// The parts of an iOS 6 transactionReceipt: the outer list, the signature, and the signed list.
 ///

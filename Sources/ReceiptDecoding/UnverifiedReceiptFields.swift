@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The app and environment that a receipt claims, read without verification. They may only be used to route the
 /// request.

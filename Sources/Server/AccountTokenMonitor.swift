@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 package import Logging
 import ServiceLifecycle
 package import Storage

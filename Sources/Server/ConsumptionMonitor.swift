@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Logging
 import Operations
 import ServiceLifecycle

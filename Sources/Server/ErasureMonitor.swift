@@ -1,8 +1,8 @@
-import AppStoreTypes
-import Storage
+import Base
 import Logging
-import VerifyReceipt
 import ServiceLifecycle
+import Storage
+import VerifyReceipt
 
 /// Clears this process's in-memory caches of customer data after any process has erased a customer from the store.
 ///

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Logging
 import Notifications
 import ServiceLifecycle

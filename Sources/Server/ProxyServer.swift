@@ -1,17 +1,16 @@
+import Base
 package import BridgeConfiguration
-import ConcurrencySupport
-package import Notifications
 import Foundation
 import Hummingbird
 import HummingbirdCore
-package import Storage
 package import Logging
 import NIOCore
-import VerifyReceipt
+package import Notifications
 import ServiceLifecycle
-import AppStoreTypes
+package import Storage
 import Telemetry
 package import Transport
+import VerifyReceipt
 
 /// The ports that the server listens on. If port 0 was configured, this is the port that the system chose.
 package struct ListeningPorts: Sendable, Hashable {

@@ -1,8 +1,8 @@
-package import Storage
+package import Base
 package import Logging
-import VerifyReceipt
 import ServiceLifecycle
-package import AppStoreTypes
+package import Storage
+import VerifyReceipt
 
 /// Deletes rows from the store whose retention time has passed: first a minute after the start, then every hour. Of
 /// several servers with the same store, one does it.

@@ -1,5 +1,5 @@
+package import Base
 package import BridgeConfiguration
-package import AppStoreTypes
 package import Logging
 package import Notifications
 package import Operations

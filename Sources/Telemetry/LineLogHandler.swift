@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 package import Logging
 
 /// A log handler that writes one line per event to standard error: the time, the level, the message and the metadata.

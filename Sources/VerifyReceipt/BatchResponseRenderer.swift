@@ -1,10 +1,10 @@
 package import AppStorePayloads
+package import Base
 package import BridgeConfiguration
 package import Cryptography
 import Foundation
-import Responses
 import ReceiptDecoding
-package import AppStoreTypes
+import Responses
 
 /// Renders the response of the source `api` to a stored receipt, from records that were looked up before, as for a
 /// request with the app's secret.

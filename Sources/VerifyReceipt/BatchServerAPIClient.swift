@@ -1,8 +1,8 @@
-package import AppStorePayloads
 package import AppStoreClients
+package import AppStorePayloads
+package import Base
 package import BridgeConfiguration
 package import Cryptography
-package import AppStoreTypes
 package import Storage
 package import Transport
 

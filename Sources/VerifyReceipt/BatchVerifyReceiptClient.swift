@@ -1,8 +1,7 @@
-import JSON
 package import AppStoreClients
+import Base
 package import BridgeConfiguration
 import Foundation
-import AppStoreTypes
 package import Transport
 
 /// Apple's verifyReceipt for batch work: comparisons. Calls production first, and the sandbox on 21007, as for a

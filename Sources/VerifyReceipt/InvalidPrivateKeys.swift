@@ -1,5 +1,5 @@
 import AppStoreClients
-package import AppStoreTypes
+package import Base
 package import BridgeConfiguration
 
 /// An app whose private key cannot sign, so that the App Store Server API is not called for it.

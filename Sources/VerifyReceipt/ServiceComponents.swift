@@ -1,14 +1,12 @@
-package import BridgeConfiguration
-package import AppStorePayloads
 import AppStoreClients
-import ConcurrencySupport
+package import AppStorePayloads
+package import Base
+package import BridgeConfiguration
 import Cryptography
-import JSON
-package import Storage
 package import Logging
 package import ReceiptDecoding
 package import Responses
-package import AppStoreTypes
+package import Storage
 import Telemetry
 package import Transport
 

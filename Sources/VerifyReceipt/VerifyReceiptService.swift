@@ -1,11 +1,11 @@
 package import AppStoreClients
 import AppStorePayloads
+package import Base
 package import BridgeConfiguration
-import Storage
 import Logging
-package import Responses
 import ReceiptDecoding
-package import AppStoreTypes
+package import Responses
+import Storage
 import Telemetry
 
 /// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out. A class,

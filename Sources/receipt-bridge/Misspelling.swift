@@ -1,5 +1,5 @@
-import AppStoreTypes
 import ArgumentParser
+import Base
 
 /// A command or an option that the parser does not know, in arguments that it rejected.
 ///

@@ -1,8 +1,8 @@
-import AppStorePayloads
-import AppStoreClients
 import Administration
+import AppStoreClients
+import AppStorePayloads
+import Base
 import Operations
-import AppStoreTypes
 import Testing
 
 @Suite("Rules of consumption information")

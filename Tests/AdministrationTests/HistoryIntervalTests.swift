@@ -1,7 +1,7 @@
 import Administration
-import Operations
-import AppStoreTypes
+import Base
 import Notifications
+import Operations
 import Testing
 
 @Suite("Intervals of the notification history")

@@ -1,11 +1,11 @@
-import AppStorePayloads
+import Administration
 import AppStoreClients
+import AppStorePayloads
+import Base
 import Cryptography
 import Foundation
-import Administration
 import Notifications
 import Simulator
-import AppStoreTypes
 import Testing
 import Transport
 

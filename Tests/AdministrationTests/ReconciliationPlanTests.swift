@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Notifications
 import Storage
 import Testing

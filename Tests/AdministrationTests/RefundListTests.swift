@@ -1,7 +1,7 @@
-import Storage
 import Administration
+import Base
 import Operations
-import AppStoreTypes
+import Storage
 import Testing
 
 @Suite("Lists of customers to sweep")

@@ -1,7 +1,6 @@
-import AppStorePayloads
 import AppStoreClients
-import AppStoreTypes
-import JSON
+import AppStorePayloads
+import Base
 import Simulator
 import Testing
 

@@ -1,8 +1,8 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
 import Synchronization
 import Testing
 import Transport

@@ -1,6 +1,6 @@
-import AppStorePayloads
 import AppStoreClients
-import AppStoreTypes
+import AppStorePayloads
+import Base
 import Testing
 
 @Suite("History pages")

@@ -1,9 +1,9 @@
 import AppStoreClients
+import Base
 import Cryptography
 import Foundation
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Server API token")
 struct ProviderTokenTests {

@@ -1,8 +1,8 @@
 import AppStoreClients
-import AppStoreTypes
+import Base
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Budget that several processes share")
 struct SharedBudgetTests {

@@ -1,7 +1,7 @@
 import AppStorePayloads
+import Base
 import Cryptography
 import Foundation
-import AppStoreTypes
 import Testing
 import TestSupport
 

@@ -1,7 +1,7 @@
 import AppStorePayloads
+import Base
 import Cryptography
 import Simulator
-import AppStoreTypes
 import Testing
 
 @Suite("Signed payload verification")

@@ -1,9 +1,9 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import Cryptography
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
 import Synchronization
 import TestSupport
 import Transport

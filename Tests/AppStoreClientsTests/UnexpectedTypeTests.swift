@@ -1,8 +1,7 @@
 import AppStorePayloads
-import AppStoreTypes
-import JSON
-import TestSupport
+import Base
 import Testing
+import TestSupport
 
 @Suite("Claims of an unexpected type")
 struct UnexpectedTypeTests {

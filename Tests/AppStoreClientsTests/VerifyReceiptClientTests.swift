@@ -1,6 +1,6 @@
 import AppStoreClients
+import Base
 import HTTPTestServer
-import AppStoreTypes
 import Testing
 import Transport
 

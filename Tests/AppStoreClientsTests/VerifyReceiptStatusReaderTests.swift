@@ -1,5 +1,5 @@
-import JSON
 import AppStoreClients
+import Base
 import Testing
 
 @Suite("verifyReceipt status reader")

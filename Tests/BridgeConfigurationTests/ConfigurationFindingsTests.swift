@@ -1,10 +1,10 @@
+import Base
 import BridgeConfiguration
 import Foundation
-import Simulator
-import AppStoreTypes
 import Server
-import TestSupport
+import Simulator
 import Testing
+import TestSupport
 
 @Suite("Configuration findings")
 struct ConfigurationFindingsTests {

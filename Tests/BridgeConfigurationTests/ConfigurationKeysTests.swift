@@ -2,8 +2,8 @@ import BridgeConfiguration
 import Foundation
 import Responses
 import Server
-import TestSupport
 import Testing
+import TestSupport
 
 /// Checks that the table of settings, the reader, docs/CONFIGURATION.md and a reload know the same keys. For a new key
 /// these tests fail until the document is written again and, if its values are neither a range nor a choice, until it is

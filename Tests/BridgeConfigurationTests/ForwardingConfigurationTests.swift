@@ -1,12 +1,11 @@
+import Base
 import BridgeConfiguration
 import Foundation
-import SQLiteStorage
-import Storage
 import Responses
-import AppStoreTypes
 import Server
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 import Transport
 
 @Suite("Forwarding configuration")

@@ -1,15 +1,14 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Comparison
 import Foundation
-import SQLiteStorage
-import Storage
 import Responses
-import Simulator
-import AppStoreTypes
 import Server
-import TestSupport
+import Simulator
+import Storage
 import Testing
+import TestSupport
 
 /// The environment, the flags, and keys of the server.
 extension ProxyConfigurationTests {

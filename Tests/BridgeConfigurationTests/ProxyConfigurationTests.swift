@@ -1,16 +1,15 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import BridgeConfiguration
 import Comparison
 import Foundation
-import SQLiteStorage
-import Storage
 import Responses
-import Simulator
-import AppStoreTypes
 import Server
-import TestSupport
+import Simulator
+import Storage
 import Testing
+import TestSupport
 
 @Suite("Configuration")
 struct ProxyConfigurationTests {

@@ -1,7 +1,7 @@
 import Comparison
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Documents side by side")
 struct AlignedPairTests {

@@ -1,6 +1,6 @@
+import Base
 import Comparison
 import Foundation
-import AppStoreTypes
 import TestSupport
 
 /// Both sides of a customer with three purchases: a subscription in its second period, and a non-consumable.

@@ -1,10 +1,10 @@
-import Reports
+import Base
 import Comparison
 import Cryptography
 import Foundation
-import AppStoreTypes
-import TestSupport
+import Reports
 import Testing
+import TestSupport
 
 @Suite("Comparison page")
 struct ComparisonPageTests {

@@ -1,8 +1,7 @@
 import AppStorePayloads
+import Base
 import Comparison
-import JSON
 import Simulator
-import AppStoreTypes
 import TestSupport
 
 /// Both sides of one simulated customer.

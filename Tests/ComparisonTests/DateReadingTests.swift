@@ -1,5 +1,5 @@
+import Base
 import Comparison
-import AppStoreTypes
 import Testing
 
 @Suite("Dates in responses")

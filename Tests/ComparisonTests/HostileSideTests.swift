@@ -1,7 +1,7 @@
 import Comparison
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Comparison input that is not a verifyReceipt response")
 struct HostileSideTests {

@@ -1,7 +1,7 @@
 import Comparison
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Line items with two original ids")
 struct OriginalIdTests {

@@ -1,9 +1,9 @@
-import Reports
+import Base
 import Comparison
 import Foundation
-import AppStoreTypes
-import TestSupport
+import Reports
 import Testing
+import TestSupport
 
 @Suite("Readiness of an app to switch")
 struct ReadinessTests {

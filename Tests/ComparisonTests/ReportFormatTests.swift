@@ -1,9 +1,9 @@
+import Base
 import Comparison
 import Foundation
 import Reports
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Comparison report files")
 struct ReportFormatTests {

@@ -1,5 +1,5 @@
+import Base
 import Comparison
-import AppStoreTypes
 import TestSupport
 
 /// A report of planted differences in three apps: one can switch, one cannot, and for one it is too early to tell.

@@ -1,7 +1,7 @@
 import Comparison
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Comparison rules")
 struct RuleTests {

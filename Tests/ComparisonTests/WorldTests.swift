@@ -1,9 +1,9 @@
+import Base
 import Comparison
 import Foundation
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Both endpoints of a simulated App Store")
 struct WorldTests {

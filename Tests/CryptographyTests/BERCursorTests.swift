@@ -1,7 +1,7 @@
 import Cryptography
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("BER decoding")
 struct BERCursorTests {

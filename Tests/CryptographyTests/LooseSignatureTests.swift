@@ -2,8 +2,8 @@ import COpenSSL
 import Cryptography
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Signatures that are not exactly PKCS#1 v1.5")
 struct LooseSignatureTests {

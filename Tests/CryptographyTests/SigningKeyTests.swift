@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Signing keys")
 struct SigningKeyTests {

@@ -1,8 +1,8 @@
+import Base
 import Cryptography
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Chain verification of signers")
 struct TrustStoreTests {

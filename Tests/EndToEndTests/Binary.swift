@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Foundation
 import Simulator
 import Synchronization

@@ -1,8 +1,8 @@
 import Foundation
 import Simulator
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// Values that must not appear in outputs, and a record of the outputs that were searched.
 ///

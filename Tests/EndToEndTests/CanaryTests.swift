@@ -1,9 +1,9 @@
+import Base
 import Foundation
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 /// T26: secrets, receipts and account tokens are sent to every input and searched in every output.
 @Suite("Secrets, receipts and account tokens")

@@ -1,8 +1,8 @@
+import Base
 import Foundation
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 /// A simulated App Store in this process, and a folder with a configuration that uses it.
 final class CommandFixture: Sendable {

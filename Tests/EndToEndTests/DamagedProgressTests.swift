@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// T23: progress files, damaged as disks, copies and editors damage files.
 @Suite("Damaged progress file")

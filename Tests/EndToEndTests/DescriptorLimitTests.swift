@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 #if os(Linux)
     @Suite("Limit of file descriptors")

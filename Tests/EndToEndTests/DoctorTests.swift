@@ -1,9 +1,9 @@
-import AppStoreTypes
+import Base
 import Foundation
 import GRDB
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("doctor")
 struct DoctorTests {

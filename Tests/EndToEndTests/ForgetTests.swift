@@ -1,8 +1,8 @@
+import Base
 import Foundation
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("forget")
 struct ForgetTests {

@@ -1,10 +1,10 @@
+import Base
 import Foundation
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("serve and forwarding")
 struct ForwardingTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// Traces of a process: files that it leaves, the environment of child processes, and printed names.
 /// docs/threat-model.md, section Hardening, refers to these tests.

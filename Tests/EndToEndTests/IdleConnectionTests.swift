@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 #if os(Linux)
     /// T20: clients that connect and send nothing, as many as the descriptors allow, to the built program.

@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// A command that is killed several times, resumed by the same command each time, and at last ends by itself.
 struct KilledRuns {

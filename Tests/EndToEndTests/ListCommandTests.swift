@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Commands that work through a list of ids")
 struct ListCommandTests {

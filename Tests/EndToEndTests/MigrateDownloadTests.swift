@@ -1,8 +1,8 @@
+import Base
 import Foundation
-import AppStoreTypes
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("migrate with signed app transactions")
 struct MigrateDownloadTests {

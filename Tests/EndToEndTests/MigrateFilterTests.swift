@@ -1,7 +1,7 @@
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("migrate --to -", .timeLimit(.minutes(1)))
 struct MigrateFilterTests {

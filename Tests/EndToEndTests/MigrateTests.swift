@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import Simulator
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("migrate")
 struct MigrateTests {

@@ -1,11 +1,11 @@
+import Base
 import Foundation
 import HTTPTestServer
 import Responses
 import Simulator
-import AppStoreTypes
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Consumers of forwarded version 1 notifications")
 struct NotificationV1ConsumerTests {

@@ -1,11 +1,11 @@
+import Base
 import Foundation
 import GRDB
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("reconcile")
 struct ReconcileTests {

@@ -1,9 +1,9 @@
+import Base
 import Foundation
 import GRDB
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("refunds sweep")
 struct RefundSweepTests {

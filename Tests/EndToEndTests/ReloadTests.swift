@@ -3,8 +3,8 @@ import Foundation
 import HTTPTestServer
 import Simulator
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Configuration reload")
 struct ReloadTests {

@@ -1,6 +1,6 @@
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("renewals extend")
 struct RenewalTests {

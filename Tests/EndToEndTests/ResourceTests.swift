@@ -1,8 +1,8 @@
 import Cryptography
 import Foundation
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// T13: receipts that are expensive to read. `decode` reads all of them completely, because it prints what is not
 /// authentic too.

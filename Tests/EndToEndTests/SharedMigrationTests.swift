@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import PostgreSQLClient
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("migrate into PostgreSQL")
 struct SharedMigrationTests {

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Files of a stopped server")
 struct StoppedStoreTests {

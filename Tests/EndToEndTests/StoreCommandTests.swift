@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import PostgreSQLClient
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("store copy and store check")
 struct StoreCommandTests {

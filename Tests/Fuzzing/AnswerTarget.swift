@@ -1,11 +1,10 @@
 @testable import AppStoreClients
 import AppStorePayloads
+import Base
 import Comparison
-import JSON
 @testable import Notifications
-import VerifyReceipt
 import Responses
-import AppStoreTypes
+import VerifyReceipt
 
 /// Fuzzes the parsers of Apple's responses and notifications.
 enum AnswerTarget {

@@ -1,8 +1,8 @@
-import AppStorePayloads
 import AppStoreClients
-import VerifyReceipt
+import AppStorePayloads
+import Base
 @testable import ReceiptDecoding
-import AppStoreTypes
+import VerifyReceipt
 
 /// Fuzzes the decoding of a receipt's text, with every profile and as in a migration.
 enum Base64Target {

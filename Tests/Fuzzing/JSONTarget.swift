@@ -1,5 +1,5 @@
+import Base
 import Foundation
-import JSON
 
 /// Fuzzes both JSON parsers. They must agree with Foundation about what is a JSON object, except where RFC 8259
 /// leaves it open.

@@ -1,8 +1,7 @@
+import Base
 import Cryptography
 import Foundation
-import JSON
 import Responses
-import AppStoreTypes
 
 @testable import ReceiptDecoding
 

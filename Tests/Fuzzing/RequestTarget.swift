@@ -1,7 +1,7 @@
+import Base
 import Foundation
-import VerifyReceipt
 import ReceiptDecoding
-import AppStoreTypes
+import VerifyReceipt
 
 /// Fuzzes the body of a verifyReceipt request: Apple must receive exactly what was inspected.
 enum RequestTarget {

@@ -1,9 +1,8 @@
 import AppStorePayloads
-import JSON
-import VerifyReceipt
-import Responses
+import Base
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
+import VerifyReceipt
 
 /// Fuzzes what the App Store signs: the compact JWS, and its claims.
 enum SignedTextTargets {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Cryptography
 import ReceiptDecoding
 import Simulator

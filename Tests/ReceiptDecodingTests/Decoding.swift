@@ -1,7 +1,7 @@
+import Base
 import ReceiptDecoding
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 /// Decoders that trust the test roots. They are shared, so that each certificate chain is verified only once.
 enum Decoders {

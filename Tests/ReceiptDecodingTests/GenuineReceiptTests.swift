@@ -1,9 +1,9 @@
+import Base
 import Cryptography
 import Foundation
 import ReceiptDecoding
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Genuine receipts, if the corpus is available")
 struct GenuineReceiptTests {

@@ -1,8 +1,8 @@
+import Base
 import ReceiptDecoding
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Damaged receipts")
 struct MutationTests {

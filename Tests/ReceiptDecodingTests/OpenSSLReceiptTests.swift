@@ -1,10 +1,10 @@
-import AppStoreTypes
+import Base
 import COpenSSL
 import Cryptography
 import ReceiptDecoding
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// Receipts whose container was made by OpenSSL's CMS functions, which write signed attributes: contentType,
 /// signingTime, messageDigest and S/MIME capabilities.

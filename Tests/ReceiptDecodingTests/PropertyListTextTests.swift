@@ -1,7 +1,7 @@
 import ReceiptDecoding
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 /// These tests use receipts whose signed list is chosen freely, so that the parsed list is also the signed one.
 @Suite("Property list of a transactionReceipt")

@@ -1,9 +1,9 @@
+import Base
 import Foundation
 import ReceiptDecoding
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Receipts inside other data")
 struct ReceiptFinderTests {

@@ -1,9 +1,9 @@
+import Base
 import Cryptography
 import ReceiptDecoding
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 /// T4: In CMS, a signature can cover attributes instead of the content, and one of the attributes is the digest of
 /// the content. If there are two digests, two parsers that use different ones trust different contents. So exactly one

@@ -1,9 +1,9 @@
+import Base
 import Cryptography
 import ReceiptDecoding
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("A transactionReceipt")
 struct TransactionReceiptTests {

@@ -1,8 +1,8 @@
 import Foundation
 import ReceiptDecoding
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Verdict of a rejected receipt")
 struct VerdictTests {

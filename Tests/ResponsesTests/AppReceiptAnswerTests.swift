@@ -1,6 +1,6 @@
+import Base
 import ReceiptDecoding
 import Responses
-import AppStoreTypes
 import Testing
 
 @Suite("Response to an App Receipt, from the receipt alone")

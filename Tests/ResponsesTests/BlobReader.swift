@@ -1,6 +1,6 @@
+import Base
 import Foundation
 import ReceiptDecoding
-import AppStoreTypes
 import Testing
 
 /// Reads the contents of well-formed receipts without the decoder, for comparing responses. It trusts every byte.

@@ -1,7 +1,7 @@
 import AppStorePayloads
-import Responses
+import Base
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
 import Testing
 
 @Suite("Customer view")

@@ -1,6 +1,6 @@
+import Base
 import Foundation
 import Responses
-import AppStoreTypes
 import Testing
 
 @Suite("Date triplets")

@@ -1,7 +1,7 @@
 import Foundation
 import Responses
-import TestSupport
 import Testing
+import TestSupport
 
 private let converter = DocumentConverter(tables: .bundled)
 

@@ -1,10 +1,10 @@
 import AppStorePayloads
+import Base
 import Foundation
-import Responses
 import ReceiptDecoding
-import AppStoreTypes
-import TestSupport
+import Responses
 import Testing
+import TestSupport
 
 private let converter = DocumentConverter(tables: .bundled)
 

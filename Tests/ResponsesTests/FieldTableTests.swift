@@ -1,9 +1,9 @@
+import Base
 import Foundation
-import Responses
 import ReceiptDecoding
-import AppStoreTypes
-import TestSupport
+import Responses
 import Testing
+import TestSupport
 
 @Suite("Field tables")
 struct FieldTableTests {

@@ -1,9 +1,9 @@
+import Base
 import Foundation
-import Responses
 import ReceiptDecoding
-import AppStoreTypes
-import TestSupport
+import Responses
 import Testing
+import TestSupport
 
 /// Compares the renderer with Apple's own responses, if they are available next to the checkout. The repository
 /// contains none of them.

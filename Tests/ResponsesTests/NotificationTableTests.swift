@@ -1,7 +1,7 @@
 import Foundation
 import Responses
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Table of notifications")
 struct NotificationTableTests {

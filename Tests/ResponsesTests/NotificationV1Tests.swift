@@ -1,8 +1,8 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import Foundation
 import Responses
-import AppStoreTypes
 import Testing
 
 @Suite("Body of a version 1 notification")

@@ -1,8 +1,8 @@
 import AppStorePayloads
+import Base
 import Foundation
-import Responses
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
 import Testing
 
 /// A row of a history.

@@ -1,5 +1,5 @@
+import Base
 import Responses
-import AppStoreTypes
 import Testing
 
 @Suite("Cached response served again")

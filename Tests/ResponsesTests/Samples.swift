@@ -1,8 +1,7 @@
-import JSON
+import Base
 import Foundation
-import Responses
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
 
 /// 2023-08-14 07:50:46.123 UTC, when Los Angeles has daylight saving time.
 let summer = Timestamp(milliseconds: 1_691_999_446_123)

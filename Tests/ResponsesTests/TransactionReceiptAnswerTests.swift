@@ -1,6 +1,6 @@
-import Responses
+import Base
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
 import Testing
 
 @Suite("Response to an iOS 6 receipt, from the receipt alone")

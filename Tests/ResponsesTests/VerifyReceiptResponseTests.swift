@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 import Responses
 import Testing
 

@@ -1,10 +1,10 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Foundation
 import Reports
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The page of a customer")
 struct CustomerPageTests {

@@ -1,8 +1,8 @@
+import Base
 import BridgeConfiguration
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Endpoints of new clients (/v1)")
 struct CustomerViewRouteTests {

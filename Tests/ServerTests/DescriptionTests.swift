@@ -1,15 +1,15 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import Logging
 import Notifications
 import Operations
-import VerifyReceipt
 import Responses
 import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("The OpenAPI document")
 struct DescriptionTests {

@@ -1,17 +1,16 @@
+import Base
 import BridgeConfiguration
 import HTTPTestServer
 import ReceiptDecoding
-import SQLiteStorage
-import Storage
-import VerifyReceipt
 import Responses
 import Server
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Faults of the App Store, over real HTTP")
 struct FaultMatrixTests {

@@ -1,14 +1,13 @@
+import Base
 import BridgeConfiguration
-import Notifications
 import Foundation
 import HTTPTestServer
-import SQLiteStorage
-import Storage
+import Notifications
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 
 @Suite("Forwarding of notifications")

@@ -1,9 +1,9 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Limits of the public listener")
 struct GuardTests {

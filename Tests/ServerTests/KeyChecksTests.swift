@@ -1,10 +1,10 @@
 import AppStoreClients
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Server
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Checks of private keys")

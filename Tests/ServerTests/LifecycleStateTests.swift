@@ -1,12 +1,11 @@
+import AppStoreClients
+import Base
 import BridgeConfiguration
 import Foundation
-import AppStoreClients
 import Simulator
-import AppStoreTypes
-import SQLiteStorage
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Readiness")
 struct LifecycleStateTests {

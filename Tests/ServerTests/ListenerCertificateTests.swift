@@ -1,11 +1,11 @@
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
 import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("TLS certificate of the listener")
 struct ListenerCertificateTests {

@@ -1,12 +1,12 @@
+import Administration
+import Base
 import BridgeConfiguration
 import Cryptography
-import Administration
 import Foundation
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 
 @Suite("A listener with TLS")

@@ -1,9 +1,9 @@
 import Administration
 import Logging
-import Telemetry
-import TestSupport
-import Testing
 import Server
+import Telemetry
+import Testing
+import TestSupport
 
 @Suite("Memory budget")
 struct MemoryBudgetTests {

@@ -1,10 +1,10 @@
 import BridgeConfiguration
 import Foundation
 import Storage
-import VerifyReceipt
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Dashboard and alerts")
 struct MetricsDocumentTests {

@@ -1,11 +1,11 @@
+import Base
 import BridgeConfiguration
 import Foundation
-import VerifyReceipt
 import Simulator
-import AppStoreTypes
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Metrics of the server")
 struct MetricsTests {

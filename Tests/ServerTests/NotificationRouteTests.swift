@@ -1,10 +1,9 @@
-import SQLiteStorage
+import Base
 import BridgeConfiguration
-import Storage
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 
 @Suite("The notifications endpoint")
 struct NotificationRouteTests {

@@ -1,6 +1,6 @@
 import Server
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Connections of the operations listener")
 struct OperationsConnectionsTests {

@@ -1,15 +1,14 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Foundation
 import Logging
 import Operations
 import Responses
-import SQLiteStorage
 import Server
 import Simulator
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 
 @Suite("Routes of support and finance teams")

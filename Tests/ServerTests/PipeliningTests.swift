@@ -3,8 +3,8 @@ import Foundation
 import HTTPTestServer
 import Server
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("A connection")
 struct PipeliningTests {

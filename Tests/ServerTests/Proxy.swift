@@ -1,18 +1,17 @@
+import Base
 import BridgeConfiguration
-import Notifications
 import Foundation
-import SQLiteStorage
-import Storage
 import Logging
-import VerifyReceipt
+import Notifications
 import Responses
 import Server
 import ServiceLifecycle
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
 import TestSupport
 import Transport
+import VerifyReceipt
 
 /// The real server on a free port, in front of a simulated App Store in the same process.
 final class Proxy: Sendable {

@@ -1,7 +1,7 @@
 import Server
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The memory budget of request bodies")
 struct RequestBodyBudgetTests {

@@ -1,12 +1,12 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import Logging
 import Server
 import Simulator
-import AppStoreTypes
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Request ids")
 struct RequestIdentifierTests {

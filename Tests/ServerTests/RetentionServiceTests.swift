@@ -1,10 +1,9 @@
-import SQLiteStorage
-import Storage
+import Base
 import Server
-import AppStoreTypes
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Retention service")
 struct RetentionServiceTests {

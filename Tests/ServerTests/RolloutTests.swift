@@ -1,9 +1,9 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Simulator
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Gradual switch of a running server")
 struct RolloutTests {

@@ -1,10 +1,10 @@
+import Base
 import BridgeConfiguration
 import Foundation
-import VerifyReceipt
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 /// How connections are kept, closed and framed.
 extension ServerTests {

@@ -1,11 +1,11 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import HTTPTestServer
-import VerifyReceipt
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("HTTP endpoints")
 struct ServerTests {

@@ -1,11 +1,11 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Background comparison")
 struct ShadowTests {

@@ -1,12 +1,12 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
 import Simulator
-import AppStoreTypes
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The status page")
 struct StatusPageTests {

@@ -1,6 +1,6 @@
+import Base
 import Cryptography
 import Simulator
-import AppStoreTypes
 import Testing
 
 @Suite("App Receipt encoder")

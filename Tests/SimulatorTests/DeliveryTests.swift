@@ -1,6 +1,6 @@
+import Base
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
 import enum TestSupport.TestSize
 import Testing
 

@@ -1,7 +1,7 @@
+import Base
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Many random events")
 struct EventGeneratorTests {

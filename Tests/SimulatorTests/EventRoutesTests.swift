@@ -1,6 +1,6 @@
+import Base
 import HTTPTestServer
 import Simulator
-import AppStoreTypes
 import Testing
 
 @Suite("Control endpoints for events")

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import HTTPTestServer
 import Simulator
 import Testing

@@ -1,5 +1,5 @@
+import Base
 import Simulator
-import AppStoreTypes
 import Testing
 
 @Suite("Changes through the simulated Server API")

@@ -1,6 +1,6 @@
+import Base
 import Foundation
 import Simulator
-import AppStoreTypes
 import Testing
 
 #if canImport(FoundationNetworking)

@@ -1,5 +1,5 @@
+import Base
 import Simulator
-import AppStoreTypes
 import Testing
 
 /// A caller of one store's Server API, without HTTP.

@@ -1,6 +1,6 @@
+import Base
 import Foundation
 import Simulator
-import AppStoreTypes
 import TestSupport
 
 /// Keys and stores that several suites share, because making keys takes half a second.

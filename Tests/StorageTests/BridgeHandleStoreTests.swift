@@ -1,7 +1,7 @@
-import AppStoreTypes
+import Base
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 // T34
 @Suite("Keys of bridge handles in the store")

@@ -1,7 +1,7 @@
-import AppStoreTypes
+import Base
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Several stores on one PostgreSQL database, as several servers have them.
 private struct ClusterStage {

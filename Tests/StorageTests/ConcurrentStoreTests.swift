@@ -1,7 +1,7 @@
-import AppStoreTypes
+import Base
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Several servers with one store")
 struct ConcurrentStoreTests {

@@ -1,8 +1,8 @@
-import AppStoreTypes
+import Base
 import Storage
 import StorageTestSupport
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Requests for consumption information, and stored notifications")
 struct ConsumptionCaseTests {

@@ -1,7 +1,7 @@
+import Base
 import Storage
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Customers in the store")
 struct CustomerStoreTests {

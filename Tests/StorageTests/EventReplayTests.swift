@@ -1,5 +1,5 @@
 import Administration
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
@@ -9,8 +9,8 @@ import Server
 import Simulator
 import Storage
 import StorageTestSupport
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 import VerifyReceipt
 

@@ -1,14 +1,13 @@
 import Administration
-import AppStoreTypes
+import Base
 import Cryptography
 import Foundation
 import PostgreSQLClient
 import PostgreSQLStorage
-import SQLiteStorage
 import Storage
 import StorageTestSupport
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Events of customers")
 struct EventStoreTests {

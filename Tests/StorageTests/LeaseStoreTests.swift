@@ -1,9 +1,9 @@
-import AppStoreTypes
+import Base
 import Foundation
 import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Leases of tasks")
 struct LeaseStoreTests {

@@ -1,7 +1,7 @@
-import AppStoreTypes
+import Base
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Presenters of purchases, and lookups of revocations and identifiers")
 struct LookupStoreTests {

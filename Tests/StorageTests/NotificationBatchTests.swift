@@ -1,9 +1,9 @@
-import AppStoreTypes
+import Base
 import PostgreSQLClient
 import PostgreSQLStorage
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Notifications that arrive while another one is stored share one transaction and, without a common identifier, one
 /// statement.

@@ -1,7 +1,7 @@
+import Base
 import Storage
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Refunds and extensions in the store")
 struct OperationStoreTests {

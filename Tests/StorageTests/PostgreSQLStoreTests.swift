@@ -1,10 +1,10 @@
-import AppStoreTypes
+import Base
 import PostgreSQLClient
 import PostgreSQLStorage
 import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Store on PostgreSQL", .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
 struct PostgreSQLStoreTests {

@@ -1,9 +1,9 @@
-import AppStoreTypes
+import Base
 import Simulator
 import Storage
 import StorageTestSupport
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Customers that a reconciliation asks about, and reports of what it found")
 struct ReconciliationStoreTests {

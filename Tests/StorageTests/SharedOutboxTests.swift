@@ -1,8 +1,8 @@
-import AppStoreTypes
+import Base
 import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Outbox of several servers")
 struct SharedOutboxTests {

@@ -1,6 +1,6 @@
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Addresses of stores")
 struct StoreAddressTests {

@@ -1,9 +1,8 @@
-import AppStoreTypes
+import Base
 import PostgreSQLStorage
-import SQLiteStorage
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The engines that the conformance tests run on. The tests know only the protocols of `Storage`.
 enum StoreTestEngine: String, Sendable, CaseIterable {

@@ -1,12 +1,11 @@
 import Administration
-import AppStoreTypes
+import Base
 import Foundation
 import PostgreSQLStorage
-import SQLiteStorage
 import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Copying and comparing stores")
 struct StoreTransferTests {

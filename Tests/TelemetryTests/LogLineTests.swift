@@ -1,9 +1,9 @@
-import AppStoreTypes
+import Base
 import Foundation
 import Logging
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Log lines")
 struct LogLineTests {

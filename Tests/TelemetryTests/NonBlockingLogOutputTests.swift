@@ -1,7 +1,7 @@
 import Foundation
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("A log that is not read")
 struct NonBlockingLogOutputTests {

@@ -1,7 +1,7 @@
+package import Base
 package import Cryptography
 package import ReceiptDecoding
 package import Simulator
-package import AppStoreTypes
 
 /// Receipts in the genuine formats below test roots, and tools to forge them.
 ///

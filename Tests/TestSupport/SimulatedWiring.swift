@@ -1,9 +1,9 @@
 import AppStoreClients
+import Base
 package import BridgeConfiguration
 import Cryptography
 package import Logging
 package import Simulator
-import AppStoreTypes
 
 extension AppConfiguration {
     /// The configuration of the first app of a simulated App Store, with its shared secret and its Server API key.

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTestServer
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 
 /// An `openssl s_server` with a self-signed certificate for 127.0.0.1.

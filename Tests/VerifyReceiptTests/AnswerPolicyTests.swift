@@ -1,5 +1,5 @@
+import Base
 import BridgeConfiguration
-import AppStoreTypes
 import Responses
 import Testing
 import VerifyReceipt

@@ -1,13 +1,13 @@
 import AppStoreClients
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Notifications
 import Responses
 import Server
 import Simulator
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Cached responses")

@@ -1,13 +1,13 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import Logging
-import VerifyReceipt
 import ReceiptDecoding
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 /// The samples in `Receipts/` document the response to each kind of receipt. If a response changes, the change shows
 /// there.

@@ -1,11 +1,11 @@
-import Server
+import Base
 import BridgeConfiguration
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Cached records of the Server API")
 struct CustomerRecordsCacheTests {

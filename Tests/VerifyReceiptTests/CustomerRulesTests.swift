@@ -1,14 +1,13 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Foundation
 import ReceiptDecoding
 import Responses
-import SQLiteStorage
 import Server
 import Simulator
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 import VerifyReceipt
 

@@ -1,9 +1,9 @@
+import Base
 import BridgeConfiguration
-import VerifyReceipt
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Errors of the customer view")
 struct CustomerViewErrorTests {

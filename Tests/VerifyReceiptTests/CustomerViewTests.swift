@@ -1,10 +1,10 @@
+import Base
 import BridgeConfiguration
-import VerifyReceipt
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Customer view")
 struct CustomerViewTests {

@@ -1,12 +1,12 @@
-import Server
+import Base
 import BridgeConfiguration
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 /// The customer view service in front of a simulated Server API.
 struct CustomerViews {

@@ -1,11 +1,11 @@
+import Base
 import BridgeConfiguration
 import Cryptography
-import VerifyReceipt
 import ReceiptDecoding
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Decoding of stored texts")
 struct DecodedReceiptTests {

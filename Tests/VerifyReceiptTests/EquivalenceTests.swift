@@ -1,16 +1,16 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
 import Logging
-import VerifyReceipt
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 /// Sends every receipt of a simulated world to both sources. If a run fails, set `RECEIPT_BRIDGE_SEED` to the printed
 /// seed to repeat it. The simulated clock stands still, so even the request dates are equal.

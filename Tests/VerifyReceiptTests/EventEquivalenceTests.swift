@@ -1,13 +1,12 @@
-import SQLiteStorage
-import Server
+import Base
 import BridgeConfiguration
-import Storage
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Responses after a long series of events")
 struct EventEquivalenceTests {

@@ -1,6 +1,6 @@
+import Base
 import Responses
 import Simulator
-import AppStoreTypes
 import Synchronization
 import TestSupport
 import Transport

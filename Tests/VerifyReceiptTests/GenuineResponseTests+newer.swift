@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Responses of which the submitted receipt is not known. They are compared with the response to their own
 /// `latest_receipt`, which Apple signed for them: it has the current purchases, and the time of the request as its

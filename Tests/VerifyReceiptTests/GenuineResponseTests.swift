@@ -1,12 +1,12 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import Logging
-import VerifyReceipt
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 /// Compares every genuine response of Apple's in the corpus with our response from the receipt alone. Exactly the
 /// listed differences are allowed; `docs/COMPATIBILITY.md` gives the reason for each.

@@ -1,14 +1,13 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import GRDB
-import SQLiteStorage
-import Storage
 import Notifications
-import VerifyReceipt
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Version 1 notifications")
 struct NotificationHintTests {

@@ -1,19 +1,18 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import BridgeConfiguration
 import Foundation
 import GRDB
-import SQLiteStorage
-import Storage
 import Logging
-import Server
 import Notifications
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Version 2 notifications")
 struct NotificationReceiverTests {

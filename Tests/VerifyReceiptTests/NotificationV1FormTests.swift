@@ -1,10 +1,10 @@
+import Base
 import BridgeConfiguration
 import Foundation
 import Notifications
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Forms of version 1 notifications")
 struct NotificationV1FormTests {

@@ -1,15 +1,14 @@
-import Notifications
+import Base
 import BridgeConfiguration
-import SQLiteStorage
-import Storage
-import Server
-import VerifyReceipt
+import Notifications
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("An outage of five hours")
 struct OutageDrillTests {

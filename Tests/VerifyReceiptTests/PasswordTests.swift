@@ -1,8 +1,8 @@
+import Base
 import BridgeConfiguration
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Client password")

@@ -1,5 +1,5 @@
+import Base
 import Simulator
-import AppStoreTypes
 
 /// Other encodings of a genuine receipt. The signed content is unchanged, so Apple may accept them as the same
 /// receipt.

@@ -1,10 +1,9 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Notifications
-import SQLiteStorage
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Lookups after the notifications of recheck")

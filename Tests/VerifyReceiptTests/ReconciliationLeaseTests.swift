@@ -1,8 +1,7 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import GRDB
 import Notifications
-import SQLiteStorage
 import Server
 import Storage
 import Testing

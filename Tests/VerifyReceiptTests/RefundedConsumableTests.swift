@@ -1,14 +1,14 @@
 import AppStorePayloads
+import Base
 import BridgeConfiguration
 import Foundation
-import SQLiteStorage
-import Server
 import Responses
-import VerifyReceipt
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
+import VerifyReceipt
 
 extension SimulatedCustomer {
     /// The ids of the consumables that were refunded.

@@ -1,12 +1,12 @@
+import Base
 import BridgeConfiguration
-import VerifyReceipt
 import Responses
 import Simulator
-import AppStoreTypes
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("iOS 6 receipts whose subscription has just ended")
 struct RenewalDueTests {

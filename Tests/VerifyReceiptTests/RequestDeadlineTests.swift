@@ -1,5 +1,5 @@
-import VerifyReceipt
 import Testing
+import VerifyReceipt
 
 @Suite("Request deadline")
 struct RequestDeadlineTests {

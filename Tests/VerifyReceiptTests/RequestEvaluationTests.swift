@@ -1,13 +1,13 @@
+import Base
 import BridgeConfiguration
-import AppStoreTypes
 import Cryptography
 import Logging
 import ReceiptDecoding
 import Responses
 import Simulator
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Request evaluation")

@@ -1,10 +1,10 @@
+import Base
 import BridgeConfiguration
 import InMemoryLogging
 import Logging
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Rate limit of the request log")
 struct RequestLogTests {

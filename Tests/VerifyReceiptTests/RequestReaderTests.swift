@@ -1,7 +1,7 @@
+import Base
 import Foundation
-import VerifyReceipt
-import AppStoreTypes
 import Testing
+import VerifyReceipt
 
 @Suite("Forwarded request bodies")
 struct RequestReaderTests {

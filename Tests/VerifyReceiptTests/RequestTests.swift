@@ -1,7 +1,7 @@
-import VerifyReceipt
+import Base
 import ReceiptDecoding
-import AppStoreTypes
 import Testing
+import VerifyReceipt
 
 @Suite("verifyReceipt request bodies")
 struct RequestTests {

@@ -1,16 +1,15 @@
-import Server
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Foundation
 import GRDB
-import SQLiteStorage
-import Storage
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Archive of Apple's last good responses")

@@ -1,9 +1,8 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
-import SQLiteStorage
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Gradual switch to another source")

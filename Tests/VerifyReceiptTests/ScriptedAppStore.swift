@@ -1,19 +1,18 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import SQLiteStorage
-import Storage
 import Logging
-import Server
 import Notifications
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
 import TestSupport
 import Transport
+import VerifyReceipt
 
 /// An App Store with one customer, whose history the test changes. It serves the Server API and verifyReceipt, and
 /// creates notifications.

@@ -1,11 +1,11 @@
+import Base
 import BridgeConfiguration
-import VerifyReceipt
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Server API source")
 struct ServerAPISourceTests {

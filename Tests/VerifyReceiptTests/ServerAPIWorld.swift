@@ -1,13 +1,12 @@
-import SQLiteStorage
+import Base
 import BridgeConfiguration
-import Storage
-import Server
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
+import Storage
 import TestSupport
 import Transport
+import VerifyReceipt
 
 /// A verifyReceipt service whose upstream is a simulated App Store.
 enum ServerAPIWorld {

@@ -1,9 +1,9 @@
-import AppStoreTypes
+import Base
 import BridgeConfiguration
 import Responses
 import Simulator
-import TestSupport
 import Testing
+import TestSupport
 import Transport
 import VerifyReceipt
 

@@ -1,18 +1,17 @@
-import AppStorePayloads
 import AppStoreClients
-import AppStoreTypes
+import AppStorePayloads
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
 import ReceiptDecoding
 import Responses
-import SQLiteStorage
 import Server
 import Simulator
 import Storage
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Signed transactions and handles in receipt-data")

@@ -1,17 +1,16 @@
-import AppStorePayloads
 import AppStoreClients
-import SQLiteStorage
+import AppStorePayloads
+import Base
 import BridgeConfiguration
-import Storage
 import Logging
-import Server
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Stored responses for every kind of customer")
 struct StoredEquivalenceTests {

@@ -1,15 +1,14 @@
-import SQLiteStorage
+import Base
 import BridgeConfiguration
-import Storage
 import Logging
-import Server
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
 import TestSupport
 import Transport
+import VerifyReceipt
 
 /// A proxy in front of a ``FakeApple``. Its clock starts at noon.
 struct TestProxy {

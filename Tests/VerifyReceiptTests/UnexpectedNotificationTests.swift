@@ -1,12 +1,12 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 import Notifications
 import Server
 import Simulator
 import Storage
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Notifications in a form that this version does not know")

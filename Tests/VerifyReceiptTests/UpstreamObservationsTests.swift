@@ -1,11 +1,10 @@
-import SQLiteStorage
+import Base
 import BridgeConfiguration
-import Storage
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 import VerifyReceipt
 
 @Suite("Observations from Apple's responses")

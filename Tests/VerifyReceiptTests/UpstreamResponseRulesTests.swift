@@ -1,15 +1,14 @@
-import Server
+import Base
 import BridgeConfiguration
 import InMemoryLogging
-import SQLiteStorage
-import Storage
 import Logging
-import VerifyReceipt
 import Responses
+import Server
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
+import VerifyReceipt
 
 /// Apple may be able to read a receipt in bytes that are unreadable here. Such bytes must not bypass the rules of an
 /// app: the sandbox rule, the sandbox allow list, replay detection and `unknownApps` (T28 and T32 of

@@ -1,7 +1,7 @@
 import AppStoreClients
-import VerifyReceipt
-import AppStoreTypes
+import Base
 import Testing
+import VerifyReceipt
 
 @Suite("Upstream router")
 struct UpstreamRouterTests {

@@ -1,10 +1,10 @@
+import Base
 import BridgeConfiguration
-import VerifyReceipt
 import Simulator
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("verifyReceipt requests")
 struct VerifyReceiptServiceTests {

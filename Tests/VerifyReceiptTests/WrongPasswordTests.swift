@@ -1,13 +1,12 @@
-import SQLiteStorage
+import Base
 import BridgeConfiguration
-import Storage
-import VerifyReceipt
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Wrong password")
 struct WrongPasswordTests {

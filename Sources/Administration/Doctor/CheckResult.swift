@@ -1,4 +1,4 @@
-import JSON
+import Base
 
 /// The result of one check of the installation.
 package struct CheckResult: Sendable, Hashable {

@@ -1,10 +1,9 @@
 import AppStoreClients
-import SQLiteFiles
-import VerifyReceipt
+import Base
 import BridgeConfiguration
-import Storage
-import AppStoreTypes
 import Foundation
+import Storage
+import VerifyReceipt
 
 /// Checks which apps and keys the configuration has, and whether other users can read its secret files.
 struct ConfigurationChecks {

@@ -1,5 +1,5 @@
+package import Base
 package import BridgeConfiguration
-package import AppStoreTypes
 import Server
 package import Transport
 import VerifyReceipt

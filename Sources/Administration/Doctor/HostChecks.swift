@@ -1,7 +1,7 @@
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
 import Foundation
-import AppStoreTypes
+import Server
 import Transport
 
 /// Checks whether Apple's hosts can be reached, and compares this machine's clock with theirs.

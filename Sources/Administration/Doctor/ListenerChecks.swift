@@ -1,9 +1,8 @@
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
 import Foundation
 package import Server
 import Transport
-import AppStoreTypes
 
 /// Checks whether the addresses of the listeners are free.
 struct ListenerChecks {

@@ -1,8 +1,7 @@
-import AppStoreTypes
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Cryptography
-import JSON
 import ReceiptDecoding
 import Responses
 import Transport

@@ -1,9 +1,9 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Cryptography
-import VerifyReceipt
-import AppStoreTypes
 import Transport
+import VerifyReceipt
 
 /// Checks whether the App Store Server API accepts the apps' keys, with one lookup of a nonexistent transaction in
 /// each environment.

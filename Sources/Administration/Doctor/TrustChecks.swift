@@ -1,7 +1,7 @@
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import AppStoreTypes
 
 extension Doctor {
     /// Checks that OpenSSL on this machine can verify the algorithms of old receipts.

@@ -1,6 +1,5 @@
-import JSON
+import Base
 package import Storage
-import AppStoreTypes
 
 /// The output of `forget`: one JSON object with the data that was erased, the data that was kept and why, and the
 /// places that the command cannot reach.

@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 package import Storage
 
 /// Exports the table of events, in ascending order of the sequences. Reads page by page, so that the size of the table

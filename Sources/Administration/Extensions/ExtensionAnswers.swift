@@ -1,6 +1,5 @@
-import JSON
 package import AppStoreClients
-package import AppStoreTypes
+package import Base
 
 /// The outputs of `renewals extend`, one JSON object per line.
 package enum ExtensionAnswers {

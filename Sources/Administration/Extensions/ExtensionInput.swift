@@ -1,7 +1,7 @@
-package import Operations
 package import AppStoreClients
+package import Base
+package import Operations
 package import Storage
-package import AppStoreTypes
 
 /// The length and reason of a renewal date extension, within the limits that Apple allows.
 ///

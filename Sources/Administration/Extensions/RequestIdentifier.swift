@@ -1,5 +1,5 @@
-package import Operations
 import Foundation
+package import Operations
 
 /// The identifier of an extension request: 1 to 128 printable ASCII characters. An extension for all subscribers
 /// requires a UUID.

@@ -1,7 +1,6 @@
 package import AppStoreClients
 import AppStorePayloads
-package import AppStoreTypes
-import JSON
+package import Base
 import Operations
 package import Storage
 

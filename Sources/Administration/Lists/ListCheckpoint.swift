@@ -1,6 +1,5 @@
 import Foundation
 import Operations
-import SQLiteFiles
 import Storage
 
 /// A checkpoint file `FILE.progress` of a run over a list. It records which items have a line in the output. It is locked,

@@ -1,7 +1,6 @@
+package import Base
 import Operations
-import SQLiteFiles
 package import Storage
-package import AppStoreTypes
 
 /// A checkpoint file `FILE.progress` next to the output file. It records how far the history has been written. It is
 /// locked, so only one process can use it at a time.

@@ -1,7 +1,7 @@
-package import Operations
 package import AppStoreClients
-package import AppStoreTypes
+package import Base
 package import Notifications
+package import Operations
 
 /// A filter for the notification history: by customer, by type or only failed deliveries.
 ///

@@ -1,6 +1,6 @@
+package import Base
 import Notifications
 package import Operations
-package import AppStoreTypes
 
 /// The time interval of a history request, limited to the time for which Apple keeps notifications: 180 days in
 /// production, 30 days in the sandbox.

@@ -1,9 +1,8 @@
-import JSON
-import AppStorePayloads
 package import AppStoreClients
-package import Storage
-package import AppStoreTypes
+import AppStorePayloads
+package import Base
 import Notifications
+package import Storage
 
 /// Requests a test notification from the App Store and waits for its delivery.
 ///

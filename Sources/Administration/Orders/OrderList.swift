@@ -1,5 +1,5 @@
 package import AppStoreClients
-import JSON
+import Base
 package import Operations
 
 /// A list of orders to look up, one id a line. Repeated ids are looked up once.

@@ -1,7 +1,6 @@
+package import Base
 package import Operations
-import JSON
 package import Storage
-package import AppStoreTypes
 
 /// A list of customers or subscriptions. Each line is a transaction id or a JSON object, for example a line of `migrate`'s
 /// results:

@@ -1,12 +1,10 @@
-import JSON
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+package import Base
+import Batch
 import Foundation
 package import Storage
 package import VerifyReceipt
-package import AppStoreTypes
-import BatchInput
-import FileSupport
 
 /// Looks up the refunds of many customers, stores them, and reports the refunds that were never reported before.
 ///

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import Storage
 
 /// The customers of a sweep, one after another. Those of a store are read in pages, so that the memory does not grow with

@@ -1,7 +1,6 @@
+package import Base
 import Foundation
-import SQLiteFiles
 package import Storage
-package import AppStoreTypes
 import Synchronization
 
 /// The progress of a sweep.

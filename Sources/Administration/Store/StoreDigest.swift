@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Cryptography
 package import Storage
 

@@ -2,8 +2,6 @@ package import BridgeConfiguration
 import Foundation
 package import PostgreSQLClient
 import PostgreSQLStorage
-import SQLiteFiles
-import SQLiteStorage
 package import Storage
 
 /// Opens a store by its address. The only place that knows which engine is behind an address.

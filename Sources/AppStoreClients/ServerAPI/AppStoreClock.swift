@@ -1,5 +1,5 @@
+package import Base
 import Foundation
-package import AppStoreTypes
 
 /// The clock used for the App Store: time of day, uptime and sleeping. A parameter, so that tests do not have to
 /// wait.

@@ -1,4 +1,4 @@
-import JSON
+import Base
 
 /// Consumption information that helps Apple decide about a refund. Only for customers who consented to sending it.
 ///

@@ -1,6 +1,5 @@
 import AppStorePayloads
-import JSON
-import AppStoreTypes
+import Base
 
 /// The key under which concurrent lookups are merged: equal lookups run only once at a time.
 struct CustomerKey: Hashable, Sendable {

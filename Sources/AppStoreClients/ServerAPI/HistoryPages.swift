@@ -1,5 +1,5 @@
 package import AppStorePayloads
-import AppStoreTypes
+import Base
 
 /// Merges the pages of a transaction history and knows the next page to request. A value type without I/O.
 ///

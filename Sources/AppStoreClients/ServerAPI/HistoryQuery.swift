@@ -1,5 +1,5 @@
 package import AppStorePayloads
-package import AppStoreTypes
+package import Base
 
 /// The filter and sort order of a transaction history. It must be the same for every page.
 ///

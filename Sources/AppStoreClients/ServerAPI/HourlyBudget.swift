@@ -1,4 +1,4 @@
-import ConcurrencySupport
+import Base
 
 /// A token bucket that holds the calls of one hour, with priorities and pauses.
 ///

@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 
 /// The history returned for one identifier.
 struct History: Sendable {

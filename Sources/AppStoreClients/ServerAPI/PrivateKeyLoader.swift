@@ -1,7 +1,6 @@
+package import Base
 import Cryptography
-import FileSupport
 import Foundation
-package import AppStoreTypes
 
 /// The location of a Server API account's private key: the `.p8` file from App Store Connect, or its text.
 package enum PrivateKeySource: Sendable, Hashable {

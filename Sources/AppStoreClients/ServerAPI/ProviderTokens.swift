@@ -1,6 +1,5 @@
-import JSON
+package import Base
 package import Cryptography
-package import AppStoreTypes
 import Synchronization
 
 /// The credentials for the App Store Server API: an In-App Purchase key from App Store Connect, for one app.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Transport
 
 /// Decides about retries of one call. A value type without a clock or I/O.

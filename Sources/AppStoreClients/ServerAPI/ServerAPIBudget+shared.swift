@@ -1,5 +1,4 @@
-package import AppStoreTypes
-import ConcurrencySupport
+package import Base
 import Synchronization
 
 /// Calls from buckets that several servers and commands share. Each process takes several calls at once and makes them one

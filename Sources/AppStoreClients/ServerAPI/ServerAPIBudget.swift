@@ -1,5 +1,4 @@
-package import AppStoreTypes
-import ConcurrencySupport
+package import Base
 import Synchronization
 
 /// The rate limits of one app: an hourly budget for each endpoint and environment.

@@ -1,5 +1,4 @@
-import JSON
-package import AppStoreTypes
+package import Base
 package import Transport
 
 /// A request to the App Store Server API without host and token.

@@ -1,6 +1,5 @@
 package import AppStorePayloads
-import JSON
-package import AppStoreTypes
+package import Base
 
 /// The endpoints. Every JWS in a response is verified before it is returned.
 extension ServerAPIClient {

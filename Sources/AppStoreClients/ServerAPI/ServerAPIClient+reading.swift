@@ -1,6 +1,5 @@
 import AppStorePayloads
-import JSON
-import AppStoreTypes
+import Base
 
 /// Conversion of responses into verified payloads.
 extension ServerAPIClient {

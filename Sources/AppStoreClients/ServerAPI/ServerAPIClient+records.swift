@@ -1,6 +1,5 @@
 package import AppStorePayloads
-import ConcurrencySupport
-package import AppStoreTypes
+package import Base
 
 extension ServerAPIClient {
     /// Returns the verified history and subscriptions of the customer to whom the identifiers belong.

@@ -1,7 +1,5 @@
 package import AppStorePayloads
-import ConcurrencySupport
-import JSON
-package import AppStoreTypes
+package import Base
 package import Transport
 
 /// A client of the App Store Server API for one app. It handles tokens, rate limits, retries and deadlines; the

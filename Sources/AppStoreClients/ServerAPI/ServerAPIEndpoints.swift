@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import Transport
 
 /// An endpoint of the App Store Server API with its rate limit.

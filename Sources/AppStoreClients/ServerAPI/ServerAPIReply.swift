@@ -1,7 +1,6 @@
-import Foundation
 import AppStorePayloads
-import JSON
-import AppStoreTypes
+import Base
+import Foundation
 import Transport
 
 /// Interprets responses of the App Store Server API.

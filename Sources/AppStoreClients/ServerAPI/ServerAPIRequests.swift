@@ -1,5 +1,4 @@
-import JSON
-package import AppStoreTypes
+package import Base
 
 /// The reason for a renewal extension.
 ///

@@ -1,6 +1,5 @@
 package import AppStorePayloads
-import JSON
-package import AppStoreTypes
+package import Base
 
 /// A page of a transaction or refund history, not verified.
 ///

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Buckets of calls that several servers of one app share, so that together they stay within Apple's limits.
 package protocol SharedCallBudget: Sendable {

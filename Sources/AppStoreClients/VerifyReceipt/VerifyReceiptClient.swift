@@ -1,5 +1,4 @@
-import JSON
-package import AppStoreTypes
+package import Base
 package import Transport
 
 /// A client of Apple's verifyReceipt that makes one attempt. Callers choose the environment and decide about retries.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import Transport
 
 /// The result of one verifyReceipt request.

@@ -1,5 +1,4 @@
-import AppStoreTypes
-package import JSON
+package import Base
 
 /// Reads the members of a verifyReceipt response that decide what to do with it, and nothing else.
 ///

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The claims that an authentic payload must also have to be accepted: its app and its environment.
 package struct PayloadRequirements: Sendable, Hashable {

@@ -1,7 +1,6 @@
-import Foundation
+import Base
 import Cryptography
-import JSON
-import AppStoreTypes
+import Foundation
 
 /// The three segments of a compact JWS, not decoded.
 ///

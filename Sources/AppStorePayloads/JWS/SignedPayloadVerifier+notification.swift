@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A notification in which every JWS has been verified.
 package struct VerifiedNotification: Sendable {

@@ -1,7 +1,5 @@
-import ConcurrencySupport
+package import Base
 package import Cryptography
-package import JSON
-package import AppStoreTypes
 
 /// Verifies compact JWS that the App Store signed, with `ES256` and three certificates, checked for the time of
 /// signing.

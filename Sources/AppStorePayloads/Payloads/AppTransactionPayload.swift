@@ -1,5 +1,4 @@
-package import JSON
-package import AppStoreTypes
+package import Base
 
 /// The payload of a `signedAppTransactionInfo`: one customer's download of the app.
 ///

@@ -1,5 +1,4 @@
-package import JSON
-package import AppStoreTypes
+package import Base
 
 /// Reads the members of a JSON object of the App Store, of which only some decide.
 ///

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The `commitmentInfo` of a transaction: the place of one billing period within a subscription that is paid month by
 /// month for a committed time.

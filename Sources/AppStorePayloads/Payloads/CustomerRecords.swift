@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The verified data that the App Store Server API returned for one customer of one app.
 package struct CustomerRecords: Sendable {

@@ -1,5 +1,4 @@
-package import JSON
-package import AppStoreTypes
+package import Base
 
 /// The payload of an App Store Server Notification, version 2.
 ///

@@ -1,5 +1,4 @@
-package import JSON
-package import AppStoreTypes
+package import Base
 
 /// The payload of a `signedRenewalInfo`: the renewal state of a subscription.
 ///

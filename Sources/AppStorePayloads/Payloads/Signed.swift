@@ -1,5 +1,4 @@
-import JSON
-import AppStoreTypes
+import Base
 
 /// A verified payload together with its JWS.
 ///

@@ -1,5 +1,4 @@
-package import JSON
-package import AppStoreTypes
+package import Base
 
 /// A payload that the App Store signs.
 package protocol SignedClaims: Sendable {

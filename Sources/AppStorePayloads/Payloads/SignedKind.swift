@@ -1,4 +1,4 @@
-package import JSON
+package import Base
 
 /// The kinds of payload that the App Store signs. All are signed with the same keys, so only the claims tell them apart.
 package enum SignedKind: Sendable, CaseIterable {

@@ -1,5 +1,4 @@
-package import JSON
-package import AppStoreTypes
+package import Base
 
 /// The payload of a `signedTransactionInfo`: one purchase, or one period of a subscription.
 ///

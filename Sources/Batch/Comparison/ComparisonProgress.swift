@@ -1,7 +1,5 @@
 import Comparison
-import SQLiteFiles
 import Storage
-import BatchInput
 
 /// The checkpoint of a comparison, which is stored in its progress file.
 struct ComparisonProgress: Sendable, Codable {

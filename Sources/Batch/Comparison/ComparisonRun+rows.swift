@@ -1,7 +1,5 @@
+import Base
 import Comparison
-import AppStoreTypes
-import BatchInput
-import FileSupport
 
 extension ComparisonRun {
     /// Limit on the size of a batch, in bytes (16 MiB).

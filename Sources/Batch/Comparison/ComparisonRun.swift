@@ -1,11 +1,8 @@
+import Base
 package import Comparison
-import SQLiteFiles
+import Reports
 import Storage
 import VerifyReceipt
-import Reports
-import AppStoreTypes
-package import BatchInput
-import FileSupport
 
 /// One run of the `compare` command. It resumes from the checkpoint of the previous run, if there is one, and ends at
 /// the end of the source or at a limit.

@@ -1,5 +1,5 @@
 import AppStoreClients
-import AppStoreTypes
+import Base
 import Synchronization
 
 /// Records shared secrets and keys that Apple rejects, and hosts that cannot be reached. After any of them, no

@@ -1,7 +1,7 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+package import Base
 package import VerifyReceipt
-package import AppStoreTypes
 
 /// Requests the data of a receipt from both of Apple's endpoints.
 package struct LiveComparison: Sendable {

@@ -1,11 +1,10 @@
-package import AppStorePayloads
 import AppStoreClients
+package import AppStorePayloads
+package import Base
 package import Comparison
 import Cryptography
-package import VerifyReceipt
 import ReceiptDecoding
-import BatchInput
-package import AppStoreTypes
+package import VerifyReceipt
 
 /// Compares one row of a source: a recorded pair, or a stored receipt whose data is requested from Apple.
 package struct RowComparer: Sendable {

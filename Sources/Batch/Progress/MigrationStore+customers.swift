@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import SQLiteFiles
 package import Storage
 
 /// A customer of one app, as found in the rows of a migration. Its identifiers are all that occurred together in

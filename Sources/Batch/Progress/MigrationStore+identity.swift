@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import SQLiteFiles
 package import Storage
 
 /// Identity of customers: authentic rows that share an identifier belong to the same customer.

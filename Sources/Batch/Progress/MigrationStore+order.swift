@@ -1,5 +1,4 @@
 import GRDB
-import SQLiteFiles
 package import Storage
 
 /// The order of customers by the expiry dates in their receipts, for `--active-first` and `--plan`.

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import SQLiteFiles
 package import Storage
 
 /// A refused row: the data needed to find it in the source, without any part of the receipt.

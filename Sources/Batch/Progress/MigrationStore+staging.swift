@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import SQLiteFiles
 package import Storage
 
 /// A decoded row that waits for the lookup of its customer.

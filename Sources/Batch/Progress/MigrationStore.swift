@@ -1,5 +1,4 @@
 import GRDB
-package import SQLiteFiles
 package import Storage
 
 /// The progress file of a migration: the checkpoint, the refused rows and, with the Server API, the rows and customers

@@ -1,7 +1,6 @@
-import AppStoreTypes
+import Base
 import Foundation
 import GRDB
-import SQLiteFiles
 package import Storage
 
 /// The SQLite database of a migration's results: one table `results` with a row for each result. Rowids count from 1

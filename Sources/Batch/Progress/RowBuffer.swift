@@ -1,7 +1,6 @@
 import GRDB
-import SQLiteFiles
-import Storage
 import GRDBSQLite
+import Storage
 
 /// The values of one row in column order, to be bound to a SQLite statement. All text is in one buffer.
 ///

@@ -1,6 +1,6 @@
 import AppStoreClients
+import Base
 import Responses
-import AppStoreTypes
 import Yams
 
 /// Readers of the keys of one app that are more than a value.

@@ -1,5 +1,5 @@
 import AppStoreClients
-import AppStoreTypes
+import Base
 import Responses
 
 extension AppConfiguration: Configurable {

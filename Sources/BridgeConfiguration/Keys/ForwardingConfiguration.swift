@@ -1,6 +1,6 @@
-package import Storage
+package import Base
 package import Responses
-package import AppStoreTypes
+package import Storage
 package import Transport
 
 /// A target that an app's notifications are forwarded to: an element of `forward`.

@@ -1,5 +1,4 @@
-package import AppStoreTypes
-import FileSupport
+package import Base
 import Foundation
 
 extension ProxyConfiguration {

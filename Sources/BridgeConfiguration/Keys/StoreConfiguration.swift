@@ -1,6 +1,5 @@
 import AppStoreClients
-package import AppStoreTypes
-import FileSupport
+package import Base
 import Foundation
 import Storage
 

@@ -1,5 +1,5 @@
+import Base
 import Cryptography
-import FileSupport
 package import Foundation
 
 /// Reads certificates from files and directories.

@@ -1,6 +1,5 @@
-import FileSupport
+import Base
 import Foundation
-import AppStoreTypes
 
 /// The mistakes in a configuration: all findings, not only the first.
 package struct ConfigurationError: Error, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The names of the keys that differ between two configurations. The log shows them after a reload, so values, which
 /// may be secrets, are not included.

@@ -1,5 +1,4 @@
-import AppStoreTypes
-import FileSupport
+import Base
 package import Foundation
 import Synchronization
 import Yams

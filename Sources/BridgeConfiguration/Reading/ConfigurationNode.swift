@@ -1,7 +1,6 @@
 import AppStoreClients
+import Base
 import Foundation
-import AppStoreTypes
-import FileSupport
 import Yams
 
 /// A mapping of the configuration, read key by key. An environment variable overrides the same key of the file. A key

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The units of numbers in the configuration.
 enum SettingUnit: String {

@@ -1,6 +1,6 @@
 package import AppStoreClients
+package import Base
 package import Responses
-package import AppStoreTypes
 
 /// The configuration of one app: how its receipts are answered, and where its notifications are forwarded.
 package struct AppConfiguration: Sendable {

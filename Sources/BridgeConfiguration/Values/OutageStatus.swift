@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// How a client sees a 21005 of ours, the response if no source has one. The configuration key `outageStatus`.
 ///

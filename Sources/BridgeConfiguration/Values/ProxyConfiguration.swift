@@ -1,6 +1,6 @@
-package import Storage
+package import Base
 package import Responses
-package import AppStoreTypes
+package import Storage
 
 /// The resolved configuration: secrets are read, paths are absolute, defaults are filled in.
 ///

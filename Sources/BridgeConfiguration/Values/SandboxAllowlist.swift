@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The testers whose sandbox receipts are answered. A tester is named by a transaction id, which receipts contain, or
 /// by an `appAccountToken`, which only the App Store Server API provides.

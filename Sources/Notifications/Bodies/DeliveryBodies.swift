@@ -1,10 +1,10 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import BridgeConfiguration
+import Responses
 import Storage
 import VerifyReceipt
-import Responses
-import AppStoreTypes
 
 /// Converts a stored notification into the bodies to post. They are made for each attempt and not stored.
 struct DeliveryBodies: Sendable {

@@ -1,6 +1,5 @@
+import Base
 import Foundation
-import JSON
-import AppStoreTypes
 
 /// The body of a notification. Its version is detected by its keys and not by the URL: a requested test notification
 /// has the form of version 2 even if version 1 is configured.

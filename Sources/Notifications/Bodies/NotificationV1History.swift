@@ -1,6 +1,6 @@
 import AppStorePayloads
+import Base
 import Responses
-import AppStoreTypes
 
 /// A customer's records with those of one notification merged in, because the store or the App Store Server API may
 /// not have them yet.

@@ -1,7 +1,6 @@
-import AppStoreTypes
-package import JSON
-import AppStorePayloads
 package import AppStoreClients
+import AppStorePayloads
+package import Base
 
 /// A notification of the history, and its line of output:
 ///

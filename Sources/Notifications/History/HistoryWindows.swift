@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Splits a time interval into windows, the earliest first. Progress can be saved after each window, because Apple
 /// does not promise the order of the records within one. A value type without I/O.

@@ -1,6 +1,6 @@
-import AppStorePayloads
 package import AppStoreClients
-package import AppStoreTypes
+import AppStorePayloads
+package import Base
 import Storage
 
 /// Reads the notification history of a time interval from the App Store, verifies each notification, and optionally

@@ -1,5 +1,5 @@
 import AppStoreClients
-package import AppStoreTypes
+package import Base
 package import Logging
 package import Storage
 import Telemetry

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 package import Storage
 import Synchronization
 

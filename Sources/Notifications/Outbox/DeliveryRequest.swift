@@ -1,7 +1,7 @@
+import Base
 import BridgeConfiguration
 import Cryptography
 import Storage
-import AppStoreTypes
 import Transport
 
 /// The HTTP request that posts one body to a target.

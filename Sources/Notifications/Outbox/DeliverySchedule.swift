@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The retry schedule of a delivery: when a failed delivery is retried, and after how long it has failed for good.
 ///

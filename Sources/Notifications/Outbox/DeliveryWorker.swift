@@ -1,13 +1,12 @@
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
-import Storage
-import Logging
-import VerifyReceipt
-import AppStoreTypes
 import Foundation
+import Logging
+import Storage
 import Synchronization
 import Telemetry
 import Transport
+import VerifyReceipt
 
 /// Delivers notifications to one target, several at the same time, those with the earliest due time first.
 ///

@@ -1,13 +1,12 @@
+package import Base
 package import BridgeConfiguration
-import ConcurrencySupport
-import Storage
 package import Logging
-import VerifyReceipt
 package import Responses
 import ServiceLifecycle
-package import AppStoreTypes
+import Storage
 import Synchronization
 package import Transport
+import VerifyReceipt
 
 /// Forwards authentic notifications to the targets that apps configure in `forward`, each at least once.
 ///

@@ -1,12 +1,11 @@
-package import AppStorePayloads
 import AppStoreClients
-package import ConcurrencySupport
+package import AppStorePayloads
+package import Base
 package import BridgeConfiguration
-package import Storage
-import Responses
 import ReceiptDecoding
+import Responses
+package import Storage
 package import VerifyReceipt
-package import AppStoreTypes
 
 /// The reason that a notification cannot be converted or sent now: a short code that is stored and listed, for
 /// example `store.damaged` or `http.503`.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Storage
 
 /// Whether leases of other workers that have ended may be taken over.

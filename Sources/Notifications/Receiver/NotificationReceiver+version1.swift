@@ -1,9 +1,9 @@
+import Base
 import BridgeConfiguration
 import Cryptography
+import ReceiptDecoding
 import Storage
 import VerifyReceipt
-import ReceiptDecoding
-import AppStoreTypes
 
 /// Version 1 notifications. They are not signed, and old apps contain their password in the app itself. So a
 /// notification with the right password is only a hint that something changed; a lookup in the App Store Server API

@@ -1,15 +1,14 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+package import Base
 import BridgeConfiguration
-package import ConcurrencySupport
 import Cryptography
-package import Storage
 import Logging
 import Operations
 import ReceiptDecoding
+package import Storage
 import Telemetry
 package import VerifyReceipt
-import AppStoreTypes
 
 /// Receives App Store Server Notifications. An authentic notification is stored and affects responses from then on.
 ///

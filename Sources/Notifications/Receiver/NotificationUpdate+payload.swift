@@ -1,7 +1,7 @@
 import AppStorePayloads
+import Base
 import Storage
 import VerifyReceipt
-import AppStoreTypes
 
 extension NotificationUpdate {
     /// Creates the changes that an authentic notification makes to a customer's records. They come from the signed

@@ -1,8 +1,7 @@
 package import AppStoreClients
 import AppStorePayloads
-package import AppStoreTypes
+package import Base
 import BridgeConfiguration
-import ConcurrencySupport
 package import Storage
 import Telemetry
 import VerifyReceipt

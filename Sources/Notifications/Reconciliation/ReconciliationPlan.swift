@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import Storage
 
 /// What a reconciliation asks about, in this order. A value type without I/O.

@@ -1,5 +1,4 @@
-package import AppStoreTypes
-import JSON
+package import Base
 package import Storage
 import Synchronization
 

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Storage
 import VerifyReceipt
 

@@ -1,5 +1,4 @@
-import JSON
-package import AppStoreTypes
+package import Base
 
 /// The output of `consumption send`: `{ "transactionId": "…", "sent": true }`. Apple's response has no body.
 package enum ConsumptionAnswer {

@@ -1,6 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
-import JSON
+import Base
 package import Storage
 
 /// A line of `consumption list`:

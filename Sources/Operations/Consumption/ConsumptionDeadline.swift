@@ -1,6 +1,6 @@
 import AppStorePayloads
+package import Base
 package import Storage
-package import AppStoreTypes
 
 /// The deadline for consumption information: 12 hours after Apple's request.
 ///

@@ -1,5 +1,5 @@
 import AppStoreClients
-import JSON
+import Base
 
 /// The input of one submission of consumption information: the options of the command, or the body of
 /// `POST /v1/consumption/{transactionId}`.

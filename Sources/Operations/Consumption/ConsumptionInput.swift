@@ -1,6 +1,6 @@
-package import AppStorePayloads
 package import AppStoreClients
-import AppStoreTypes
+package import AppStorePayloads
+import Base
 
 /// How errors name a value: as the option of a command, or as the member of a JSON body.
 package enum InputNaming: Sendable, Hashable {

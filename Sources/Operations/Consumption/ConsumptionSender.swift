@@ -1,6 +1,6 @@
 package import AppStoreClients
 import AppStorePayloads
-package import AppStoreTypes
+package import Base
 package import Storage
 
 /// Sends consumption information about purchases of one app, after checking Apple's rules: the customer's consent, the

@@ -1,5 +1,5 @@
 import AppStorePayloads
-package import AppStoreTypes
+package import Base
 package import Storage
 import Telemetry
 package import VerifyReceipt

@@ -1,6 +1,6 @@
 import AppStoreClients
 import AppStorePayloads
-import AppStoreTypes
+import Base
 package import Storage
 import Telemetry
 package import VerifyReceipt

@@ -1,6 +1,5 @@
 import AppStoreClients
-package import AppStoreTypes
-import JSON
+package import Base
 import Storage
 import VerifyReceipt
 

@@ -1,5 +1,4 @@
-package import AppStoreTypes
-import JSON
+package import Base
 import Storage
 package import VerifyReceipt
 

@@ -1,6 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
-import JSON
+import Base
 package import Storage
 
 /// The JSON of a stored notification, with the three texts that explain it: as it came, decoded, and its transaction

@@ -1,5 +1,5 @@
 import AppStorePayloads
-package import AppStoreTypes
+package import Base
 package import Storage
 
 /// Reads stored notifications, for people who look into a case.

@@ -1,6 +1,6 @@
-import AppStorePayloads
 import AppStoreClients
-import JSON
+import AppStorePayloads
+import Base
 
 /// The JSON of the lookup of an order:
 ///

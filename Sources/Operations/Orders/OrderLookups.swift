@@ -1,6 +1,6 @@
 package import AppStoreClients
 import AppStorePayloads
-package import AppStoreTypes
+package import Base
 package import Storage
 
 /// Looks up the orders of one app, and stores each answer with how often the order was asked for.

@@ -1,5 +1,5 @@
+import Base
 import Comparison
-import AppStoreTypes
 
 /// The section with all differences and the filters.
 extension ComparisonPage {

@@ -1,5 +1,5 @@
+import Base
 package import Comparison
-import AppStoreTypes
 
 /// The section with the result for each app, for the decision to switch.
 extension ComparisonPage {

@@ -1,7 +1,6 @@
-import JSON
+import Base
 package import Comparison
 import Responses
-import AppStoreTypes
 
 extension ComparisonReport {
     /// The report as a JSON object for programs. Its keys are stable; keys may be added. Dates are milliseconds.

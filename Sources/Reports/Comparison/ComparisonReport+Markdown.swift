@@ -1,5 +1,5 @@
+import Base
 package import Comparison
-import AppStoreTypes
 
 extension ComparisonReport {
     /// The report as Markdown, for places that cannot show HTML: first the sentences, then the tables.

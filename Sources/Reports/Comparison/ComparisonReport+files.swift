@@ -1,5 +1,5 @@
+package import Base
 package import Comparison
-package import FileSupport
 
 extension ComparisonReport {
     /// Supported file formats.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Foundation
 
 /// A progress line of parts with different importance, which can be shortened to the width of a terminal.

@@ -1,5 +1,5 @@
+package import Base
 import Foundation
-package import FileSupport
 
 /// Writes a report atomically: to a temporary file next to the destination, which replaces the destination when it is
 /// complete. Only the owner can read it.

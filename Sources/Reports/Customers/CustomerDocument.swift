@@ -1,7 +1,6 @@
-package import AppStoreTypes
 package import AppStorePayloads
+package import Base
 import Comparison
-import JSON
 
 /// A customer as the page shows it, read from the JSON of `GET /v1/transactions/{id}`.
 package struct CustomerDocument: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The page of a customer for support teams: a form with one field, and what was found. It has no script and loads
 /// nothing.

@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 import Comparison
 
 /// One customer on the page: what they own, the timeline, the purchases, and the documents behind them.

@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 
 /// The purchases of a customer over time: one row for each subscription and each product that is bought once. The table
 /// of purchases has the same data, so a screen reader treats a row as one image.

@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 import Comparison
 
 /// An amount of money in words.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 extension HTMLReport {
     /// Writes the section with the first refused rows.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The HTML page of a report: one file without external resources or scripts, for screen and print.
 struct HTMLReport {

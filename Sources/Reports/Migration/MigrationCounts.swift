@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Outcome of a row.
 package enum Outcome: String, Sendable, Hashable, CaseIterable, Codable {

@@ -1,7 +1,6 @@
-import JSON
-import Storage
+import Base
 import Responses
-import AppStoreTypes
+import Storage
 
 extension MigrationReport {
     /// Writes the report as a JSON object. The refused rows are last, one on each line, and at most 512 of them are

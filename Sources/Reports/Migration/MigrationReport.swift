@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Foundation
 
 /// The report of a migration as HTML or JSON: counts and refused rows. It contains no receipts and no paths, only

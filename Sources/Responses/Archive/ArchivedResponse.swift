@@ -1,6 +1,5 @@
+package import Base
 package import Foundation
-import JSON
-package import AppStoreTypes
 
 /// One of Apple's verifyReceipt responses in the form in which it is archived: without the values that change with
 /// every request, and without the receipt that the client submits again. For example:

@@ -1,6 +1,5 @@
+package import Base
 import Foundation
-import JSON
-package import AppStoreTypes
 
 /// An archived response that may be served again. It knows the subscriptions in the response, and adds revocations
 /// that were recorded after it was archived.

@@ -1,5 +1,4 @@
-import JSON
-import AppStoreTypes
+import Base
 
 extension DocumentConverter {
     /// Converts a verifyReceipt response to compact JSON with the names and types of the App Store Server API.

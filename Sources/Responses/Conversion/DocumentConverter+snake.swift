@@ -1,6 +1,5 @@
-import JSON
 import AppStorePayloads
-import AppStoreTypes
+import Base
 
 extension DocumentConverter {
     /// Converts a camelCase document to a verifyReceipt response: compact JSON in the order of the tables.

@@ -1,4 +1,4 @@
-import JSON
+import Base
 
 /// Converts whole documents between the formats of verifyReceipt and the App Store Server API, according to the field
 /// tables.

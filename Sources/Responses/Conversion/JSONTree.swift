@@ -1,4 +1,4 @@
-import JSON
+import Base
 
 /// A JSON document as a tree of values. Only conversions use it, because it is too slow for serving requests.
 enum JSONTree: Sendable, Hashable {

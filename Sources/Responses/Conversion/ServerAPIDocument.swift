@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 
 /// A camelCase document whose parts are read on demand.
 struct ServerAPIDocument {

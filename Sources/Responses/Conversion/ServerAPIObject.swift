@@ -1,5 +1,5 @@
-import JSON
 import AppStorePayloads
+import Base
 
 /// A mutable camelCase object that keeps its members in the order in which they were added.
 struct ServerAPIObject {

@@ -1,6 +1,5 @@
-import JSON
 import AppStorePayloads
-import AppStoreTypes
+import Base
 
 /// One object of a camelCase document, read for the columns of a table.
 ///

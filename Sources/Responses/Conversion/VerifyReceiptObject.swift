@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// One object of a verifyReceipt response, converted by the field tables. Values are read leniently; see
 /// ``VerifyReceiptResponse/Value``.

@@ -1,4 +1,4 @@
-import JSON
+import Base
 
 /// The output formats of `mappings list`. The Markdown is embedded in documents and the JSON is read by programs, so
 /// both should remain stable.

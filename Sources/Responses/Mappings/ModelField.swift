@@ -1,5 +1,5 @@
+package import Base
 package import ReceiptDecoding
-package import AppStoreTypes
 
 /// The properties of one model that a response can contain. A table is validated against them.
 ///

@@ -1,6 +1,5 @@
 package import AppStorePayloads
-import JSON
-import AppStoreTypes
+import Base
 
 /// Writes a verified notification as one camelCase event: with Apple's names, dates as numbers of milliseconds, and
 /// the signed parts decoded.

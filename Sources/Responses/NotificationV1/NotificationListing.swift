@@ -1,4 +1,4 @@
-import JSON
+import Base
 
 extension FieldTables {
     /// Returns all tables in the requested format; the table of notifications is the last.

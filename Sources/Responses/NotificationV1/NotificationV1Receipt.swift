@@ -1,5 +1,5 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 
 /// Selects and orders the rows of `latest_receipt_info` in the body of a version 1 notification.
 ///

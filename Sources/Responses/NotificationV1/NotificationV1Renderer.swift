@@ -1,6 +1,5 @@
-import JSON
 package import AppStorePayloads
-package import AppStoreTypes
+package import Base
 
 /// The data from which the body of a version 1 notification is written.
 package struct NotificationV1: Sendable {

@@ -1,5 +1,5 @@
 package import AppStorePayloads
-import AppStoreTypes
+import Base
 package import ReceiptDecoding
 
 /// Signed payloads in the form of a receipt, for responses to clients that present no receipt.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 extension VerifyReceiptResponse {
     /// One purchase as a row of a response shows it. Unreadable values are `nil`.

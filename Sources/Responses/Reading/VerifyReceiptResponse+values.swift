@@ -1,5 +1,4 @@
-package import AppStoreTypes
-package import JSON
+package import Base
 
 extension VerifyReceiptResponse {
     /// One object of a response.

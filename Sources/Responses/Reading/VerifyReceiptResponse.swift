@@ -1,5 +1,4 @@
-package import AppStoreTypes
-package import JSON
+package import Base
 
 /// One of Apple's verifyReceipt responses, read in place: it stores the positions of the values and decodes a value only
 /// when it is requested.

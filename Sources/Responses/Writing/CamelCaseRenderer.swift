@@ -1,6 +1,5 @@
-package import JSON
+package import Base
 package import ReceiptDecoding
-import AppStoreTypes
 
 /// Writes the contents of a receipt in camelCase: dates as numbers of milliseconds, flags as booleans, bytes in
 /// base64.

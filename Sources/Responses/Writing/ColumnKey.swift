@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 
 /// The key of one column of a table, together with the constant parts of its value.
 struct ColumnKey: Sendable {

@@ -1,7 +1,6 @@
-import JSON
 package import AppStorePayloads
+import Base
 import ReceiptDecoding
-import AppStoreTypes
 
 /// Writes the customer view for new clients: camelCase, dates as numbers of milliseconds.
 ///

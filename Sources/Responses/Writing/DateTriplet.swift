@@ -1,5 +1,4 @@
-package import AppStoreTypes
-import JSON
+package import Base
 
 /// An instant in the form of verifyReceipt responses: three keys, whose values are all text.
 ///

@@ -1,6 +1,5 @@
-import JSON
+import Base
 import ReceiptDecoding
-import AppStoreTypes
 
 extension JSONWriter {
     /// Writes a value in the types of the App Store Server API.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Foundation
 
 /// The time zone America/Los_Angeles, with daylight saving time.

@@ -1,5 +1,4 @@
-import JSON
-package import AppStoreTypes
+package import Base
 
 /// A complete verifyReceipt response: its status, and the JSON that is sent.
 package struct VerifyReceiptAnswer: Sendable, Hashable {

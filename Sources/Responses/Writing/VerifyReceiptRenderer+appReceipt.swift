@@ -1,6 +1,5 @@
-import JSON
+import Base
 import ReceiptDecoding
-import AppStoreTypes
 
 extension VerifyReceiptRenderer {
     /// Writes `receipt`, and also `latest_receipt_info` and `latest_receipt` according to ``AnswerOptions/latest``.

@@ -1,7 +1,6 @@
-import JSON
 package import AppStorePayloads
+import Base
 package import ReceiptDecoding
-import AppStoreTypes
 
 extension VerifyReceiptRenderer {
     /// Writes the flat response for an iOS 6 receipt from the records of the Server API.

@@ -1,7 +1,6 @@
-import JSON
 import AppStorePayloads
+package import Base
 import ReceiptDecoding
-package import AppStoreTypes
 
 extension VerifyReceiptRenderer {
     /// Returns the response from the records of the App Store Server API: the receipt unchanged, and the later

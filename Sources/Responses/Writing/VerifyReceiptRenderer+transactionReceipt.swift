@@ -1,6 +1,5 @@
-import JSON
+import Base
 import ReceiptDecoding
-import AppStoreTypes
 
 extension VerifyReceiptRenderer {
     /// Writes the flat response for an iOS 6 receipt: `purchase-info` unchanged, and no `environment`.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Cryptography
 
 /// The form of the customer page as a browser sends it: `application/x-www-form-urlencoded`.

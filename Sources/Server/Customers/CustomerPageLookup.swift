@@ -1,7 +1,6 @@
-import AppStoreTypes
 import AppStoreClients
 import AppStorePayloads
-import JSON
+import Base
 import Operations
 import Reports
 import VerifyReceipt

@@ -1,6 +1,5 @@
-import AppStoreTypes
+import Base
 import Foundation
-import JSON
 import Operations
 
 /// What a support person entered: recognized by its form alone.

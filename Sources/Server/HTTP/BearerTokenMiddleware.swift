@@ -1,9 +1,9 @@
+import Base
 import BridgeConfiguration
 import Cryptography
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import AppStoreTypes
 
 /// Authorizes access to routes that expose customers' purchases or internal state: `/v1/*`, `/metrics`, `/`,
 /// `/comparisons`, `/customers`.

@@ -1,4 +1,4 @@
-import JSON
+import Base
 import HTTPTypes
 import Hummingbird
 import NIOCore

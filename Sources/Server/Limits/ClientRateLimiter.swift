@@ -1,5 +1,5 @@
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
 import Hummingbird
 import Logging
 import NIOCore

@@ -1,4 +1,4 @@
-import ConcurrencySupport
+import Base
 import DequeModule
 package import Logging
 import Synchronization

@@ -1,5 +1,5 @@
-import NIOCore
 import BridgeConfiguration
+import NIOCore
 
 /// Closes connections whose client begins a request but does not complete it in time.
 ///

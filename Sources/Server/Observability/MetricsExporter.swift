@@ -1,13 +1,13 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Comparison
-import Storage
 import Notifications
 import Operations
-import VerifyReceipt
-import AppStoreTypes
+import Storage
 import Telemetry
 import Transport
+import VerifyReceipt
 
 /// All metrics of the server in the Prometheus text format.
 struct MetricsExporter: Sendable {

@@ -1,12 +1,12 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Comparison
 import Notifications
 import Storage
-import VerifyReceipt
-import AppStoreTypes
 import Telemetry
 import Transport
+import VerifyReceipt
 
 /// The observable state of a running server, from which metrics, readiness and the status page are made.
 struct ServerHealth: Sendable {

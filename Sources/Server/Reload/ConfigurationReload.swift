@@ -2,9 +2,9 @@ package import BridgeConfiguration
 import Cryptography
 import HTTPTypes
 package import Logging
-import VerifyReceipt
 import ServiceLifecycle
 import Synchronization
+import VerifyReceipt
 
 /// Reloads the configuration on every signal. A configuration with errors is not applied.
 package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service where Signals.Element: Sendable {

@@ -1,10 +1,10 @@
 import Comparison
 import HTTPTypes
 import Hummingbird
-import Storage
 import NIOCore
-import VerifyReceipt
 import Reports
+import Storage
+import VerifyReceipt
 
 /// Serves the results of background comparisons as HTML, JSON or Markdown:
 ///

@@ -1,3 +1,4 @@
+import Base
 import BridgeConfiguration
 import HTTPTypes
 import Hummingbird
@@ -6,7 +7,6 @@ import NIOCore
 import Operations
 import Reports
 import VerifyReceipt
-import AppStoreTypes
 
 /// Serves `GET /customers`, a form for support teams, and `POST /customers`, the page of the customer that was looked
 /// up. Lookups use the batch share of the rate limit.

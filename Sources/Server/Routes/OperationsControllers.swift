@@ -1,10 +1,10 @@
-import JSON
+import Base
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Storage
 import NIOCore
 import Reports
+import Storage
 import Telemetry
 
 /// Serves `/healthz` (liveness: the process responds) and `/readyz` (readiness: load balancers may send requests).

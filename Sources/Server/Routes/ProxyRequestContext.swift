@@ -1,9 +1,9 @@
+import Base
 import Hummingbird
 import NIOCore
-import VerifyReceipt
-import Synchronization
 import Responses
-import AppStoreTypes
+import Synchronization
+import VerifyReceipt
 
 /// The context of a request: Hummingbird's context, the connection of the request and the outcome of the request.
 struct ProxyRequestContext: RequestContext {

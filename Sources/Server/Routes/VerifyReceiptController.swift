@@ -1,10 +1,10 @@
+import Base
 import BridgeConfiguration
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import VerifyReceipt
 import Responses
-import AppStoreTypes
+import VerifyReceipt
 
 /// Serves verifyReceipt to legacy clients, with Apple's path and behavior.
 struct VerifyReceiptController: Sendable {

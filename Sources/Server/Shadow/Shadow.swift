@@ -1,17 +1,17 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+package import Base
 package import BridgeConfiguration
 package import Comparison
 import Cryptography
 import Foundation
-package import Storage
 package import Logging
-package import VerifyReceipt
 import Responses
 import ServiceLifecycle
-package import AppStoreTypes
+package import Storage
 import Synchronization
 import Telemetry
+package import VerifyReceipt
 
 /// Compares responses with those of a second source, in the background, and records the differences.
 ///

@@ -1,7 +1,7 @@
+import Base
 import Comparison
 import Foundation
 import Storage
-import AppStoreTypes
 
 /// The results of the comparisons since the last write to the store.
 struct ShadowFindings: Sendable {

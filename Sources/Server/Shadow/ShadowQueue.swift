@@ -1,9 +1,9 @@
+import Base
 import BridgeConfiguration
 import Comparison
-import VerifyReceipt
 import Responses
-import AppStoreTypes
 import Synchronization
+import VerifyReceipt
 
 /// A queue of comparisons, bounded in number and bytes, so that a slow second source can only cost that much memory.
 final class ShadowQueue: Sendable {

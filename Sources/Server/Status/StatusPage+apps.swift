@@ -1,9 +1,9 @@
 import BridgeConfiguration
 import Comparison
-import Storage
-import VerifyReceipt
 import Reports
+import Storage
 import Telemetry
+import VerifyReceipt
 
 /// The section of all apps. Up to eight apps are shown one by one. For more, the page shows totals and the apps that
 /// need attention; the others are collapsed.

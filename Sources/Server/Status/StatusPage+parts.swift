@@ -1,10 +1,10 @@
 import AppStoreClients
+import Base
 import Notifications
-import VerifyReceipt
 import Reports
-import AppStoreTypes
 import Telemetry
 import Transport
+import VerifyReceipt
 
 /// The sections of the page that do not concern a single app.
 extension StatusPage {

@@ -1,12 +1,12 @@
-import AppStorePayloads
 import AppStoreClients
-import Notifications
-import VerifyReceipt
+import AppStorePayloads
+import Base
 import BridgeConfiguration
-import Reports
-import AppStoreTypes
-import Telemetry
 import Comparison
+import Notifications
+import Reports
+import Telemetry
+import VerifyReceipt
 import VerifyReceipt
 
 /// The status page of a running server: one HTML document that loads nothing. Its script refreshes it.

@@ -1,13 +1,13 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
 import Comparison
-import Storage
 import Notifications
-import VerifyReceipt
 import Reports
-import AppStoreTypes
+import Storage
 import Telemetry
 import Transport
+import VerifyReceipt
 
 /// The state of a running server at one moment, as the status page shows it.
 struct StatusSnapshot: Sendable {

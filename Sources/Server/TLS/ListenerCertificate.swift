@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 package import BridgeConfiguration
 import Cryptography
 import NIOCore

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Writes the members of verifyReceipt responses to App Receipts.
 enum AnswerRowWriter {

@@ -1,5 +1,5 @@
+import Base
 import Cryptography
-import AppStoreTypes
 
 /// The nested responses to App Receipts.
 extension SimulatedVerifyReceipt {

@@ -1,5 +1,5 @@
+import Base
 import Cryptography
-import AppStoreTypes
 
 /// The flat responses to iOS 6 transactionReceipts.
 extension SimulatedVerifyReceipt {

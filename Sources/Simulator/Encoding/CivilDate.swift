@@ -1,5 +1,5 @@
+package import Base
 import Foundation
-package import AppStoreTypes
 
 /// A date and time of the Gregorian calendar, in UTC or shifted by the offset of a time zone.
 package struct CivilDate: Sendable, Hashable {

@@ -1,5 +1,5 @@
+package import Base
 import Foundation
-package import AppStoreTypes
 
 /// Encodes ASN.1 values in DER. Every function returns one complete tag-length-value.
 ///

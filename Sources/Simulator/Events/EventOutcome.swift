@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The result of an event: the customer before and after it, and the notifications about it.
 package struct EventOutcome: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Synchronization
 
 /// Lets events happen to the customers of a registry.

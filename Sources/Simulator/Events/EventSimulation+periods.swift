@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Events that begin or end periods of subscriptions.
 extension EventSimulation {

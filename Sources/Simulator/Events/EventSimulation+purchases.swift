@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Events in which customers buy.
 extension EventSimulation {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Events about refunds and the end of family sharing.
 extension EventSimulation {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The simulation of one event: the changed customer, and the notifications about the event.
 ///

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Decides what happens by itself to a subscription of the accelerated sandbox, and when.
 enum SandboxSchedule {

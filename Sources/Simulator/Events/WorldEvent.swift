@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The events that can happen to a customer. Raw values are the names in `POST /events`.
 ///

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The body of `POST /events`.
 ///

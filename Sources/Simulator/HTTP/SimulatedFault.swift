@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Synchronization
 
 /// A fault that a test injects into the simulated App Store.

@@ -1,8 +1,8 @@
+package import Base
 package import Cryptography
 import Hummingbird
 import Logging
 import NIOCore
-package import AppStoreTypes
 import Synchronization
 
 /// A simulated App Store: customers, their signed receipts, verifyReceipt, the Server API and notifications, served

@@ -1,7 +1,7 @@
+import Base
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import AppStoreTypes
 
 /// The routes for events and notifications, which tests use to control the simulator.
 extension SimulatorRoutes {

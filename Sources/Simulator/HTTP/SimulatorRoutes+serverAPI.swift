@@ -1,7 +1,7 @@
+import Base
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import AppStoreTypes
 
 /// The routes of the Server API: all paths below `/production/inApps/` and `/sandbox/inApps/`.
 extension SimulatorRoutes {

@@ -1,9 +1,9 @@
+import Base
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import AppStoreTypes
 
 /// The HTTP routes of the simulated App Store.
 struct SimulatorRoutes: Sendable {

@@ -1,5 +1,5 @@
+package import Base
 import Cryptography
-package import AppStoreTypes
 
 /// An App Store Server Notification: the event, and the transaction and renewal in their state after it.
 ///

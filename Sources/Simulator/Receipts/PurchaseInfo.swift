@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Writes the signed lines (`purchase-info`) of transactionReceipts: keys with hyphens, text values, and a different
 /// order in each receipt.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A receipt attribute: `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
 ///

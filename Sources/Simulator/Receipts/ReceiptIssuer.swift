@@ -1,5 +1,5 @@
+package import Base
 package import Cryptography
-package import AppStoreTypes
 
 /// A receipt that the simulated App Store has signed.
 package struct IssuedReceipt: Sendable {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// An error of the Server API with Apple's error code. Its first three digits are the HTTP status: 4040010 has status
 /// 404.

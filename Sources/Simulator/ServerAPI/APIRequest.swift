@@ -1,5 +1,5 @@
+package import Base
 import Foundation
-package import AppStoreTypes
 
 /// A request to the Server API, independent of the transport.
 package struct APIRequest: Sendable {

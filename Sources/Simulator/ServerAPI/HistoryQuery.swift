@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The query of Get Transaction History: filters, order and position.
 ///

@@ -1,5 +1,5 @@
+package import Base
 package import Cryptography
-package import AppStoreTypes
 
 /// Verifies that a caller is the app's owner: `Authorization: Bearer` with a JWT signed by the account's key.
 package struct ProviderTokenCheck: Sendable {

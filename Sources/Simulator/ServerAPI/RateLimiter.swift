@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Synchronization
 
 /// A rate limiter with a token bucket for each endpoint and environment. Buckets start full and refill evenly.

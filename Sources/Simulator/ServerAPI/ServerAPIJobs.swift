@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Synchronization
 
 /// The jobs that callers of the Server API started and can ask about later.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Endpoints with which an app's owner changes transactions or reports about them.
 extension SimulatedServerAPI {

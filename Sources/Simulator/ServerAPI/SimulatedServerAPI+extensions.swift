@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Endpoints that extend the renewal date of one subscription or of all subscriptions of a product.
 ///

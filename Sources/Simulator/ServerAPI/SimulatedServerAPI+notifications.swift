@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Endpoints for test notifications and the notification history.
 extension SimulatedServerAPI {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Endpoints that read transactions, subscriptions and orders.
 extension SimulatedServerAPI {

@@ -1,5 +1,5 @@
+import Base
 package import Cryptography
-import AppStoreTypes
 
 /// Serves the App Store Server API for the customers of a simulated App Store in both environments.
 package final class SimulatedServerAPI: Sendable {

@@ -1,5 +1,5 @@
+package import Base
 package import Cryptography
-package import AppStoreTypes
 
 /// An X.500 `Name` with the few attributes of Apple's certificates, in the order of Apple's newer ones.
 package struct DistinguishedName: Sendable, Hashable {

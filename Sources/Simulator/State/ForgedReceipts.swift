@@ -1,5 +1,5 @@
+import Base
 package import Cryptography
-import AppStoreTypes
 
 /// Forged receipts, which claim purchases that were not made and which a verifier must reject, and changed forms of
 /// transactionReceipts that are still authentic.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A receipt that is damaged, encoded in another way or forged, with the expected results.
 package struct HostileReceipt: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Synchronization
 
 /// A log file of the receipts that were signed for responses, one a line. After a restart the simulator recognizes

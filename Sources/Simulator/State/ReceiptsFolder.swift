@@ -1,5 +1,5 @@
+package import Base
 import Foundation
-package import AppStoreTypes
 
 /// The folder `Receipts/` of the repository, with a subfolder for each case. Seed and clock are fixed. The demo and
 /// the tests read it.

@@ -1,5 +1,5 @@
+import Base
 package import Cryptography
-import AppStoreTypes
 
 /// The JWS on a customer's device, as StoreKit hands them to the app.
 package struct SignedRecords: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The billing plan of a subscription period. Raw values are those of `billingPlanType`.
 ///

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Customers who restore purchases, resubscribe, hold several subscriptions, or store transactionReceipts of any of
 /// these.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The purchases, renewals and receipts of each kind of customer.
 extension CustomerBuilder {

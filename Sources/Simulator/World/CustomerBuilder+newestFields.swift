@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Customers whose records have fields that Apple added since 2025. They exist only in worlds with
 /// ``WorldOptions/newestFields``.

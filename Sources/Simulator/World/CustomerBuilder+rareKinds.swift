@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The rarer states of subscriptions: unusual offers, plan changes, failed renewals, refunds.
 extension CustomerBuilder {

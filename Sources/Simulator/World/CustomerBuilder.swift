@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Builds one customer: transactions, renewals and the receipts on the customer's devices.
 ///

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A customer of the app in one environment.
 package struct SimulatedCustomer: Sendable, Hashable {

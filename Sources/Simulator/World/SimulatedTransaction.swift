@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A purchase in its current state: the fields of `JWSTransactionDecodedPayload`.
 package struct SimulatedTransaction: Sendable, Hashable {

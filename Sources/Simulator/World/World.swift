@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Options of a world that are off by default.
 package struct WorldOptions: Sendable, Hashable {

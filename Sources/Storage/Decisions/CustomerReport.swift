@@ -1,6 +1,5 @@
-package import AppStoreTypes
+package import Base
 import Foundation
-import JSON
 
 /// What only a lookup found about a customer, for the forwarding targets with the form `camel`. It is stored like a
 /// notification, so that its deliveries are leased, retried, listed, erased and deleted like all others:

@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 
 /// The members of the body of an event, as texts that are joined to one JSON object:
 ///

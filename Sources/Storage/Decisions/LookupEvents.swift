@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Cryptography
 
 /// What the store had of a customer before the result of a lookup was stored.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import Foundation
 
 /// The customer to erase.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The retention rule of one table: which rows are expired, and which rows of other tables are deleted with them.
 package struct RetentionRule: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// What bridge handles need to be kept across restarts: the key that signs them if none is configured, and which
 /// customers were erased. ``PersonalDataStore/erase(_:at:)`` writes the latter.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 extension CustomerStore where Self: SQLEngine {
     package func hasNewerRecord(

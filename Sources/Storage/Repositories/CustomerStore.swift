@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Customers and their signed records.
 package protocol CustomerStore: Sendable {

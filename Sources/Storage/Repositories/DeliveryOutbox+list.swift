@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Reading the outbox.
 extension DeliveryOutbox where Self: SQLEngine {

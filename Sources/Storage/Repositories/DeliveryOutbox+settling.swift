@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// The end of an attempt.
 extension DeliveryOutbox where Self: SQLEngine {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Extensions of renewal dates, of which Apple allows a limited number.
 package protocol ExtensionLog: Sendable {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Leases of tasks that only one process at a time does. All times are those of the store's clock, so the clocks of the
 /// processes do not matter.

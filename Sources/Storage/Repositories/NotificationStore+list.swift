@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// Reading stored notifications, for people.
 extension NotificationStore where Self: SQLEngine {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Received notifications.
 package protocol NotificationStore: Sendable {

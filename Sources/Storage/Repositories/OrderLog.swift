@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The orders that were looked up: one row for each order of an app, with the latest answer.
 package protocol OrderLog: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Erasure and retention of personal data.
 package protocol PersonalDataStore: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Which user presented a purchase first, for replay detection.
 package protocol PresenterStore: Sendable {

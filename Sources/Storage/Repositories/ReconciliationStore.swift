@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The customers that a reconciliation asks about, and its state.
 package protocol ReconciliationStore: Sendable {

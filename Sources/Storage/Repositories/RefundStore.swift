@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Refund histories, and which refunds were reported.
 package protocol RefundStore: Sendable {

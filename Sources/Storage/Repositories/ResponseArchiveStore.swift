@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Foundation
 
 /// Apple's last good verifyReceipt responses, one for each request.

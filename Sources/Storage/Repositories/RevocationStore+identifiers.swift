@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Maximum number of receipts that are stored of one customer.
 private let receiptsPerCustomer = 8

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
 /// responses reveal. The latest are loaded into memory at the start, the others are looked up.

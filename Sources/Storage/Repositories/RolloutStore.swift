@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The rollouts of apps: which customers were compared, and which rollouts have stopped themselves.
 package protocol RolloutStore: Sendable {

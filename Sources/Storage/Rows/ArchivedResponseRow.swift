@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import Foundation
 
 /// Apple's last good verifyReceipt response to a request, as stored.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// Apple's decision about a refund, as a notification or a later look at the purchase shows it. The raw values are stored.
 package enum RefundDecision: String, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// What an event reports. The raw values are stored and exported, and do not change.
 package enum EventType: String, Sendable, Hashable, CaseIterable {

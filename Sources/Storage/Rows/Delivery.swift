@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Foundation
 
 /// A forwarding target: the URL that receives an app's notifications in one form.

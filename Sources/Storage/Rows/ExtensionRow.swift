@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// An extension of a subscription's renewal date.
 package struct ExtensionRow: Sendable, Hashable {

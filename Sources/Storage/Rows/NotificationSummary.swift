@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A stored notification without its text.
 package struct NotificationSummary: Sendable, Hashable {

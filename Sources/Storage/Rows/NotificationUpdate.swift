@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The changes to a customer's records that a notification reports.
 package struct NotificationUpdate: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// The App Store's answer to the lookup of an order.
 package struct OrderLookupRow: Sendable, Hashable {

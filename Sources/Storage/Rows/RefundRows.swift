@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A customer whose refund history is to be requested.
 package struct RefundTarget: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 
 /// A customer that has an account token in a transaction.
 package struct TokenCustomer: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// What runs a ``SQLStatement`` that only reads: a database, or a transaction of it.
 package protocol SQLReader: Sendable {

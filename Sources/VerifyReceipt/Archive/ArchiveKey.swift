@@ -1,9 +1,9 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import BridgeConfiguration
 import Cryptography
 import ReceiptDecoding
-import AppStoreTypes
 
 /// The parts of a verifyReceipt request that Apple's response depends on.
 struct ArchiveKey: Sendable {

@@ -1,7 +1,7 @@
+import Base
 import BridgeConfiguration
-import Responses
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
 
 /// Apple's last good responses, for requests during an outage: which requests the archive may answer, and which
 /// responses are added to it.

@@ -1,13 +1,12 @@
 import AppStoreClients
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
 import Cryptography
 import Foundation
-import Storage
 import Logging
-import Responses
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
+import Storage
 import Synchronization
 
 /// An archive of Apple's last good response to each receipt, for the time when Apple is not available.

@@ -1,8 +1,8 @@
+import Base
 import BridgeConfiguration
-import Responses
 import ReceiptDecoding
+import Responses
 import Storage
-import AppStoreTypes
 
 /// The cached responses of the sources `stored` and `api`: which requests the cache answers, and which responses are added
 /// to it.

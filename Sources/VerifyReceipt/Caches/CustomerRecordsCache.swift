@@ -1,7 +1,6 @@
 import AppStorePayloads
-import ConcurrencySupport
+import Base
 import Storage
-import AppStoreTypes
 import Synchronization
 import Telemetry
 

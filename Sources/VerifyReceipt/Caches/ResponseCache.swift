@@ -1,9 +1,8 @@
 import AppStorePayloads
-import ConcurrencySupport
+import Base
 import Cryptography
-import Storage
 import Responses
-import AppStoreTypes
+import Storage
 import Synchronization
 import Telemetry
 

@@ -1,6 +1,5 @@
 import AppStoreClients
-import AppStoreTypes
-import ConcurrencySupport
+import Base
 import Foundation
 package import Storage
 import Synchronization

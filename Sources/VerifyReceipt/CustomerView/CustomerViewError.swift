@@ -1,7 +1,7 @@
-import AppStorePayloads
 package import AppStoreClients
+import AppStorePayloads
+package import Base
 import ReceiptDecoding
-package import AppStoreTypes
 import Transport
 
 /// The reason why there is no view of a customer: a stable code for clients, an HTTP status, and a sentence for people.

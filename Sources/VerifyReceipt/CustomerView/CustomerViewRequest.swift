@@ -1,6 +1,5 @@
-import JSON
+package import Base
 import ReceiptDecoding
-package import AppStoreTypes
 
 /// The body of `POST /v1/receipts`: exactly one of four keys. A signed renewal does not name its app, so `bundleId` is
 /// needed with it where several apps are configured. Other keys are ignored. If none of the four is there, the body is

@@ -1,13 +1,11 @@
-package import Storage
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+package import Base
 import BridgeConfiguration
-import ConcurrencySupport
-import JSON
 import Logging
-import Responses
 import ReceiptDecoding
-package import AppStoreTypes
+import Responses
+package import Storage
 
 /// Answers the requests of new clients: a receipt, a signed text or an id in, the JSON view of its customer out.
 ///

@@ -1,8 +1,8 @@
 import AppStorePayloads
+package import Base
 package import Cryptography
-import Responses
 package import ReceiptDecoding
-package import AppStoreTypes
+import Responses
 
 /// The result of decoding a stored text: a receipt of either style, a JWS of the App Store, or neither.
 package struct DecodedReceipt: Sendable {

@@ -1,7 +1,6 @@
 package import AppStorePayloads
-import JSON
+package import Base
 package import ReceiptDecoding
-package import AppStoreTypes
 
 /// The content of a JWS of the App Store, and whether it is authentic. The JWS may be a transaction, a
 /// renewal, an app transaction, or a notification with the JWS inside it.

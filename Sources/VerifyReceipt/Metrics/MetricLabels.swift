@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import BridgeConfiguration
 import ReceiptDecoding
 import Telemetry

@@ -1,8 +1,8 @@
 package import AppStoreClients
+package import Base
 package import BridgeConfiguration
 import ReceiptDecoding
 import Responses
-package import AppStoreTypes
 import Synchronization
 package import Telemetry
 

@@ -1,5 +1,5 @@
+import Base
 import ReceiptDecoding
-import AppStoreTypes
 import Synchronization
 
 /// Measures how many refused receipts `profile: tolerant` would have accepted, for operators whose old app versions

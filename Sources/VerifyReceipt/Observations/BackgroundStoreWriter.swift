@@ -1,9 +1,8 @@
-import AppStorePayloads
 import AppStoreClients
-import ConcurrencySupport
-import Storage
+import AppStorePayloads
+import Base
 import Logging
-import AppStoreTypes
+import Storage
 import Synchronization
 
 /// A bounded write queue for the store, so that no request waits for the disk. A write that does not fit into the

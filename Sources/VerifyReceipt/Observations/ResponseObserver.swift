@@ -1,7 +1,7 @@
 import AppStoreClients
-import Storage
+import Base
 import Logging
-import AppStoreTypes
+import Storage
 
 /// An effect of a response that a source gave and the client gets, for example storing it in an archive. It does not
 /// change the response, and does not wait: slow work is queued.

@@ -1,5 +1,4 @@
-import AppStoreTypes
-import ConcurrencySupport
+import Base
 import ReceiptDecoding
 import Responses
 package import Storage

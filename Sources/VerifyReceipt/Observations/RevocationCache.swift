@@ -1,9 +1,8 @@
-package import AppStorePayloads
 import AppStoreClients
-import ConcurrencySupport
-import Storage
+package import AppStorePayloads
+package import Base
 import Responses
-package import AppStoreTypes
+import Storage
 import Synchronization
 
 /// A cache of the revocations that Apple has reported, by verifyReceipt or by the Server API, so that a response from

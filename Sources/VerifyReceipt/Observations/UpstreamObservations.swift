@@ -1,11 +1,10 @@
 import AppStoreClients
-import ConcurrencySupport
+import Base
 import Cryptography
-import Storage
-import Responses
-import ReceiptDecoding
 import Logging
-import AppStoreTypes
+import ReceiptDecoding
+import Responses
+import Storage
 
 /// A record of what Apple's verifyReceipt responses reveal, for times when Apple is unavailable: which purchases were
 /// refunded, and which customer a receipt without purchases belongs to. Only responses to authentic receipts are

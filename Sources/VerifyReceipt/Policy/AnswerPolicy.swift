@@ -1,6 +1,6 @@
+import Base
 package import BridgeConfiguration
 import Responses
-import AppStoreTypes
 
 /// Decides which source of an app is asked next, and what the client gets if none has a response. A value without
 /// calls and clocks, so that every sequence of results can be tested.

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import BridgeConfiguration
 
 /// The configured apps by bundle id, and the treatment of all other apps (`unknownApps`).

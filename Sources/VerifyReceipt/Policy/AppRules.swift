@@ -1,11 +1,11 @@
-import BridgeConfiguration
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
+import BridgeConfiguration
 import Logging
 import ReceiptDecoding
 import Responses
 import Storage
-import AppStoreTypes
 
 /// An app's rules: checked against the presented item before any source is asked, and against what the response shows
 /// before it is returned.

@@ -1,8 +1,7 @@
-import ConcurrencySupport
+import Base
 import Cryptography
-import Storage
 import Logging
-import AppStoreTypes
+import Storage
 import Synchronization
 
 /// Detects a purchase that is presented by several users. verifyReceipt itself has no users, so this works only if

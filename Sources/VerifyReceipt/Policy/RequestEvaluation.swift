@@ -1,6 +1,6 @@
+import Base
 import BridgeConfiguration
 import Responses
-import AppStoreTypes
 
 /// Evaluates requests: asks the sources of the app in the order of ``AnswerPolicy`` until one has a response.
 package final class RequestEvaluation: Sendable {

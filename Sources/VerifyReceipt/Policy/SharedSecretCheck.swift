@@ -1,7 +1,7 @@
+import Base
 import BridgeConfiguration
 import Cryptography
 import Responses
-import AppStoreTypes
 
 /// The result of checking a request's `password` against the app's secrets.
 ///

@@ -1,6 +1,6 @@
 import AppStorePayloads
+import Base
 import ReceiptDecoding
-import AppStoreTypes
 
 extension ReceiptContents {
     /// Returns whether the receipt may be out of date: an auto-renewable in it has no period that covers `now`, and the

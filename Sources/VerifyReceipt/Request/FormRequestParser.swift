@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 
 /// Converts a request that a client sent as an HTML form, or percent-encoded like one, to the JSON that was meant. For
 /// the tolerant profile only: Apple's endpoint returns 21002 for both. For example:

@@ -1,7 +1,7 @@
+import Base
 import BridgeConfiguration
 package import ReceiptDecoding
 import Storage
-import AppStoreTypes
 
 /// The outcome of decoding and verifying the text of a request.
 package enum ReceiptVerification: Sendable {

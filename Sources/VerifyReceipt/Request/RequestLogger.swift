@@ -1,10 +1,9 @@
 import AppStorePayloads
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
 package import Logging
 import ReceiptDecoding
 import Responses
-import AppStoreTypes
 
 /// The log lines about requests. Each topic is logged at most once a minute per configured app; all apps that are not
 /// configured share one limit.

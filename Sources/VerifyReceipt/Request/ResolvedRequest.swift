@@ -1,8 +1,8 @@
-package import BridgeConfiguration
 import AppStorePayloads
-import Responses
+package import Base
+package import BridgeConfiguration
 package import ReceiptDecoding
-package import AppStoreTypes
+import Responses
 
 /// A request whose receipt was decoded and whose app is known: all that the sources, the rules and the observers need
 /// to know about it.

@@ -1,6 +1,5 @@
-import JSON
+package import Base
 package import ReceiptDecoding
-package import AppStoreTypes
 
 /// The body of a verifyReceipt request, parsed as Apple's endpoint parses it: as JSON whatever the content type is. The
 /// last of a repeated key counts, and unknown keys are ignored.

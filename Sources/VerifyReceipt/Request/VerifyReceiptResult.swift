@@ -1,9 +1,9 @@
 import AppStoreClients
 package import AppStorePayloads
+package import Base
 package import BridgeConfiguration
 import ReceiptDecoding
 package import Responses
-package import AppStoreTypes
 
 /// A verifyReceipt response and its source, before it becomes an HTTP response.
 package struct VerifyReceiptResult: Sendable {

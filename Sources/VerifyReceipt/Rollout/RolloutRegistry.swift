@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 package import BridgeConfiguration
 package import Storage
 import Synchronization

@@ -1,8 +1,7 @@
+import Base
 package import BridgeConfiguration
-import ConcurrencySupport
 package import ReceiptDecoding
 package import Storage
-import AppStoreTypes
 import Synchronization
 
 /// The keys that sign and verify bridge handles: those of the configuration, otherwise one that is made in the store

@@ -1,5 +1,4 @@
-import AppStoreTypes
-import JSON
+import Base
 import ReceiptDecoding
 
 /// What the text of `receipt-data` claims to be, by its form alone. Nothing is verified here.

@@ -1,7 +1,6 @@
 import AppStorePayloads
-import AppStoreTypes
+import Base
 package import BridgeConfiguration
-import JSON
 import ReceiptDecoding
 import Responses
 import Storage

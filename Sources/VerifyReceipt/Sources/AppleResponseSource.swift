@@ -1,8 +1,8 @@
-import BridgeConfiguration
 import AppStoreClients
-import Responses
+import Base
+import BridgeConfiguration
 import Logging
-import AppStoreTypes
+import Responses
 
 /// The source `apple`: forwards the request to Apple's verifyReceipt and returns the response byte for byte.
 final class AppleResponseSource: ResponseSource {

@@ -1,9 +1,9 @@
-package import AppStorePayloads
 import AppStoreClients
+package import AppStorePayloads
+package import Base
 import BridgeConfiguration
 import Foundation
 package import Storage
-package import AppStoreTypes
 
 extension CustomerRecords {
     /// The identifiers under which changes of this customer are recorded: original transaction ids, those from which

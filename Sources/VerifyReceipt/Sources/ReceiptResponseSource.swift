@@ -1,8 +1,8 @@
-import BridgeConfiguration
 import AppStorePayloads
-import Responses
+import Base
+import BridgeConfiguration
 import ReceiptDecoding
-import AppStoreTypes
+import Responses
 
 /// The source `receipt`: the authentic receipt or signed transaction alone, with the refunds that became known since it
 /// was issued.

@@ -1,6 +1,6 @@
-import BridgeConfiguration
 package import AppStoreClients
-package import AppStoreTypes
+package import Base
+import BridgeConfiguration
 
 /// A source of responses: Apple's verifyReceipt, the App Store Server API, the stored records, or the receipt itself.
 package protocol ResponseSource: Sendable {

@@ -1,10 +1,10 @@
-import BridgeConfiguration
-import AppStorePayloads
 import AppStoreClients
-import Responses
-import ReceiptDecoding
+import AppStorePayloads
+import Base
+import BridgeConfiguration
 import Logging
-import AppStoreTypes
+import ReceiptDecoding
+import Responses
 
 /// The source `api`: looks the customer up with the App Store Server API and renders a response from the records.
 final class ServerAPIResponseSource: ResponseSource {

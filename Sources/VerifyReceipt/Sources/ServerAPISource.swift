@@ -1,8 +1,8 @@
-package import AppStorePayloads
 package import AppStoreClients
-package import Storage
+package import AppStorePayloads
+package import Base
 import BridgeConfiguration
-package import AppStoreTypes
+package import Storage
 import Telemetry
 import Transport
 

@@ -1,11 +1,10 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
-import Storage
 import Logging
 import Responses
-import AppStoreTypes
+import Storage
 import Synchronization
 import Telemetry
 

@@ -1,6 +1,6 @@
-import AppStorePayloads
 import AppStoreClients
-import AppStoreTypes
+import AppStorePayloads
+import Base
 
 /// The stored records of a customer, and how fresh they are.
 package struct StoredCustomerSnapshot: Sendable {

@@ -1,9 +1,9 @@
-import BridgeConfiguration
 import AppStorePayloads
-import Responses
+import Base
+import BridgeConfiguration
 import ReceiptDecoding
+import Responses
 import Storage
-import AppStoreTypes
 
 /// The source `stored`: renders a response from the stored records of the customer, as if the Server API had just
 /// returned them.

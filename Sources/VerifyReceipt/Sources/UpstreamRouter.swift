@@ -1,5 +1,5 @@
 package import AppStoreClients
-package import AppStoreTypes
+package import Base
 
 /// Decides which of Apple's endpoints is called next, and when to stop. A value without sockets and clocks, so that
 /// every sequence of replies can be tested.

@@ -1,5 +1,5 @@
 package import AppStoreClients
-import AppStoreTypes
+import Base
 import Transport
 
 /// The calls of the source `apple`: sends the requests that ``UpstreamRouter`` decides on, within a deadline.

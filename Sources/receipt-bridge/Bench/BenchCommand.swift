@@ -1,5 +1,5 @@
-import JSON
 import ArgumentParser
+import Base
 import Foundation
 import Responses
 import Server

@@ -1,12 +1,12 @@
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
 import Logging
-import VerifyReceipt
 import ReceiptDecoding
 import Responses
 import Simulator
-import AppStoreTypes
+import VerifyReceipt
 
 /// One measurement.
 struct BenchRow: Sendable {

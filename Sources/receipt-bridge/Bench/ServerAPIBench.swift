@@ -1,10 +1,10 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import Cryptography
-import Responses
 import ReceiptDecoding
+import Responses
 import Simulator
-import AppStoreTypes
 
 /// Benchmarks of the Server API: verifying a signed transaction, signing a request, rendering a response from a
 /// history.

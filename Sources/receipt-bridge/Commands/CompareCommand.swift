@@ -1,17 +1,16 @@
 import AppStorePayloads
 import ArgumentParser
+import Base
+import Batch
 import BridgeConfiguration
 import Comparison
-import Batch
 import Cryptography
 import Foundation
+import Reports
 import Server
 import Storage
-import VerifyReceipt
-import Reports
-import AppStoreTypes
-import BatchInput
 import Transport
+import VerifyReceipt
 
 /// The `compare` command: compares verifyReceipt with the App Store Server API.
 struct CompareCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import AppStoreClients
-import AppStoreTypes
 import ArgumentParser
+import Base
 import Operations
 
 /// The `consumption` command: sends the information that Apple requests before it decides about a refund.

@@ -1,12 +1,12 @@
 import AppStorePayloads
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import VerifyReceipt
 import ReceiptDecoding
 import Responses
-import AppStoreTypes
+import VerifyReceipt
 
 /// The `decode` command: prints the contents of receipts, and whether they are authentic.
 struct DecodeCommand: ParsableCommand {

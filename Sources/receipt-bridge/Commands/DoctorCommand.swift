@@ -1,5 +1,5 @@
-import ArgumentParser
 import Administration
+import ArgumentParser
 import BridgeConfiguration
 import Foundation
 import Transport

@@ -1,10 +1,10 @@
+import Administration
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Foundation
-import VerifyReceipt
 import Storage
-import Administration
-import AppStoreTypes
+import VerifyReceipt
 
 /// The `forget` command: erases a customer from the store, whether a server is running or not.
 struct ForgetCommand: AsyncParsableCommand {

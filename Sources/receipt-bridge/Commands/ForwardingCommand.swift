@@ -1,12 +1,11 @@
 import Administration
-import JSON
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Foundation
-import VerifyReceipt
-import Storage
 import Responses
-import AppStoreTypes
+import Storage
+import VerifyReceipt
 
 /// The `forwarding` command: lists and repeats deliveries of forwarded notifications, whether a server is running or
 /// not.

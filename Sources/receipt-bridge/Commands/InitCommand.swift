@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
+import Base
 import BridgeConfiguration
-import FileSupport
 import Foundation
-import JSON
 import Operations
 import Server
 

@@ -1,8 +1,8 @@
 import Administration
 import AppStoreClients
 import ArgumentParser
+import Base
 import Cryptography
-import FileSupport
 import Foundation
 import Operations
 import Reports

@@ -1,10 +1,10 @@
 import ArgumentParser
 import BridgeConfiguration
 import Logging
-import Server
-import VerifyReceipt
 import Responses
+import Server
 import Transport
+import VerifyReceipt
 
 /// The `lookup` command: prints the view of a customer that the server returns to new clients.
 struct LookupCommand: AsyncParsableCommand {

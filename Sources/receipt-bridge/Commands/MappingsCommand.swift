@@ -1,6 +1,6 @@
 import ArgumentParser
+import Base
 import Foundation
-import JSON
 import Responses
 
 /// The `mappings` command: validates, shows and applies the field tables.

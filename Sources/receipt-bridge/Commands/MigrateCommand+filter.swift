@@ -1,6 +1,5 @@
 import ArgumentParser
 import Batch
-import BatchInput
 import Cryptography
 import Foundation
 import Reports

@@ -1,7 +1,6 @@
 import Administration
 import ArgumentParser
 import Batch
-import BatchInput
 import BridgeConfiguration
 import Cryptography
 import Foundation

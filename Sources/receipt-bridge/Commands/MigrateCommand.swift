@@ -1,14 +1,13 @@
 import ArgumentParser
+import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import Storage
-import Batch
 import Reports
-import VerifyReceipt
 import Responses
-import BatchInput
+import Storage
 import Transport
+import VerifyReceipt
 
 /// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.
 struct MigrateCommand: AsyncParsableCommand {

@@ -1,17 +1,16 @@
+import Administration
 import ArgumentParser
+import Base
+import Batch
 import BridgeConfiguration
 import Foundation
-import Storage
 import Logging
-import Administration
-import Server
 import Notifications
-import VerifyReceipt
-import Responses
 import Reports
-import AppStoreTypes
-import BatchInput
-import FileSupport
+import Responses
+import Server
+import Storage
+import VerifyReceipt
 
 /// The `notifications history` command: fetches missed notifications from Apple's notification history.
 struct NotificationHistoryCommand: AsyncParsableCommand {

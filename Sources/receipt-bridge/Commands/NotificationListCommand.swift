@@ -1,6 +1,6 @@
 import Administration
-import AppStoreTypes
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Operations
 import Storage

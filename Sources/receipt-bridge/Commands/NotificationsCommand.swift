@@ -1,9 +1,9 @@
-import AppStorePayloads
-import AppStoreClients
-import ArgumentParser
-import Storage
 import Administration
-import AppStoreTypes
+import AppStoreClients
+import AppStorePayloads
+import ArgumentParser
+import Base
+import Storage
 
 /// The `notifications` command: tests the delivery of App Store Server Notifications and fetches missed ones.
 struct NotificationsCommand: ParsableCommand {

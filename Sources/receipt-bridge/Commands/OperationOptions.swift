@@ -1,20 +1,19 @@
-import AppStorePayloads
+import Administration
 import AppStoreClients
+import AppStorePayloads
 import ArgumentParser
+import Base
+import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import Storage
 import Logging
-import Administration
-import Operations
 import Notifications
-import VerifyReceipt
+import Operations
 import Reports
-import AppStoreTypes
-import BatchInput
-import FileSupport
+import Storage
 import Transport
+import VerifyReceipt
 
 /// The `--environment` option of endpoints that exist in both environments.
 enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {

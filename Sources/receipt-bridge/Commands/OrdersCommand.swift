@@ -1,7 +1,7 @@
 import Administration
 import AppStoreClients
-import AppStoreTypes
 import ArgumentParser
+import Base
 import Operations
 import Storage
 

@@ -1,18 +1,17 @@
-import AppStorePayloads
+import Administration
 import AppStoreClients
+import AppStorePayloads
 import ArgumentParser
+import Base
+import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import Storage
-import Administration
 import Operations
-import VerifyReceipt
 import Reports
-import AppStoreTypes
-import BatchInput
-import FileSupport
+import Storage
 import Transport
+import VerifyReceipt
 
 /// The `refunds` command: finds refunds.
 struct RefundsCommand: ParsableCommand {

@@ -1,10 +1,10 @@
+import Administration
 import AppStoreClients
 import ArgumentParser
-import Storage
-import Administration
+import Base
 import Operations
+import Storage
 import VerifyReceipt
-import AppStoreTypes
 
 /// The `renewals` command: extends subscriptions by moving their renewal dates.
 struct RenewalsCommand: ParsableCommand {

@@ -1,17 +1,17 @@
+import Administration
 import ArgumentParser
 import BridgeConfiguration
 import Cryptography
-import Administration
-import Notifications
 import Foundation
-import Storage
 import Logging
-import VerifyReceipt
+import Notifications
 import Responses
 import Server
 import ServiceLifecycle
+import Storage
 import Transport
 import UnixSignals
+import VerifyReceipt
 
 /// The `serve` command: the proxy.
 struct ServeCommand: AsyncParsableCommand {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Batch
-import BatchInput
 
 /// Options of `migrate` for a destination in PostgreSQL, which several workers share.
 struct SharedMigrationCommandOptions: ParsableArguments {

@@ -1,13 +1,12 @@
 import ArgumentParser
+import Base
 import BridgeConfiguration
-import ConcurrencySupport
 import Foundation
 import Logging
-import VerifyReceipt
 import Responses
 import Server
 import Simulator
-import AppStoreTypes
+import VerifyReceipt
 
 /// The `simulate` command: a simulated App Store on this machine.
 struct SimulateCommand: AsyncParsableCommand {

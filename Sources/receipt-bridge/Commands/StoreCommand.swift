@@ -1,6 +1,6 @@
 import Administration
 import ArgumentParser
-import JSON
+import Base
 import Reports
 import Storage
 

@@ -1,6 +1,6 @@
 import AppStoreClients
-import AppStoreTypes
 import ArgumentParser
+import Base
 import Operations
 import Storage
 

@@ -1,13 +1,12 @@
-import JSON
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Foundation
 import Logging
-import VerifyReceipt
 import ReceiptDecoding
 import Responses
-import AppStoreTypes
 import Transport
+import VerifyReceipt
 
 /// The `verify` command: evaluates one receipt as the server does.
 struct VerifyCommand: AsyncParsableCommand {

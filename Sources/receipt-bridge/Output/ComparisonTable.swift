@@ -1,5 +1,5 @@
-import Comparison
 import Batch
+import Comparison
 import Reports
 
 /// The summary at the end of a comparison: the decisions, counts, and differences by rule.

@@ -1,10 +1,9 @@
-import JSON
+import Base
 import Foundation
-import VerifyReceipt
 import ReceiptDecoding
-import Responses
 import Reports
-import AppStoreTypes
+import Responses
+import VerifyReceipt
 
 /// The output of `decode` for one input.
 struct InspectionReport {

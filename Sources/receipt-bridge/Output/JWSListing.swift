@@ -1,8 +1,7 @@
-import JSON
 import Administration
-import VerifyReceipt
+import Base
 import Reports
-import AppStoreTypes
+import VerifyReceipt
 
 /// The payload of a JWS for people: one line per claim, in the order of the payload.
 struct JWSListing {

@@ -1,7 +1,7 @@
-import AppStoreTypes
-import Storage
+import Base
 import Batch
 import Reports
+import Storage
 
 /// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every
 /// few seconds.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Foundation
 import Reports
 import Synchronization

@@ -1,18 +1,16 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
 import Batch
 import BridgeConfiguration
 import Foundation
-import SQLiteFiles
-import Storage
-import VerifyReceipt
 import Simulator
-import BatchInput
-import AppStoreTypes
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Comparison runs that are stopped or cannot start")
 struct BrokenOffTests {

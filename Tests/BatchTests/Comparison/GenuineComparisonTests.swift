@@ -1,12 +1,12 @@
+import Base
 import BridgeConfiguration
 import Comparison
 import Foundation
 import Logging
-import VerifyReceipt
 import Responses
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 /// Compares the receipt data of genuine receipts with Apple's responses to them.
 @Suite(

@@ -1,18 +1,17 @@
-import Reports
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+import Base
+import Batch
 import BridgeConfiguration
 import Comparison
-import Batch
 import Foundation
-import VerifyReceipt
+import Reports
 import Simulator
-import AppStoreTypes
-import BatchInput
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Comparison of receipts with live data of both endpoints")
 struct LiveComparisonTests {

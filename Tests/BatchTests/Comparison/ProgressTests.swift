@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Batch
 import Reports
 import Testing

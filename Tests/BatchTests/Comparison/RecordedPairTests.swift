@@ -1,15 +1,14 @@
-import Reports
 import AppStorePayloads
+import Base
+import Batch
 import BridgeConfiguration
 import Comparison
-import Batch
 import Foundation
-import VerifyReceipt
+import Reports
 import Simulator
-import BatchInput
-import AppStoreTypes
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Recorded pairs")
 struct RecordedPairTests {

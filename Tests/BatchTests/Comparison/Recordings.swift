@@ -1,12 +1,12 @@
 import AppStorePayloads
+import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import VerifyReceipt
 import Simulator
-import AppStoreTypes
 import TestSupport
 import Transport
+import VerifyReceipt
 
 /// Recorded responses of both endpoints of a simulated App Store for each of its receipts.
 struct Recordings {

@@ -1,11 +1,9 @@
-import AppStoreTypes
-import BatchInput
+import Base
+import Batch
 import Cryptography
 import Foundation
-import TestSupport
 import Testing
-
-import Batch
+import TestSupport
 
 @Suite("Customers within a chunk")
 struct ChunkCustomersTests {

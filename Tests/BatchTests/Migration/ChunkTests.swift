@@ -1,7 +1,7 @@
-import BatchInput
+import Batch
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Chunks of a source")
 struct ChunkTests {

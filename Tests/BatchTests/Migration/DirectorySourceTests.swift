@@ -1,8 +1,7 @@
-import Foundation
 import Batch
-import BatchInput
-import TestSupport
+import Foundation
 import Testing
+import TestSupport
 
 @Suite("Directory source")
 struct DirectorySourceTests {

@@ -1,10 +1,9 @@
-import Reports
+import Batch
 import Foundation
 import GRDB
-import Batch
-import BatchInput
-import TestSupport
+import Reports
 import Testing
+import TestSupport
 
 /// Benchmarks of sources and sinks, not tests: `RECEIPT_BRIDGE_FIGURES=1 swift test -c release … --filter Figures`.
 @Suite(

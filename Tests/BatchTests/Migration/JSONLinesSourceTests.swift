@@ -1,7 +1,6 @@
 import Batch
-import BatchInput
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("JSON Lines source")
 struct JSONLinesSourceTests {

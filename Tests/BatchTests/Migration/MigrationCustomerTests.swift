@@ -1,14 +1,12 @@
-import Reports
-import Foundation
-import SQLiteFiles
-import Storage
+import Base
 import Batch
+import Foundation
+import Reports
 import Simulator
-import AppStoreTypes
-import BatchInput
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Migration with lookups in the Server API")
 struct MigrationCustomerTests {

@@ -1,13 +1,12 @@
+import Base
 import Batch
-import BatchInput
 import Cryptography
-import FileSupport
 import Foundation
 import Reports
 import Simulator
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Migration as a filter", .timeLimit(.minutes(1)))
 struct MigrationFilterTests {

@@ -1,12 +1,10 @@
-import SQLiteFiles
-import Reports
-import Storage
+import Base
 import Batch
+import Reports
 import Simulator
-import AppStoreTypes
-import BatchInput
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 
 @Suite("Migration with --refresh")
 struct MigrationRefreshTests {

@@ -1,18 +1,15 @@
+import Base
+import Batch
 import BridgeConfiguration
-import Reports
 import Cryptography
 import Foundation
-import SQLiteFiles
-import Storage
-import Batch
-import VerifyReceipt
+import Reports
 import Simulator
-import AppStoreTypes
-import BatchInput
-import FileSupport
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
+import VerifyReceipt
 
 @Suite("Migration runs")
 struct MigrationRunTests {

@@ -1,9 +1,8 @@
-import AppStoreTypes
-import Foundation
-import SQLiteFiles
-import Storage
+import Base
 import Batch
+import Foundation
 import Reports
+import Storage
 import Testing
 
 @Suite("Progress line of a migration")

@@ -1,13 +1,11 @@
-import Reports
-import Foundation
-import SQLiteFiles
-import Storage
+import Base
 import Batch
+import Foundation
+import Reports
 import Simulator
-import AppStoreTypes
-import BatchInput
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 
 @Suite("Migration report")
 struct ReportTests {

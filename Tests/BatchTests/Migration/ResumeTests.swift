@@ -1,9 +1,8 @@
+import Batch
 import Foundation
 import GRDB
-import Batch
-import BatchInput
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Resuming runs")
 struct ResumeTests {

@@ -1,10 +1,9 @@
-import BatchInput
+import Batch
 import Foundation
 import GRDB
-import SQLiteFiles
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Reading foreign tables")
 struct SQLiteTableReaderTests {

@@ -1,11 +1,10 @@
-import Reports
+import Base
+import Batch
 import Foundation
 import GRDB
-import Batch
-import BatchInput
-import FileSupport
-import TestSupport
+import Reports
 import Testing
+import TestSupport
 
 @Suite("Destinations")
 struct SinkTests {

@@ -1,6 +1,5 @@
-import GRDB
 import Batch
-import BatchInput
+import GRDB
 import Simulator
 import TestSupport
 

@@ -1,10 +1,9 @@
 import Batch
 import Foundation
 import GRDB
-import SQLiteFiles
 import Storage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Results table")
 struct ResultsTableTests {

@@ -1,18 +1,17 @@
+import Base
 import BridgeConfiguration
 import Cryptography
-import Notifications
 import Foundation
 import GRDB
-import SQLiteStorage
-import Storage
-import VerifyReceipt
+import Notifications
 import Server
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Forwarder")
 struct ForwarderTests {

@@ -1,13 +1,12 @@
-import Server
+import Base
 import BridgeConfiguration
-import Notifications
-import SQLiteStorage
-import Storage
 import Logging
+import Notifications
 import Responses
+import Server
 import ServiceLifecycle
 import Simulator
-import AppStoreTypes
+import Storage
 import Synchronization
 import TestSupport
 import Transport

@@ -1,14 +1,13 @@
+import Base
 import BridgeConfiguration
 import Notifications
-import SQLiteStorage
-import Storage
-import VerifyReceipt
 import Responses
 import Simulator
-import AppStoreTypes
-import TestSupport
+import Storage
 import Testing
+import TestSupport
 import Transport
+import VerifyReceipt
 
 @Suite("Forwarding with `as: v1`")
 struct NotificationV1ForwardingTests {

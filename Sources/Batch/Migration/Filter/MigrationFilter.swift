@@ -1,5 +1,4 @@
-package import BatchInput
-import FileSupport
+import Base
 import Foundation
 package import Reports
 import Synchronization

@@ -1,6 +1,4 @@
-import BatchInput
-package import FileSupport
-import JSON
+package import Base
 
 /// A `.jsonl` or `.csv` file with the rows of a flat table, in the formats of results. It replaces an existing file
 /// when it is complete.

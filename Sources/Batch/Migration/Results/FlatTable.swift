@@ -1,4 +1,4 @@
-import JSON
+import Base
 
 /// A flat table of a result: a row for each element of the column of its name, whose members are the columns.
 ///

@@ -1,5 +1,4 @@
-import JSON
-import BatchInput
+import Base
 
 /// The JSON Lines format: one object on each line, with all columns in their order; `null` if there is no value.
 struct JSONLinesFormat: ResultFormat {

@@ -1,6 +1,5 @@
+package import Base
 import Storage
-package import BatchInput
-package import FileSupport
 
 /// Opens sinks by path.
 package enum ResultWriters {

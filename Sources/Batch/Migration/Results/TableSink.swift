@@ -1,7 +1,5 @@
-import JSON
+import Base
 import Storage
-import BatchInput
-import FileSupport
 
 /// A SQLite database with one table `results`: text, numbers, Boolean values as 0 and 1, arrays as JSON text. With the
 /// App Store Server API, it also has a view for each ``FlatTable``.

@@ -1,6 +1,5 @@
+import Base
 import Storage
-import BatchInput
-import FileSupport
 
 /// A text file with one result on each line.
 struct TextSink<Format: ResultFormat>: ResultSink {

@@ -1,11 +1,11 @@
-import AppStorePayloads
 import AppStoreClients
+import AppStorePayloads
+package import Base
 import Foundation
-import Storage
-package import VerifyReceipt
 package import Responses
-package import AppStoreTypes
+import Storage
 import Synchronization
+package import VerifyReceipt
 
 /// Looks up customers with the App Store Server API.
 package final class AppStoreCustomerLookup: CustomerLookupService {

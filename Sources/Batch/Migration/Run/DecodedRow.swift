@@ -1,10 +1,9 @@
+import Base
 import Foundation
-import VerifyReceipt
 import ReceiptDecoding
-import Responses
-import AppStoreTypes
-import BatchInput
 import Reports
+import Responses
+import VerifyReceipt
 
 /// A decoded row of the source, with the ids to look up.
 package struct DecodedRow: Sendable, Codable {

@@ -1,8 +1,7 @@
 import AppStoreClients
-import AppStoreTypes
-import Storage
+import Base
 import Reports
-import BatchInput
+import Storage
 
 extension Migration {
     /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.

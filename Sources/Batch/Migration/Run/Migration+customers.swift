@@ -1,7 +1,6 @@
-import AppStoreTypes
-import Storage
-import BatchInput
+import Base
 import Reports
+import Storage
 
 extension Migration {
     /// Stages all rows, looks up the customers, then writes the result.

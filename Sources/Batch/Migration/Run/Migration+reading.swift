@@ -1,7 +1,6 @@
+import Reports
 import Storage
 import VerifyReceipt
-import BatchInput
-import Reports
 
 extension Migration {
     /// Reads and decodes the remaining rows of the source, several batches concurrently, and writes them in order.

@@ -1,7 +1,6 @@
-import Storage
-import BatchInput
+import Base
 import Reports
-import FileSupport
+import Storage
 
 extension Migration {
     /// Writes the complete result from the progress file, then replaces the previous result atomically.

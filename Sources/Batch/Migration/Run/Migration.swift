@@ -1,10 +1,8 @@
+import Base
 import Foundation
+package import Reports
 import Storage
 package import VerifyReceipt
-import AppStoreTypes
-package import BatchInput
-package import Reports
-import FileSupport
 
 /// One run of a migration. It resumes from the checkpoint of the previous run, if there is one, and ends at the end
 /// of the source or at a limit.

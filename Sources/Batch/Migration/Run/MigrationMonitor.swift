@@ -1,6 +1,6 @@
-package import AppStoreTypes
-import Storage
+package import Base
 package import Reports
+import Storage
 import Synchronization
 
 /// Shared state of a running migration: its progress, and a flag that stops it.

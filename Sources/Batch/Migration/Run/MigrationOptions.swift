@@ -1,5 +1,4 @@
-package import BatchInput
-import FileSupport
+import Base
 
 /// Options of a migration run.
 package struct MigrationOptions: Sendable {

@@ -1,7 +1,5 @@
-import SQLiteFiles
-import Storage
-import BatchInput
 import Reports
+import Storage
 
 /// The checkpoint of a migration, which is stored in its progress file.
 struct MigrationProgress: Sendable, Codable {

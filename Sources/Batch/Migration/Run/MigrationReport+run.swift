@@ -1,4 +1,3 @@
-package import BatchInput
 package import Reports
 import Storage
 

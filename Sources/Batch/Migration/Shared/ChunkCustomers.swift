@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 import Cryptography
 
 /// Who is who among the rows of one chunk: rows that share an identifier belong to one customer.

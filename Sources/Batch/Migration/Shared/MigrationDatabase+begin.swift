@@ -1,5 +1,4 @@
-import AppStoreTypes
-import BatchInput
+import Base
 import Foundation
 import PostgreSQLClient
 

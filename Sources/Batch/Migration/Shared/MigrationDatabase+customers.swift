@@ -1,5 +1,4 @@
-import AppStoreTypes
-import BatchInput
+import Base
 import PostgreSQLClient
 
 /// Customers that several workers find in their chunks.

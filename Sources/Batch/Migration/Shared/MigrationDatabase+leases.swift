@@ -1,4 +1,3 @@
-import BatchInput
 import PostgreSQLClient
 
 /// Work that only one worker does at a time.

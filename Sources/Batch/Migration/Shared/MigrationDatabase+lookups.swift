@@ -1,5 +1,4 @@
-import AppStoreTypes
-import BatchInput
+import Base
 import PostgreSQLClient
 import Reports
 

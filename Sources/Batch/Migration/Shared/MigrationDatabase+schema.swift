@@ -1,6 +1,4 @@
-import AppStoreTypes
-import BatchInput
-import JSON
+import Base
 import PostgreSQLClient
 
 /// The tables. Names are not quoted, so SQL can write them in any case.

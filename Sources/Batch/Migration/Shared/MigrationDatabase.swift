@@ -1,4 +1,3 @@
-package import BatchInput
 package import PostgreSQLClient
 
 /// The tables of shared migrations in a PostgreSQL database. Every statement is safe to repeat.

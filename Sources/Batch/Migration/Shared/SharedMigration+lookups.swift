@@ -1,4 +1,3 @@
-import BatchInput
 import Reports
 
 extension SharedMigration {

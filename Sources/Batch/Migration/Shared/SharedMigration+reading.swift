@@ -1,4 +1,3 @@
-import BatchInput
 import PostgreSQLClient
 import Reports
 import Synchronization

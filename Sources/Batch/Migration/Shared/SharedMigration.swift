@@ -1,4 +1,3 @@
-package import BatchInput
 import Foundation
 package import PostgreSQLClient
 import Reports

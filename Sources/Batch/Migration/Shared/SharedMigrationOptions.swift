@@ -1,5 +1,3 @@
-package import BatchInput
-
 /// Options of a worker of a shared migration, in addition to ``MigrationOptions``.
 package struct SharedMigrationOptions: Sendable {
     /// A static part of the chunks.

@@ -1,4 +1,4 @@
-import AppStoreTypes
+import Base
 
 /// A notification in the queue for one target.
 struct QueuedNotification: Sendable {

@@ -1,4 +1,4 @@
-package import AppStoreTypes
+package import Base
 import Synchronization
 
 /// A target: the URL of the app's server and the version of its notifications. App Store Connect stores one for each

@@ -1,0 +1,93 @@
+import Storage
+
+/// The columns of a source, in which those to use are found by name. Upper and lower case are equal, unless exactly
+/// one column has the name as it is written.
+struct ColumnNames: Sendable {
+    /// Names in the order of the columns.
+    let names: [String]
+
+    /// Names of columns that hold receipts, as ``folded(_:)`` returns them: `receipt`, and what Apple's documents and
+    /// client libraries call them.
+    private static let receiptNames: Set<String> = ["receipt", "receiptdata", "latestreceipt", "transactionreceipt"]
+    /// Number of rows whose values are looked at to suggest a column.
+    static let sampleSize = 20
+
+    /// Returns the index of the column with the receipt: the one with the name; without a name `receipt`, otherwise
+    /// the only column with another usual name.
+    func receipt(_ name: String?) throws(ColumnProblem) -> Int {
+        if let name { return try index(of: name) }
+        if let index = try find("receipt") { return index }
+        let usual = names.indices.filter { Self.receiptNames.contains(Self.folded(names[$0])) }
+        guard usual.count < 2 else { throw .several(usual.map { names[$0] }) }
+        guard let index = usual.first else { throw .missing("receipt") }
+        return index
+    }
+
+    /// Returns the index of a column that must exist.
+    func index(of name: String) throws(ColumnProblem) -> Int {
+        guard let index = try find(name) else { throw .missing(name) }
+        return index
+    }
+
+    /// Returns the index of a column; `nil` if no column has the name.
+    func find(_ name: String) throws(ColumnProblem) -> Int? {
+        let same = names.indices.filter { names[$0] == name }
+        let found = same.isEmpty ? names.indices.filter { SQLName.areSame(names[$0], name) } : same
+        guard found.count < 2 else { throw .repeated(name) }
+        return found.first
+    }
+
+    /// Returns the ASCII letters and digits of a name, in lower case. For example, `latestreceipt` for `Latest_Receipt`.
+    private static func folded(_ name: String) -> String {
+        String(name.unicodeScalars.filter { $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) })
+            .lowercased()
+    }
+
+    /// Returns whether a value looks like a receipt: long, and base64 or hexadecimal at its beginning.
+    static func looksLikeReceipt(_ value: [UInt8]) -> Bool {
+        value.count >= shortestReceipt
+            && value.prefix(shortestReceipt).allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: [0x2B, 0x2D, 0x2F, 0x5C, 0x5F, 0x20, 0x0A, 0x0D].contains(byte)
+                }
+            }
+    }
+
+    /// Number of bytes that a value must have to look like a receipt.
+    static let shortestReceipt = 200
+}
+
+/// Reason why a column cannot be found by its name.
+enum ColumnProblem: Error, Sendable, Hashable {
+    case missing(String)
+    /// Several columns have this name.
+    case repeated(String)
+    /// Several columns have a usual name of receipts.
+    case several([String])
+
+    /// The reason for display.
+    ///
+    /// - Parameters:
+    ///   - inventory: The existing columns, as a part of a sentence.
+    ///   - suggestions: Columns whose values look like receipts.
+    func reason(_ inventory: String, suggestions: [String]) -> String {
+        switch self {
+        case .repeated(let name): return "there are several columns \(name), so it is not clear which one to use"
+        case .several(let names):
+            return "no column receipt, and several that can hold it: \(names.joined(separator: ", "));"
+                + " choose one with --receipt-column"
+        case .missing(let name):
+            let hint =
+                switch suggestions.count {
+                case 0: ""
+                case 1: "; the values of \(suggestions[0]) look like receipts: use --receipt-column \(suggestions[0])"
+                default:
+                    "; the values of \(suggestions.joined(separator: ", ")) look like receipts:"
+                        + " choose one with --receipt-column"
+                }
+            return "no column \(name); \(inventory)\(hint)"
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import GRDB
+import Storage
+
+/// The table and columns that are read from a foreign database.
+struct TableSchema: Sendable, Hashable {
+    /// The caller's selection; `nil` selects a default.
+    struct TableSelection: Sendable, Hashable {
+        var table: String?
+        var receiptColumn: String?
+        var idColumn: String?
+        var accountTokenColumn: String?
+    }
+
+    let table: SQLName
+    /// The column that identifies a row and gives the order: the rowid, or an integer primary key.
+    let key: String
+    let receipt: SQLName
+    let id: SQLName?
+    let accountToken: SQLName?
+    /// The CREATE TABLE statement.
+    let schema: String
+
+    /// Reads the schema of the database. Every error names the tables or columns that exist.
+    init(_ selection: TableSelection, in db: Database, at place: String) throws {
+        let (name, schema) = try Self.table(selection.table, in: db, at: place)
+        self.schema = schema
+        table = SQLName(name)
+        let place = "\(place), table \(name)"
+        let columns = try Column.all(of: name, in: db)
+        key = try Self.key(of: table, columns: columns, in: db, at: place)
+        let names = ColumnNames(names: columns.map(\.name))
+        do throws(ColumnProblem) {
+            receipt = SQLName(names.names[try names.receipt(selection.receiptColumn)])
+            let idIndex = if let name = selection.idColumn { try names.index(of: name) } else { try names.find("id") }
+            id = idIndex.map { SQLName(names.names[$0]) }
+            accountToken =
+                if let name = selection.accountTokenColumn { SQLName(names.names[try names.index(of: name)]) } else {
+                    nil
+                }
+        } catch {
+            let suggestions = names.names.filter { Self.holdsReceipts(SQLName($0), of: SQLName(name), in: db) }
+            let inventory = "there are: \(names.names.joined(separator: ", "))"
+            throw StorageError(.missingColumn, at: place, error.reason(inventory, suggestions: suggestions))
+        }
+    }
+
+    /// Returns whether a column holds a receipt in one of the first rows.
+    private static func holdsReceipts(_ column: SQLName, of table: SQLName, in db: Database) -> Bool {
+        let length = ColumnNames.shortestReceipt
+        let values = try? db.texts(
+            """
+            SELECT CASE typeof(\(column)) WHEN 'blob' THEN hex(substr(\(column), 1, \(length)))
+                WHEN 'text' THEN substr(\(column), 1, \(length)) ELSE '' END
+            FROM \(table) LIMIT \(ColumnNames.sampleSize)
+            """)
+        return values?.contains { ColumnNames.looksLikeReceipt(Array($0.utf8)) } ?? false
+    }
+
+    /// Returns the selected table, otherwise the only table, otherwise `receipts`.
+    private static func table(
+        _ requested: String?, in db: Database, at place: String
+    ) throws -> (name: String, schema: String) {
+        let all = try db.rows(
+            """
+            SELECT name, type, coalesce(sql, '') FROM sqlite_master
+            WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+            """
+        ).map { (name: try $0.text(0), isView: try $0.text(1) == "view", schema: try $0.text(2)) }
+        let tables = all.filter { !$0.isView }
+        let named = all.filter { SQLName.areSame($0.name, requested ?? "receipts") }
+        guard let found = requested == nil && tables.count == 1 ? tables.first : named.first else {
+            let names =
+                tables.isEmpty
+                ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", ")); choose one with --table"
+            let problem = requested.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
+            throw StorageError(.missingTable, at: place, "\(problem); \(names)")
+        }
+        guard !found.isView else {
+            let reason = "\(found.name) is a view: its rows have no integer key to resume from; select a table"
+            throw StorageError(.unusableTable, at: place, reason)
+        }
+        return (found.name, found.schema)
+    }
+
+    /// Returns a name of the rowid that is not the name of a column. In a table without rowids, returns its integer
+    /// primary key.
+    private static func key(
+        of table: SQLName, columns: [Column], in db: Database, at place: String
+    ) throws -> String {
+        let free = ["rowid", "_rowid_", "oid"].first { name in !columns.contains { SQLName.areSame($0.name, name) } }
+        if let free, (try? db.makeStatement(sql: "SELECT \(free) FROM \(table) LIMIT 0")) != nil { return free }
+        let primary = columns.filter { $0.positionInPrimaryKey > 0 }
+        if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
+        let reason = "the rows have neither a rowid nor an integer primary key to resume from"
+        throw StorageError(.unusableTable, at: place, reason)
+    }
+
+    /// A column as SQLite describes it, including generated columns.
+    private struct Column {
+        let name: String
+        let type: String
+        /// Position in the primary key, from 1; 0 for a column outside the primary key.
+        let positionInPrimaryKey: Int
+
+        static func all(of table: String, in db: Database) throws -> [Column] {
+            try db.rows("SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", [table]).map {
+                Column(name: try $0.text(0), type: try $0.text(1), positionInPrimaryKey: Int(try $0.integer(2)))
+            }
+        }
+    }
+}

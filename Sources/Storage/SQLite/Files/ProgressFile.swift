@@ -1,0 +1,179 @@
+import Foundation
+package import GRDB
+
+/// The progress file of a long-running command, next to its output, so that the command can be stopped at any moment
+/// and resumed: `migrate`, `compare`, `refunds sweep` or `notifications history`.
+///
+/// Contains the checkpoint of each of these, as values by key. For a migration it also contains the refused rows and,
+/// with the Server API, the rows and customers in progress.
+///
+/// The process that opens the file has an exclusive lock until it exits, however it exits. After a crash, the writes
+/// between two calls of ``commit()`` are either all there or all missing.
+package final class ProgressFile {
+    /// Path of the file.
+    package let path: String
+    private let queue: DatabaseQueue
+    private var isInTransaction = false
+    /// Whether results of a migration have the columns `row` and `sourceId`. They have not if an earlier version began it.
+    package private(set) var hasSourceColumns: Bool
+
+    /// The schema version below, as `user_version`; 0 in a new file, and in files from before versions were numbered.
+    private static let version: Int64 = 5
+    /// The version to which the tables of older files are changed. The results of a migration stay as they are.
+    private static let versionWithoutSourceColumns: Int64 = 4
+    /// The oldest schema version that can still be read.
+    private static let oldestVersion: Int64 = 2
+
+    /// Opens the file, or creates one that only this user can read. An existing file is checked completely first; if
+    /// it is damaged, it is refused and stays unchanged.
+    ///
+    /// - Throws: `locked` if another process has it open, `notADatabase` for a file that is damaged or no database,
+    ///   `changed` for one of another version.
+    package init(path: String) throws(StorageError) {
+        self.path = path
+        guard StoreFiles.createIfMissing(path) else {
+            throw StorageError(.notPermitted, at: path, "the file cannot be created")
+        }
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        do throws(StorageError) {
+            (queue, hasSourceColumns) = try asStorageError(at: path) {
+                let queue = try DatabaseQueue(path: path, configuration: configuration)
+                let found = try queue.inDatabase { db in
+                    try db.requireDurableCommits(at: path)
+                    do { return try Self.open(db, at: path) } catch {
+                        if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
+                        throw error
+                    }
+                }
+                return (queue, found > Self.versionWithoutSourceColumns)
+            }
+        } catch {
+            throw Self.explained(error)
+        }
+    }
+
+    /// Adds to the reason what the user can do.
+    private static func explained(_ error: StorageError) -> StorageError {
+        switch error.code {
+        case .locked: StorageError(.locked, at: error.place, "another process is using this destination")
+        case .notADatabase:
+            StorageError(
+                .notADatabase, at: error.place,
+                "\(error.reason). The progress file cannot be read; nothing was changed. Restore a copy of it, and the "
+                    + "same command resumes; or move it and the output away, and the same command starts over")
+        default: error
+        }
+    }
+
+    /// - Returns: the version of the file.
+    private static func open(_ db: Database, at path: String) throws -> Int64 {
+        // The lock is SQLite's own, so it is released when the process exits.
+        try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+        let found = try db.integer("PRAGMA user_version") ?? 0
+        guard found <= version else {
+            throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
+        }
+        let isNew = try db.integer("SELECT count(*) FROM sqlite_master") == 0
+        guard isNew || found >= oldestVersion else {
+            throw StorageError(
+                .changed, at: path,
+                "an older version of receipt-bridge or another program wrote this file. Move it and the output "
+                    + "away, and the same command starts over")
+        }
+        let checkResult = try db.text("PRAGMA quick_check(1)") ?? ""
+        guard checkResult == "ok" else {
+            throw StorageError(.notADatabase, at: path, checkResult.replacing("\n", with: " "))
+        }
+        if isNew {
+            try prepare(db)
+        } else if found < versionWithoutSourceColumns {
+            if found < 3 { try separateReasons(db) }
+            try addDownloads(db)
+        }
+        let current = isNew ? version : max(found, versionWithoutSourceColumns)
+        if found != current { try db.execute(sql: "PRAGMA user_version = \(current)") }
+        try db.execute(sql: "COMMIT")
+        return current
+    }
+
+    // Rolls back first: a connection that is closed inside a transaction calls GRDB's observers after they are gone.
+    deinit { try? queue.inDatabase { if $0.isInsideTransaction { try $0.execute(sql: "ROLLBACK") } } }
+
+    /// Deletes all data and keeps the lock.
+    package func removeAll() throws(StorageError) {
+        try write { db in
+            for table in ["state", "refusal", "refusalReason", "scope", "customer", "identifier", "staged"] {
+                try db.execute(sql: "DELETE FROM \(table)")
+            }
+            try db.execute(sql: "PRAGMA user_version = \(Self.version)")
+        }
+        try commit()
+        hasSourceColumns = true
+    }
+
+    /// Returns the value stored under a key, or `nil` if there is none.
+    package func state(_ key: String) throws(StorageError) -> [UInt8]? {
+        try read { db in try db.row("SELECT value FROM state WHERE key = ?", [key])?.bytes(0) }
+    }
+
+    /// Returns the value that ``save(encoding:as:)`` stored under a key, or `nil` if there is none.
+    ///
+    /// - Throws: `notADatabase` if the stored value cannot be decoded.
+    package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(StorageError) -> Value? {
+        guard let bytes = try state(key) else { return nil }
+        do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch {
+            throw damaged("the \(key)")
+        }
+    }
+
+    /// Returns the JSON if it has no zero byte. A damaged page of zeros must not get into a result.
+    package func validated(_ json: [UInt8], _ subject: String) throws(StorageError) -> [UInt8] {
+        guard !json.contains(0) else { throw damaged(subject) }
+        return json
+    }
+
+    /// The error for a value that differs from what was written. SQLite has no checksums, so damage shows up only
+    /// when a value is used.
+    package func damaged(_ subject: String) -> StorageError {
+        Self.explained(StorageError(.notADatabase, at: path, "\(subject) is damaged"))
+    }
+
+    /// Stores a value under a key, as JSON.
+    package func save(encoding value: some Encodable, as key: String) throws {
+        try save([UInt8](JSONEncoder().encode(value)), as: key)
+    }
+
+    /// Stores a value under a key.
+    package func save(_ value: [UInt8], as key: String) throws(StorageError) {
+        try write { db in
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?)").execute(
+                arguments: [key, Data(value)])
+        }
+    }
+
+    /// Commits. All previous writes are on disk when this returns.
+    package func commit() throws(StorageError) {
+        guard isInTransaction else { return }
+        try read { try $0.execute(sql: "COMMIT") }
+        isInTransaction = false
+    }
+
+    /// Writes in the open transaction. Opens a transaction first if none is open.
+    package func write<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
+        if !isInTransaction {
+            try read { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            isInTransaction = true
+        }
+        return try read(body)
+    }
+
+    /// Runs a query, inside the open transaction if there is one.
+    package func read<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
+        do throws(StorageError) {
+            return try asStorageError(at: path) { try queue.inDatabase(body) }
+        } catch {
+            throw error.code == .damaged ? Self.explained(StorageError(.notADatabase, at: path, error.reason)) : error
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import GRDB
+
+extension StorageError {
+    /// Converts an error that GRDB threw; a `StorageError` stays as it is. SQLite's message names tables and columns, never values.
+    package init(_ error: any Error, at place: String) {
+        if let known = error as? StorageError {
+            self = known
+        } else if let failure = error as? DatabaseError {
+            self.init(Self.code(for: failure.resultCode), at: place, failure.message ?? "\(failure.resultCode)")
+        } else if let value = error as? DamagedValue {
+            self.init(.damaged, at: place, "a value of \(value.column) is damaged")
+        } else if error is RowDecodingError {
+            // Its description contains the row.
+            self.init(.damaged, at: place, "a value is damaged")
+        } else {
+            self.init(.failed, at: place, "\(error)")
+        }
+    }
+
+    private static func code(for result: ResultCode) -> Code {
+        switch result {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: .locked
+        case .SQLITE_FULL: .full
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH: .notPermitted
+        case .SQLITE_NOTADB, .SQLITE_CORRUPT: .notADatabase
+        default: .failed
+        }
+    }
+}
+
+/// Calls GRDB and converts its errors to ``StorageError``.
+package func asStorageError<Result>(at place: String, _ body: () throws -> Result) throws(StorageError) -> Result {
+    do {
+        return try body()
+    } catch {
+        throw StorageError(error, at: place)
+    }
+}

@@ -1,0 +1,109 @@
+import Base
+import Foundation
+import GRDB
+
+extension SQLiteStore: SQLEngine {
+    /// A row of a query that is running.
+    package struct Row: SQLRow {
+        fileprivate let row: SQLiteRow
+        fileprivate let store: SQLiteStore
+        fileprivate let db: Database
+
+        package func optionalBoolean(_ column: Int) throws(StorageError) -> Bool? {
+            try optionalInteger(column).map { $0 != 0 }
+        }
+
+        package func optionalInteger(_ column: Int) throws(StorageError) -> Int64? {
+            do { return try row.optionalInteger(column) } catch { throw StorageError(error, at: store.path) }
+        }
+
+        package func optionalText(_ column: Int) throws(StorageError) -> String? {
+            do { return try row.optionalText(column) } catch { throw StorageError(error, at: store.path) }
+        }
+
+        package func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]? {
+            do { return try row.optionalBytes(column) } catch { throw StorageError(error, at: store.path) }
+        }
+
+        package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {
+            switch row.value(column).storage {
+            case .string(let text): Array(text.utf8)
+            case .blob(let bytes): [UInt8](bytes)
+            case .null, .int64, .double: []
+            }
+        }
+
+        package func signedText(_ column: Int) throws(StorageError) -> String {
+            try asStorageError(at: store.path) { try store.text(row, column, in: db) }
+        }
+
+        package func damage(_ column: Int) -> StorageError { StorageError(row.damage(column), at: store.path) }
+    }
+
+    package static var dialect: SQLDialect { .sqlite }
+
+    package func read<Value: Sendable>(
+        _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        try await read { db in try self.rows(of: statement, in: db).compactMap(decode) }
+    }
+
+    package func write<Value: Sendable>(
+        _ statements: [SQLStatement], _ decode: @escaping @Sendable (Int, Row) throws(StorageError) -> Value?
+    ) async throws(StorageError) -> [Value] {
+        try await write { db in
+            try statements.enumerated().flatMap { index, statement in
+                try self.rows(of: statement, in: db).compactMap { try decode(index, $0) }
+            }
+        }
+    }
+
+    func rows(of statement: SQLStatement, in db: Database) throws -> [Row] {
+        try db.rows(statement.sql, statement.arguments).map { Row(row: $0, store: self, db: db) }
+    }
+
+    package func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
+        // Only a new app waits for the writer.
+        let id = try await read { db in try Self.existingAppID(of: scope, in: db) }
+        if let id { return id }
+        return try await write { db in try Self.appID(of: scope, in: db) }
+    }
+
+    package func locks(of identifiers: [String], app: Int64) -> [SQLStatement] { [] }
+
+    package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
+}
+
+extension SQLStatement {
+    /// The values by the names of the parameters, which are numbers.
+    var arguments: StatementArguments {
+        let named = values.enumerated().map {
+            ("\($0.offset + 1)", $0.element.databaseValue as (any DatabaseValueConvertible)?)
+        }
+        return StatementArguments(Dictionary(uniqueKeysWithValues: named))
+    }
+}
+
+extension SQLValue {
+    /// An array is a JSON text, which `json_each` reads.
+    fileprivate var databaseValue: DatabaseValue {
+        switch self {
+        case .null: .null
+        case .boolean(let flag): flag.databaseValue
+        case .integer(let integer): integer.databaseValue
+        case .text(let text): text.databaseValue
+        case .bytes(let bytes): Data(bytes).databaseValue
+        case .integers(let integers): "[\(integers.map(String.init).joined(separator: ","))]".databaseValue
+        case .texts(let texts): Self.json(texts).databaseValue
+        case .byteStrings(let strings): Self.json(strings.map(Self.hexadecimal)).databaseValue
+        }
+    }
+
+    /// As the function `hex` of SQLite.
+    private static func hexadecimal(_ bytes: [UInt8]) -> String { Hexadecimal.text(of: bytes).uppercased() }
+
+    private static func json(_ texts: [String]) -> String {
+        // Strings can always be encoded.
+        (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+    }
+}

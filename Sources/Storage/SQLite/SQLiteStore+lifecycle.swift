@@ -1,0 +1,161 @@
+import Base
+import Dispatch
+import GRDB
+import Synchronization
+
+/// Opening a store with retries. For example, the disk may be full, the directory missing, or the file locked at the
+/// start.
+extension SQLiteStore {
+    /// Delays between two attempts. The last one is repeated.
+    private static let pauses: [Duration] = [1, 2, 5, 10, 30].map {
+        Duration.seconds($0).atTestSpeed()
+    }
+
+    /// Opens the store now or, if that fails, retries in the background. Until it is open every call throws
+    /// `notOpen`.
+    ///
+    /// - Parameters:
+    ///   - recordsEvents: whether changes of customers are added to the table of events.
+    ///   - pauses: delays between two attempts; not empty.
+    ///   - onChange: called with the first error, with each different error, and with `nil` once the store is open
+    ///     after an error.
+    package convenience init(
+        opening path: String, recordsEvents: Bool = true, pauses: [Duration]? = nil,
+        _ onChange: @escaping @Sendable (StorageError?) -> Void
+    ) {
+        self.init(unopened: path, recordsEvents: recordsEvents)
+        state.withLock { $0.onLost = onChange }
+        do throws(StorageError) {
+            try open()
+        } catch {
+            onChange(error)
+            retryOpening(pauses ?? Self.pauses, after: error, onChange)
+        }
+    }
+
+    /// `true` if the store can be read and written.
+    package var isOpen: Bool { state.withLock { $0.opened != nil && !$0.isClosed } }
+
+    /// `true` if the file was removed or replaced while it was open. It is not opened again before a restart.
+    package var isLost: Bool { state.withLock { $0.lost != nil } }
+
+    /// Waits until the store is open: not at all, or until an attempt to open it succeeds. Returns `false` if it was
+    /// closed before.
+    package func whenOpen() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state -> Bool? in
+                if state.opened != nil || state.isClosed { return state.opened != nil }
+                state.waiting.append(continuation)
+                return nil
+            }
+            if let isOpen { continuation.resume(returning: isOpen) }
+        }
+    }
+
+    /// Opens the file. Blocks for as long as the disk and other processes take.
+    func open() throws(StorageError) {
+        let opened = try openFile()
+        let waiting = state.withLock { state -> [CheckedContinuation<Bool, Never>]? in
+            guard !state.isClosed else { return nil }
+            state.opened = opened
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        guard let waiting else {
+            _ = closeFile(opened)
+            return
+        }
+        for continuation in waiting { continuation.resume(returning: true) }
+    }
+
+    /// Ends the use of the file until a restart. Data in memory belongs to the old file and must not get into a new
+    /// one, and neither must the log that SQLite left.
+    func lost(_ opened: OpenedDatabase) -> StorageError {
+        let error = StorageError(
+            .changed, at: path,
+            "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
+        )
+        let onLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
+            guard state.opened?.pool === opened.pool else { return nil }
+            (state.opened, state.lost) = (nil, opened)
+            return state.onLost
+        }
+        onLost?(error)
+        return error
+    }
+
+    private func retryOpening(
+        _ pauses: [Duration], after failure: StorageError, _ onChange: @escaping @Sendable (StorageError?) -> Void
+    ) {
+        Task { [weak self] in
+            var last = failure
+            var attempt = 0
+            while true {
+                try? await Task.sleep(for: pauses[min(attempt, pauses.count - 1)])
+                attempt += 1
+                guard let self, !self.state.withLock(\.isClosed) else { return }
+                guard let failure = await self.attempt() else { return onChange(nil) }
+                if failure != last { onChange(failure) }
+                last = failure
+            }
+        }
+    }
+
+    /// Tries to open the store on a thread that may block. Returns the error, or `nil` if it is open.
+    private func attempt() async -> StorageError? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                do throws(StorageError) {
+                    try self.open()
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: error)
+                }
+            }
+        }
+    }
+}
+
+/// Closing a store, so that the database file alone contains all data.
+extension SQLiteStore {
+    /// Waits for pending writes, checkpoints the write-ahead log and closes the file. Later calls throw.
+    ///
+    /// Other processes may have the file open. If one of them reads for longer than the timeout, the log stays.
+    ///
+    /// - Returns: why the database file alone does not contain all data; `nil` if it does, and for a store that was
+    ///   not open.
+    @discardableResult
+    package func close() async -> StorageError? {
+        let (opened, waiting) = state.withLock { state -> (OpenedDatabase?, [CheckedContinuation<Bool, Never>]) in
+            guard !state.isClosed else { return (nil, []) }
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return (state.opened ?? state.lost, state.waiting)
+        }
+        for continuation in waiting { continuation.resume(returning: false) }
+        guard let opened else { return nil }
+        await opened.queue.finish()
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: self.closeFile(opened)) }
+        }
+    }
+
+    /// Closes the file. Blocks for as long as the disk and other processes take.
+    func closeFile(_ opened: OpenedDatabase) -> StorageError? {
+        // Only the last connection removes the log when it closes, and a read-only one cannot. GRDB closes its
+        // readers after the writer, so close them first.
+        opened.pool.releaseMemory()
+        do throws(StorageError) {
+            // If the file was replaced, nothing of the old one may be written to the new one.
+            guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
+            try asStorageError(at: path) {
+                _ = try opened.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+            }
+            try asStorageError(at: path) { try opened.pool.close() }
+            return nil
+        } catch {
+            try? opened.pool.close()
+            return error
+        }
+    }
+}

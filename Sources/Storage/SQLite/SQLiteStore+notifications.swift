@@ -1,0 +1,244 @@
+package import Base
+import GRDB
+
+extension SQLiteStore: NotificationStore {
+    /// Stores a notification, and its records if they are newer than the stored ones, in one transaction.
+    /// Notifications are deduplicated by `notificationUUID`: a repeated one changes nothing.
+    ///
+    /// A record is replaced as a whole by one that was signed later. The replaced record, or one that arrives too
+    /// late, is stored as history. A record with the same date changes nothing.
+    ///
+    /// - Parameter targetKeys: the targets to forward the notification to if it is new.
+    package func save(
+        _ notification: NotificationRow, _ update: NotificationUpdate, of scope: AppScope,
+        for targetKeys: [ForwardingTargetKey] = []
+    ) async throws(StorageError) -> NotificationOutcome {
+        let texts = await encoder.encode(notification, update)
+        let members = recordsEvents ? NotificationMembers(notification, update, as: texts) : nil
+        return try await writeTransaction { transaction in
+            let app = try transaction.appID(of: scope)
+            guard
+                let id = try Self.insert(
+                    notification, as: texts, about: update.originalTransactionId, app: app, in: transaction)
+            else { return .repeated }
+            try Self.enqueueDeliveries(of: notification, id: id, to: targetKeys, in: transaction.db)
+            var (isNew, owner) = (false, RecordOwner.notLookedUp)
+            if let row = update.transaction, let text = texts.transaction {
+                (isNew, owner) = try Self.applyReportedTransaction(
+                    row, as: text, app: app, since: notification.clock, in: transaction)
+            }
+            let (isNewRenewal, isNewStatus) = try Self.save(update, as: texts, app: app, in: transaction)
+            guard let original = update.originalTransactionId else { return .stored(isNew: isNew) }
+            if update.needsLookup {
+                try Self.markStale(
+                    customersOf: [original], app: app, since: notification.clock, in: transaction.db)
+            }
+            if let members {
+                let event = CustomerEvent(
+                    customer: try Self.eventKey(of: owner, original, app: app, in: transaction),
+                    type: .notification,
+                    body: EventMembers.body([
+                        members.head, isNew ? members.transaction : nil, isNewRenewal ? members.renewal : nil,
+                        isNewStatus ? members.status : nil,
+                    ]))
+                try Self.insert([event], in: scope, transaction)
+            }
+            return .stored(isNew: isNew)
+        }
+    }
+
+    /// Returns those identifiers that occur in a record of the app, each with the environment of the record.
+    package func recordedIdentifiers(
+        _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
+    ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
+        try await read { db in
+            var found: [(TransactionIdentifier, AppStoreEnvironment)] = []
+            for identifier in identifiers {
+                let name = try db.text(
+                    """
+                    SELECT environment FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                    WHERE (transactionId = ?1 OR originalTransactionId = ?1) AND bundleId = ?2 LIMIT 1
+                    """, [identifier.rawValue, bundleId.rawValue])
+                if let environment = name.flatMap(AppStoreEnvironment.init(rawValue:)) {
+                    found.append((identifier, environment))
+                }
+            }
+            return found
+        }
+    }
+
+    /// Returns the number of stored notifications.
+    package func notificationCount() async throws(StorageError) -> Int {
+        Int(try await read { try $0.integer("SELECT count(*) FROM notification WHERE version > 0") } ?? 0)
+    }
+
+    // MARK: - Parts
+
+    /// Inserts a notification. Returns its row id, or `nil` if it was already stored.
+    static func insert(
+        _ notification: NotificationRow, as texts: EncodedNotification, about original: String?, app: Int64,
+        in transaction: WriteTransaction
+    ) throws -> Int64? {
+        let changes = try transaction.statement(
+            """
+            INSERT INTO notification
+            (uuid, version, type, subtype, app, signedDate, receivedAt, originalTransactionId, text)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uuid) DO NOTHING
+            """
+        ).run {
+            $0.bind(notification.uuid)
+            $0.bind(Int64(notification.version))
+            $0.bind(notification.type)
+            $0.bind(notification.subtype)
+            $0.bind(app)
+            $0.bind(notification.signedDate?.milliseconds)
+            $0.bind(notification.receivedAt.milliseconds)
+            $0.bind(original)
+            $0.bind(texts.own)
+        }
+        return changes > 0 ? transaction.db.lastInsertedRowID : nil
+    }
+
+    /// The customer of a transaction record.
+    enum RecordOwner {
+        case customer(Int64)
+        /// No record of the purchase has a customer.
+        case none
+        /// Another record of the purchase may have a customer.
+        case notLookedUp
+    }
+
+    /// Stores the transaction of a notification or of a refund history. Returns whether it is now the most recently
+    /// signed one of its purchase, and its customer.
+    static func applyReportedTransaction(
+        _ row: TransactionRow, as text: EncodedJWS, app: Int64, since clock: Timestamp, in transaction: WriteTransaction
+    ) throws -> (isNew: Bool, owner: RecordOwner) {
+        let old = try transaction.statement(
+            "SELECT id, signedDate, customer FROM transactionRecord WHERE transactionId = ? AND app = ?"
+        ).firstRow {
+            $0.bind(row.transactionId)
+            $0.bind(app)
+        } _: {
+            (id: $0.integer(0) ?? 0, signedDate: $0.integer(1) ?? 0, customer: $0.integer(2))
+        }
+        let change = RecordChange(
+            reported: row.signedDate, stored: old.map { Timestamp(milliseconds: $0.signedDate) })
+        let owner: RecordOwner
+        if let old {
+            switch change {
+            case .replaceAndKeepStored:
+                try supersede(old.id, in: transaction)
+                let place = try nextPlace(of: old.customer, in: transaction)
+                try self.update(row, as: text, id: old.id, customer: old.customer, place: place, in: transaction)
+            case .keepAsHistory: try insertSuperseded(row, as: text, app: app, in: transaction)
+            case .insert, .replace, .ignore: break
+            }
+            owner = old.customer.map { .customer($0) } ?? .notLookedUp
+        } else {
+            let (customer, cause) = try self.owner(of: row, app: app, in: transaction)
+            try insert(row, as: text, customer: customer, app: app, in: transaction)
+            if let customer, cause?.needsLookup ?? false {
+                try markStale(customer, since: clock, in: transaction.db)
+            }
+            owner = customer.map { .customer($0) } ?? .none
+        }
+        if change.isNew { try updateRevocation(row, app: app, in: transaction) }
+        return (change.isNew, owner)
+    }
+
+    /// Keeps the stored version of a transaction as history.
+    private static func supersede(_ id: Int64, in transaction: WriteTransaction) throws {
+        try transaction.statement(
+            """
+            INSERT INTO supersededTransaction (app, transactionId, signedDate, text)
+            SELECT app, transactionId, signedDate, text FROM transactionRecord WHERE id = ?
+            """
+        ).run { $0.bind(id) }
+    }
+
+    /// Keeps a version of a transaction as history that is not the most recently signed one.
+    private static func insertSuperseded(
+        _ row: TransactionRow, as text: EncodedJWS, app: Int64, in transaction: WriteTransaction
+    ) throws {
+        try transaction.statement(
+            "INSERT INTO supersededTransaction (app, transactionId, signedDate, text) VALUES (?, ?, ?, ?)"
+        ).run {
+            $0.bind(app)
+            $0.bind(row.transactionId)
+            $0.bind(row.signedDate.milliseconds)
+            $0.bind(text)
+        }
+    }
+
+    /// Returns the customer of a new purchase: the one that has the subscription, otherwise the one that has the app
+    /// transaction id, otherwise the one that has the subscription from which it was migrated. Also returns why that
+    /// customer may be stale.
+    private static func owner(
+        of row: TransactionRow, app: Int64, in transaction: WriteTransaction
+    ) throws -> (customer: Int64?, cause: StalenessCause?) {
+        if let owner = try customer(ofPurchase: row.originalTransactionId, app: app, in: transaction) {
+            return (owner, nil)
+        }
+        if let download = row.appTransactionId,
+            let owner = try customer(ofDownload: download, app: app, in: transaction)
+        {
+            return (owner, .ownedByDownload(isSubscription: row.isSubscription))
+        }
+        if let previous = row.previousOriginalTransactionId,
+            let owner = try customer(ofPurchase: previous, app: app, in: transaction)
+        {
+            return (owner, .ownedByMigration)
+        }
+        return (nil, nil)
+    }
+
+    /// Returns the customer with an original transaction id.
+    private static func customer(
+        ofPurchase original: String, app: Int64, in transaction: WriteTransaction
+    ) throws -> Int64? {
+        try transaction.statement(
+            """
+            SELECT customer FROM transactionRecord
+            WHERE originalTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
+            """
+        ).firstRow {
+            $0.bind(original)
+            $0.bind(app)
+        } _: {
+            $0.integer(0)
+        } ?? nil
+    }
+
+    /// Returns the customer with an app transaction id.
+    private static func customer(
+        ofDownload id: String, app: Int64, in transaction: WriteTransaction
+    ) throws -> Int64? {
+        try transaction.statement(
+            """
+            SELECT customer FROM transactionRecord
+            WHERE appTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
+            """
+        ).firstRow {
+            $0.bind(id)
+            $0.bind(app)
+        } _: {
+            $0.integer(0)
+        } ?? nil
+    }
+
+    /// Returns the key of the events of a purchase's customer. Purchases without a customer have their own id as the
+    /// key.
+    private static func eventKey(
+        of owner: RecordOwner, _ original: String, app: Int64, in transaction: WriteTransaction
+    ) throws -> String {
+        let customer: Int64? =
+            switch owner {
+            case .customer(let id): id
+            case .none: nil
+            case .notLookedUp: try self.customer(ofPurchase: original, app: app, in: transaction)
+            }
+        guard let customer else { return original }
+        let rows = try transaction.db.rows("SELECT \(eventKey) FROM customer WHERE id = ?", [customer])
+        return try intact(rows) { try $0.optionalText(0) }.first ?? original
+    }
+}

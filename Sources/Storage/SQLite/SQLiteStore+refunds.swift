@@ -1,0 +1,84 @@
+package import Base
+import GRDB
+
+extension SQLiteStore: RefundStore {
+    /// Creates the tables of the refund sweep.
+    ///
+    /// - `refundSweep`: the revision of a customer's refund history, and when it was last read.
+    /// - `refund`: refunds found so far. `isTold` is 1 once a refund was reported.
+    /// - `refundOutput`: the size in bytes of each output file after the last report, so that a sweep that was killed
+    ///   can continue the file.
+    static func addRefunds(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE refundSweep (
+                    app INTEGER NOT NULL REFERENCES app (id), identifier TEXT NOT NULL, revision TEXT,
+                    sweptAt INTEGER NOT NULL, PRIMARY KEY (identifier, app)) WITHOUT ROWID;
+                CREATE TABLE refund (
+                    id INTEGER PRIMARY KEY, app INTEGER NOT NULL REFERENCES app (id), transactionId TEXT NOT NULL,
+                    date INTEGER NOT NULL, text TEXT NOT NULL, isTold INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (transactionId, app, date));
+                CREATE INDEX refundUntold ON refund (id) WHERE isTold = 0;
+                CREATE TABLE refundOutput (path TEXT PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID;
+                """)
+    }
+
+    /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
+    /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
+    /// status.
+    ///
+    /// - Parameter revision: revision to continue from in the next sweep; `nil` if there is no such history.
+    @discardableResult
+    package func save(
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource,
+        reportingTo targetKeys: [ForwardingTargetKey]
+    ) async throws(StorageError) -> Int {
+        let texts = await encoder.encode(refunds.map(\.transaction.text))
+        return try await write { [recordsEvents] db in
+            let app = try Self.appID(of: target.scope, in: db)
+            var unknown = 0
+            for (refund, text) in zip(refunds, texts) {
+                let row = refund.transaction
+                let differs = try Self.differs(text, from: row.transactionId, app: app, in: db)
+                guard try Self.save(refund, as: text, app: app, in: db) else { continue }
+                let key = try Self.eventKey(of: row.transactionId, row.originalTransactionId, app: app, in: db)
+                let event = CustomerEvent(row, as: text, of: key, source: source)
+                if recordsEvents { try Self.insert([event], in: target.scope, WriteTransaction(db)) }
+                guard differs else { continue }
+                unknown += 1
+                let report = CustomerReport(event, about: row.originalTransactionId, in: target.scope, at: now)
+                if !targetKeys.isEmpty { try Self.enqueue([report], to: targetKeys, app: app, in: db) }
+            }
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
+                arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
+            return unknown
+        }
+    }
+
+    /// Returns whether the content of a transaction differs from the stored version, or none is stored.
+    private static func differs(
+        _ text: EncodedJWS, from transactionId: String, app: Int64, in db: Database
+    ) throws -> Bool {
+        let stored = try db.row(
+            "SELECT text FROM transactionRecord WHERE transactionId = ? AND app = ?", [transactionId, app])
+        return stored.map { text.differs(from: $0.jws(0)) } ?? true
+    }
+
+    /// Stores a refund. Returns whether its transaction is now the most recently signed one.
+    private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws -> Bool {
+        let row = refund.transaction
+        let storedDate = try date(ofRevocation: row.transactionId, app: app, in: db)
+        let (isLatest, _) = try applyReportedTransaction(
+            row, as: text, app: app, since: row.signedDate, in: WriteTransaction(db))
+        let cause = StalenessCause.refund(
+            isLatest: isLatest, isSubscription: row.isSubscription,
+            isKnownRevocation: storedDate == refund.date.milliseconds)
+        if cause.needsLookup {
+            try markStale(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
+        }
+        try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO refund (app, transactionId, date, text) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, text.databaseValue])
+        return isLatest
+    }
+}

@@ -1,0 +1,66 @@
+import Base
+import Foundation
+import GRDB
+
+/// The table of JWS headers, see ``JWSEncoder``.
+extension SQLiteStore {
+    /// Creates the table of headers. Rows of earlier versions stay unchanged.
+    static func addSignedTexts(_ db: Database) throws {
+        try db.execute(sql: "CREATE TABLE signedHeader (id INTEGER PRIMARY KEY, text BLOB NOT NULL)")
+    }
+
+    // MARK: - Into the store
+
+    /// Encodes JWS with the headers of this store.
+    var encoder: JWSEncoder {
+        JWSEncoder(headers: headers) { header async throws(StorageError) in
+            try await self.write { db in try Self.headerID(of: header, in: db) }
+        }
+    }
+
+    /// Returns the row id of a header, and inserts it if needed; `nil` if ``JWSHeaderTable/capacity`` headers are
+    /// stored already.
+    private static func headerID(of header: [UInt8], in db: Database) throws -> UInt16? {
+        let text = Data(header)
+        if let existing = try db.integer("SELECT id FROM signedHeader WHERE text = ?", [text]) {
+            return UInt16(exactly: existing)
+        }
+        let count = try db.integer("SELECT count(*) FROM signedHeader") ?? 0
+        guard count < JWSHeaderTable.capacity else { return nil }
+        try db.execute(sql: "INSERT INTO signedHeader (text) VALUES (?)", arguments: [text])
+        return UInt16(exactly: db.lastInsertedRowID)
+    }
+
+    // MARK: - Out of the store
+
+    /// Returns the original text of a column. Use it in read transactions only: a write may be rolled back, and the
+    /// headers read here are cached.
+    func text(_ row: SQLiteRow, _ column: Int, in db: Database) throws -> String {
+        switch row.jws(column) {
+        case .raw(let text): text
+        case .packed(let packed):
+            String(decoding: try packed.text { id in try header(id, in: db) }, as: UTF8.self)
+        case .damaged: throw row.damage(column)
+        }
+    }
+
+    private func header(_ id: UInt16, in db: Database) throws -> [UInt8] {
+        if let existing = headers.text(of: id) { return existing }
+        guard let header = try db.row("SELECT text FROM signedHeader WHERE id = ?", [id])?.bytes(0) else {
+            throw DamagedValue(column: "signedHeader.id")
+        }
+        headers.insert(id, header)
+        return header
+    }
+}
+
+extension EncodedJWS {
+    /// TEXT for a raw JWS, BLOB for a packed one. SQLite stores a BLOB unchanged, also in a TEXT column.
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .raw(let text): text.databaseValue
+        case .packed(let text): text.bytes.databaseValue
+        case .damaged: .null
+        }
+    }
+}

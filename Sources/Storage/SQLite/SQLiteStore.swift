@@ -1,0 +1,260 @@
+import Base
+import Foundation
+import GRDB
+import Synchronization
+
+/// The store of the proxy in one SQLite file that only its owner can read. Implements every repository.
+///
+/// A write is on disk when ``write(_:)`` returns. The writes of concurrent tasks share one commit, so that none waits
+/// for the commits of the others. Readers never wait for writers.
+package final class SQLiteStore: Sendable {
+    /// Path of the database file.
+    package let path: String
+    private let maximumPages: Int?
+    private let allowsUnfinishedCopy: Bool
+    /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
+    /// oldest are deleted.
+    let hintsPerDay: Int
+    package let recordsEvents: Bool
+    let state = Mutex(State())
+    /// A cache of the JWS headers in the database.
+    let headers = JWSHeaderTable()
+    /// Counters since the store was opened.
+    package let metrics = StoreMetrics()
+    /// Number of writes in the queue.
+    package var writesWaiting: Int { state.withLock { $0.opened?.queue.waiting ?? 0 } }
+
+    /// The open database, its write queue and the identity of its file.
+    struct OpenedDatabase: Sendable {
+        let pool: DatabasePool
+        let queue: WriteQueue
+        let identity: FileIdentity?
+    }
+
+    struct State {
+        var opened: OpenedDatabase?
+        /// The database that was open when its file was removed or replaced.
+        var lost: OpenedDatabase?
+        var isClosed = false
+        /// Resumed with `true` once the store is open, and with `false` if it is closed before.
+        var waiting: [CheckedContinuation<Bool, Never>] = []
+        /// Called if the file was removed or replaced.
+        var onLost: (@Sendable (StorageError) -> Void)?
+    }
+
+    private let lockTimeout: Double?
+
+    /// Seconds to wait for a lock of another process.
+    private static let timeout = 5.0.secondsAtTestSpeed(atLeast: 0.5)
+
+    /// Opens the store, or creates a new one.
+    ///
+    /// - Parameters:
+    ///   - maximumPages: maximum size in pages of 4,096 bytes, after which the store is full; `nil` if only the disk
+    ///     limits it.
+    ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
+    ///   - allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
+    ///   - recordsEvents: whether changes of customers are added to the table of events.
+    ///   - lockTimeout: seconds to wait for a lock of another process; `nil` for the usual limit.
+    /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for one of a newer
+    ///   version and for an unfinished copy.
+    package convenience init(
+        path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool = true,
+        allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil
+    ) throws(StorageError) {
+        self.init(
+            unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents,
+            allowsUnfinishedCopy: allowsUnfinishedCopy, lockTimeout: lockTimeout)
+        try open()
+    }
+
+    /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
+    init(
+        unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool,
+        allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil
+    ) {
+        self.path = path
+        self.lockTimeout = lockTimeout
+        self.recordsEvents = recordsEvents
+        self.allowsUnfinishedCopy = allowsUnfinishedCopy
+        self.hintsPerDay = hintsPerDay
+        self.maximumPages = maximumPages
+    }
+
+    /// Opens the file. Creates it if it does not exist.
+    func openFile() throws(StorageError) -> OpenedDatabase {
+        let (maximumPages, allowsUnfinishedCopy) = (maximumPages, allowsUnfinishedCopy)
+        StoreFiles.makePrivate(path)
+        guard StoreFiles.createIfMissing(path) else {
+            throw StorageError(.notPermitted, at: path, "the file cannot be created")
+        }
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
+        configuration.prepareDatabase { db in
+            // A checkpoint costs two more waits for the disk and writes all pages again, so it runs only every 32 MiB
+            // (8,192 pages). The cache of 16 MiB has room for some thousand index pages, since JWS are long.
+            // `secure_delete` overwrites deleted data with zeros, which is also the default of Debian's SQLite.
+            try db.execute(
+                sql: """
+                    PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -16384;
+                    PRAGMA secure_delete = ON
+                    """)
+            if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
+        }
+        let pool = try asStorageError(at: path) {
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            try pool.writeWithoutTransaction { try $0.requireDurableCommits(at: path) }
+            let migrator = Self.migrator
+            guard try !pool.read(migrator.hasBeenSuperseded) else {
+                throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
+            }
+            try migrator.migrate(pool)
+            guard try allowsUnfinishedCopy || !pool.read({ try $0.tableExists("storeCopy") }) else {
+                throw StorageError.unfinishedCopy(at: path)
+            }
+            try Self.checkWriting(to: pool)
+            if try pool.read({ try Self.hasLeases($0) }) { try pool.write(Self.releaseLeasesOfEndedProcesses) }
+            return pool
+        }
+        let queue = WriteQueue(pool: pool, path: path) { [weak self] in _ = try self?.opened() }
+        return OpenedDatabase(pool: pool, queue: queue, identity: FileIdentity(path: path))
+    }
+
+    /// Checks that the file can be written. Opening a read-only file succeeds, so the error would otherwise appear
+    /// only at the first write. If another process is writing at the moment, the file is writable.
+    private static func checkWriting(to pool: DatabasePool) throws {
+        do {
+            try pool.writeWithoutTransaction { db in try db.inTransaction(.immediate) { .commit } }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
+    }
+
+    /// - Throws: `notOpen` before the store was opened and after it was closed; `changed` if the file at the path is
+    ///   no longer the one that was opened, because writes to it would be lost.
+    private func opened() throws(StorageError) -> OpenedDatabase {
+        guard let opened = state.withLock(\.opened) else { throw notOpen }
+        guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
+        return opened
+    }
+
+    private var notOpen: StorageError { StorageError(.notOpen, at: path, "the store is not open") }
+
+    /// The schema migrations, one for each version that added tables. Existing steps never change; new ones are
+    /// appended.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("comparisons", migrate: addComparisons)
+        migrator.registerMigration("customers", migrate: addCustomers)
+        migrator.registerMigration("extensions", migrate: addExtensions)
+        migrator.registerMigration("refunds", migrate: addRefunds)
+        migrator.registerMigration("forwarding", migrate: addForwarding)
+        migrator.registerMigration("erasure", migrate: addErasure)
+        migrator.registerMigration("lastGood", migrate: addLastGood)
+        migrator.registerMigration("signedTexts", migrate: addSignedTexts)
+        migrator.registerMigration("hints", migrate: addHints)
+        migrator.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
+        migrator.registerMigration("comparedCustomers", migrate: addComparedCustomers)
+        migrator.registerMigration("leases", migrate: addLeases)
+        migrator.registerMigration("handles", migrate: addHandles)
+        migrator.registerMigration("coordination", migrate: addCoordination)
+        migrator.registerMigration("rollouts", migrate: addRollouts)
+        migrator.registerMigration("events", migrate: addEvents)
+        migrator.registerMigration("orders", migrate: addOrders)
+        migrator.registerMigration("consumptionCases", migrate: addConsumptionCases)
+        migrator.registerMigration("accountTokens", migrate: addAccountTokens)
+        migrator.registerMigration("reconciliation", migrate: addReconciliation)
+        migrator.registerMigration("companionIndex", migrate: addCompanionIndex)
+        return migrator
+    }
+
+    /// Runs a change. When this returns, all of it is on disk; if it throws, nothing of it is.
+    ///
+    /// - Parameter body: runs in a transaction that it may share with other writes. If it throws, only its own
+    ///   changes are rolled back.
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws(StorageError) -> Result {
+        try await writeTransaction { try body($0.db) }
+    }
+
+    /// Runs a change like ``write(_:)``, with the statements that the writes of one transaction share.
+    func writeTransaction<Result: Sendable>(
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+    ) async throws(StorageError) -> Result {
+        do throws(StorageError) {
+            guard let opened = state.withLock(\.opened) else { throw notOpen }
+            let result = try await opened.queue.run(body)
+            metrics.writeSucceeded()
+            return result
+        } catch {
+            if !Task.isCancelled { metrics.writeFailed(error) }
+            throw error
+        }
+    }
+
+    /// Reads a snapshot of the database.
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws(StorageError) -> Result {
+        let pool = try opened().pool
+        do {
+            let result = try await pool.read(body)
+            metrics.readSucceeded()
+            return result
+        } catch {
+            let error = StorageError(error, at: path)
+            // A canceled reader does not indicate a failure of the store.
+            if !Task.isCancelled { metrics.readFailed(error) }
+            throw error
+        }
+    }
+
+    /// Rewrites the whole file (`VACUUM`), so that no deleted data is left in it, and empties the write-ahead log.
+    /// Needs as much disk space again while it runs; other processes cannot write during that time.
+    package func compact() async throws(StorageError) {
+        let pool = try opened().pool
+        do {
+            try await pool.vacuum()
+            try await Self.truncateLog(of: pool)
+        } catch {
+            throw StorageError(error, at: path)
+        }
+    }
+
+    /// Truncates the write-ahead log. Retries five times if another process is reading from it.
+    private static func truncateLog(of pool: DatabasePool) async throws {
+        var attempts = 0
+        while true {
+            do {
+                _ = try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+                return
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempts < 5 {
+                attempts += 1
+            }
+        }
+    }
+}
+
+extension SQLiteStore: Store {
+    package var place: String { path }
+    package var customers: any CustomerStore { self }
+    package var notifications: any NotificationStore { self }
+    package var outbox: any DeliveryOutbox { self }
+    package var revocations: any RevocationStore { self }
+    package var refunds: any RefundStore { self }
+    package var archive: any ResponseArchiveStore { self }
+    package var comparisons: any ComparisonLog { self }
+    package var extensions: any ExtensionLog { self }
+    package var orders: any OrderLog { self }
+    package var consumption: any ConsumptionCaseStore { self }
+    package var personalData: any PersonalDataStore { self }
+    package var events: any EventStore { self }
+    package var handles: any BridgeHandleStore { self }
+    package var presenters: any PresenterStore { self }
+    package var leases: any LeaseStore { self }
+    package var rollouts: any RolloutStore { self }
+    package var reconciliations: any ReconciliationStore { self }
+    package var cluster: (any ClusterStore)? { nil }
+    package var maintenance: (any StoreMaintenance)? { self }
+}
+
+extension SQLiteStore: StoreMaintenance {}

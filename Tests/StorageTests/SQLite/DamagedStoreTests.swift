@@ -1,0 +1,322 @@
+import Base
+import Foundation
+import GRDB
+import Storage
+import StorageTestSupport
+import Testing
+import TestSupport
+
+/// SQLite stores any value in any column. So each value of a damaged file may have another type, or be missing.
+@Suite("Damaged values of a store")
+struct DamagedStoreTests {
+    private static let prefix = "73000000000000"
+    private let folder: TemporaryFolder
+    private let scope: AppScope
+    /// A store with rows in every table.
+    private let intact: String
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        intact = folder.path("intact.sqlite")
+        scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let store = try SQLiteStore(path: intact)
+        let now = Timestamp(milliseconds: 9_000)
+        try await CustomerDataFixture("84000000000000", token: nil, in: scope).save(to: store)
+        var request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "840000000000001"))))
+        request.marks = ErasureMarks { _, _ in [[9]] }
+        _ = try await store.erase(request, at: now)
+        try await CustomerDataFixture(Self.prefix, token: nil, in: scope).save(to: store)
+        _ = try await store.notifications.save(
+            NotificationRow(
+                uuid: "request", version: 2, type: "CONSUMPTION_REQUEST", subtype: nil, signedDate: now,
+                receivedAt: now, text: CustomerDataFixture.jws("{}")),
+            NotificationUpdate(transaction: CustomerDataFixture.transaction("\(Self.prefix)3", "\(Self.prefix)1")),
+            of: scope)
+        try await store.comparisons.add(
+            comparisons: [
+                ComparisonCount(
+                    day: 1, bundleId: scope.bundleId.rawValue, environment: scope.environment.rawValue,
+                    outcome: "equal",
+                    count: 1)
+            ], differences: [])
+        try await store.refunds.beginRefundOutput("refunds.jsonl")
+        _ = try await store.handles.handleKey(orInserting: Redacted([1]))
+        _ = try await store.leases.claim(.refunds, for: "holder", lasting: .seconds(60))
+        try await store.reconciliations.save(ReconciliationRow(startedAt: now, window: 1))
+        #expect(await store.close() == nil)
+    }
+
+    private func id(_ text: String) throws -> TransactionIdentifier {
+        try #require(TransactionIdentifier(rawValue: text))
+    }
+
+    /// One value of a column, as a literal of SQL.
+    private struct Damage: Sendable {
+        let column: String
+        let table: String
+        let literal: String
+        /// The declared type of the column.
+        var type = ""
+        /// Whether SQLite stores the value with another type than the declared one. It converts a number in a TEXT column.
+        var isOfOtherType: Bool {
+            switch literal {
+            case "'canary'": type != "TEXT"
+            case "x'00FF'": type != "BLOB"
+            case "1.5": type != "TEXT"
+            default: false
+            }
+        }
+        var name: String { "\(table).\(column)" }
+    }
+
+    /// Every column of every table, with a value of another type; in release with every type.
+    private func all() throws -> [Damage] {
+        try DatabaseQueue(path: intact).read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT columns.name, sqlite_master.name, columns.type FROM sqlite_master
+                    JOIN pragma_table_info(sqlite_master.name) AS columns
+                    WHERE sqlite_master.type = 'table' AND sqlite_master.name NOT LIKE 'sqlite_%'
+                    """
+            ).flatMap { row in
+                let other = row[2] == "TEXT" ? "x'00FF'" : "'canary'"
+                return TestSize.pick(debug: [other], release: ["NULL", "'canary'", "x'00FF'", "x''", "1.5"])
+                    .map { Damage(column: row[0], table: row[1], literal: $0, type: row[2]) }
+            }
+        }
+    }
+
+    /// Copies the store and damages the copy. Returns its path; `nil` if the column cannot hold the value, or not in a
+    /// table with a row.
+    private func damaged(_ damage: Damage, _ name: String) throws -> String? {
+        let path = folder.path(name)
+        try? FileManager.default.removeItem(atPath: path)
+        try FileManager.default.copyItem(atPath: intact, toPath: path)
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        return try DatabaseQueue(path: path, configuration: configuration).writeWithoutTransaction { db in
+            let before = db.totalChangesCount
+            try? db.execute(
+                sql: """
+                    PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF;
+                    UPDATE OR IGNORE \(damage.table) SET \(damage.column) = \(damage.literal)
+                    """)
+            return db.totalChangesCount > before ? path : nil
+        }
+    }
+
+    /// Calls everything that servers and commands call, and returns the errors.
+    ///
+    /// - Parameter table: the damaged table. In debug, only this one is read for a copy.
+    private func use(_ store: SQLiteStore, _ table: String) async throws -> [any Error] {
+        var errors: [any Error] = []
+        func call(_ body: () async throws -> Void) async {
+            do { try await body() } catch { errors.append(error) }
+        }
+        let (scope, now, prefix) = (scope, Timestamp(milliseconds: 9_000), Self.prefix)
+        let (first, second) = (try id("\(prefix)1"), try id("\(prefix)2"))
+        let keys = CustomerIdentifiers(originalTransactionIds: [first.rawValue], transactionIds: [second.rawValue])
+        let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        await call { _ = try await store.customer(of: keys, in: scope) }
+        await call { _ = try await store.transaction(second, in: scope) }
+        await call { _ = try await store.customers(withToken: "", limit: 9) }
+        await call { _ = try await store.transactionsWithoutToken(limit: 1) }
+        await call { _ = try await store.recordedIdentifiers([first], of: scope.bundleId) }
+        await call { _ = try await store.hasNewerRecord(of: [first.rawValue], in: scope, since: now) }
+        await call { _ = try await store.revocations(limit: 9) }
+        await call { _ = try await store.revocations(of: [second.rawValue], lineItems: ["55"], in: scope) }
+        await call { _ = try await store.customerIdentifiers(of: Array("\(prefix)-digest".utf8)) }
+        await call { _ = try await store.customerIdentifiersByReceipt(limit: 9) }
+        await call { _ = try await store.deliveryBacklog() }
+        await call { _ = try await store.deliveries(in: nil, after: 0, limit: 1) }
+        await call { _ = try await store.consumptionCases(about: first.rawValue, in: scope) }
+        await call {
+            _ = try await store.consumptionCases(
+                ConsumptionCaseFilter(receivedSince: Timestamp(milliseconds: 0)), after: 0, limit: 1)
+        }
+        await call { _ = try await store.openConsumptionRequests(since: Timestamp(milliseconds: 0)) }
+        await call { _ = try await store.notification("\(prefix)a") }
+        await call { _ = try await store.notifications(matching: NotificationFilter(), after: 0, limit: 1) }
+        await call { _ = try await store.notifications("REFUND", about: first.rawValue, in: scope) }
+        await call { _ = try await store.previousNotifications(of: 99, type: nil, limit: 9) }
+        await call { _ = try await store.readEvents(after: 0) { _ in } }
+        await call { _ = try await store.extensions(of: first, in: scope) }
+        await call { _ = try await store.order("M\(prefix)", in: scope) }
+        await call { _ = try await store.presenters(of: [first], in: scope, claimingFor: [1, 2], at: now) }
+        await call { _ = try await store.archivedResponse(to: Array("\(prefix)-question".utf8)) }
+        await call { _ = try await store.lastGoodUsage() }
+        await call { _ = try await store.comparisons(since: 0) }
+        await call { _ = try await store.comparedCustomers(since: 0) }
+        await call { _ = try await store.handleKey(orInserting: Redacted([1])) }
+        await call { _ = try await store.lastErasure(leaving: [[9]]) }
+        await call { _ = try await store.lastErasure() }
+        await call { _ = try await store.claim(.refunds, for: "other", lasting: .seconds(1)) }
+        await call { _ = try await store.lastReconciliation() }
+        await call { _ = try await store.staleCustomers(notAskedSince: now, after: .start) }
+        await call {
+            _ = try await store.customers(
+                endingIn: ReconciliationInterval(from: Timestamp(milliseconds: 0), to: now), notAskedSince: now,
+                after: .start)
+        }
+        await call { _ = try await store.transactionsWithoutExpiry(limit: 1) }
+        await call { _ = try await store.refundTargets(notSweptSince: now, after: 0) }
+        await call { _ = try await store.refundTarget(first, in: scope, notSweptSince: now) }
+        await call { _ = try await store.unreportedRefunds(limit: 1) }
+        await call { _ = try await store.sizeOfRefundOutput("refunds.jsonl") }
+        await call { _ = try await store.footprint(of: ErasureRequest(.transaction(first))) }
+        await call { _ = try await store.expired(Retention(), at: now) }
+        for other in TransferTable.all where TestSize.pick(debug: other.name == table, release: true) {
+            await call { _ = try await store.rows(other.content, after: nil, limit: 9, decodesJWS: true) }
+        }
+        await call {
+            let claimed = try await store.claim(
+                to: target, for: DeliveryLease(lessee: "1/2/3", until: now), at: now, takingOverUntil: now, limit: 9)
+            for delivery in claimed { try await store.settle(delivery, .delivered(bodies: 1)) }
+        }
+        await call { _ = try await store.replay(.allDead, to: nil, at: now) }
+        await call { try await CustomerDataFixture(prefix, token: nil, in: scope).save(to: store) }
+        await call { _ = try await store.deleteArchivedResponses(before: now, downTo: 0) }
+        await call { _ = try await store.expire(Retention(), at: Timestamp(milliseconds: 1 << 40)) { _ in true } }
+        return errors
+    }
+
+    // T23
+    @Test("A value of another type costs its row: whatever it is in, the store answers or says what is damaged")
+    func everyColumn() async throws {
+        let cases = try all()
+        let tested = try await withThrowingTaskGroup(of: Int.self) { group in
+            let width = 4
+            for first in 0..<width {
+                group.addTask {
+                    var damaged = 0
+                    for index in stride(from: first, to: cases.count, by: width) {
+                        damaged += try await test(cases[index], "\(first).sqlite")
+                    }
+                    return damaged
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        // The others are row ids, which hold only integers.
+        #expect(tested > 120)
+    }
+
+    /// Damages one column. Returns 0 if it cannot hold the value.
+    private func test(_ damage: Damage, _ file: String) async throws -> Int {
+        guard let path = try damaged(damage, file) else { return 0 }
+        var errors: [any Error] = []
+        do {
+            // What differs from the type of the column is found by name.
+            let columns = try SQLiteStore.inspect(path: path).damage.map(\.name)
+            #expect(!damage.isOfOtherType || columns.contains(damage.name), "\(damage.name) = \(damage.literal)")
+            let store = try SQLiteStore(path: path, lockTimeout: 0.1)
+            errors = try await use(store, damage.table)
+            await store.close()
+        } catch {
+            #expect(damage.table == "grdb_migrations", "\(damage.name): \(error)")
+        }
+        for error in errors {
+            let failure = try #require(error as? StorageError, "\(damage.name): \(error)")
+            #expect(failure.code == .damaged, "\(damage.name): \(failure)")
+            #expect(!failure.reason.contains("canary") && !failure.reason.contains(Self.prefix), "\(failure)")
+        }
+        return 1
+    }
+
+    @Test("A damaged row is left out and counted, and pages are filled up with the rows after it")
+    func leftOut() async throws {
+        let damage = Damage(column: "receivedAt", table: "notification", literal: "'canary'")
+        let path = try #require(try damaged(damage, "a.sqlite"))
+        try await DatabaseQueue(path: path).write { db in
+            try db.execute(sql: "UPDATE notification SET receivedAt = 2000 WHERE uuid = 'request'")
+        }
+        let store = try SQLiteStore(path: path)
+        #expect(store.metrics.lastDamage == nil)
+        let page = try await store.notifications(matching: NotificationFilter(), after: 0, limit: 1)
+        #expect(page.map(\.uuid) == ["request"])
+        #expect(store.metrics.lastDamage?.reason == "a value of notification.receivedAt is damaged")
+        #expect(!store.metrics.isFailing)
+        await store.close()
+    }
+
+    @Test("A lookup writes again what is damaged of a customer, so that nothing of it stays old")
+    func healed() async throws {
+        let (original, now) = ("\(Self.prefix)1", Timestamp(milliseconds: 9_000))
+        let row = CustomerRow(
+            askedAt: now, signedDate: now, appAppleId: 7, revision: "r",
+            transactions: ["1", "2", "3"].map {
+                CustomerDataFixture.transaction("\(Self.prefix)\($0)", original, at: 9_000)
+            },
+            statuses: [
+                StatusRow(originalTransactionId: original, status: 2, subscriptionGroupIdentifier: "g", clock: now)
+            ],
+            renewals: [
+                RenewalRow(originalTransactionId: original, signedDate: now, text: CustomerDataFixture.jws("{}"))
+            ],
+            aliases: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: [original], transactionIds: [])
+        let columns = [
+            "transactionRecord": ["customer", "signedDate", "text", "appTransactionId"],
+            "customer": ["askedAt", "needsLookupSince", "revision", "eventKey"],
+            "subscription": ["status", "statusClock", "renewal", "renewalClock"],
+        ]
+        for (table, column) in columns.flatMap({ table, columns in columns.map { (table, $0) } }) {
+            for literal in ["x'00FF'", "'canary'"] {
+                let damage = Damage(column: column, table: table, literal: literal)
+                let store = try SQLiteStore(path: try #require(try damaged(damage, "a.sqlite")))
+                try await store.customers.save(row, of: scope)
+                let found = try await store.customer(of: keys, in: scope)
+                #expect(
+                    found?.transactions.count == 3 && found?.askedAt == now && found?.needsLookup == false, "\(damage)")
+                #expect(found?.subscriptions.map(\.status) == [2], "\(damage)")
+                #expect(found?.subscriptions.first?.renewal == CustomerDataFixture.jws("{}"), "\(damage)")
+                await store.close()
+                #expect(try SQLiteStore.inspect(path: store.path).damage.isEmpty, "\(damage)")
+            }
+        }
+    }
+
+    // T23
+    @Test("Reading page by page ends, although keys come again or a change has no effect")
+    func endless() async throws {
+        let now = Timestamp(milliseconds: 1 << 40)
+        let reads: [(String, @Sendable (SQLiteStore) async throws -> Void)] = [
+            ("events", { _ = try await $0.events(after: 0, upTo: .max, limit: 99) }),
+            ("notification", { _ = try await $0.notifications(matching: NotificationFilter(), after: 0, limit: 9) }),
+            ("delivery", { _ = try await $0.deliveries(in: nil, after: 0, limit: 9) }),
+            ("transactionRecord", { _ = try await $0.refundTargets(notSweptSince: now, after: 0) }),
+            ("transactionRecord", { _ = try await $0.expire(Retention(), at: now) { _ in true } }),
+        ]
+        for (table, read) in reads {
+            let path = folder.path("reversed.sqlite")
+            try? FileManager.default.removeItem(atPath: path)
+            try FileManager.default.copyItem(atPath: intact, toPath: path)
+            let root = try await DatabaseQueue(path: path).read { db in
+                try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_master WHERE name = ?", arguments: [table])
+            }
+            try DatabaseDamage.reverseRows(root: try #require(root), in: path)
+            let store = try SQLiteStore(path: path)
+            let error = await #expect(throws: StorageError.self, "\(table)") { try await read(store) }
+            #expect(error?.code == .damaged || error?.code == .notADatabase, "\(table)")
+            let transfer = try #require(TransferTable.all.first { $0.name == table })
+            await #expect(throws: StorageError.self, "\(table)") {
+                _ = try await store.rows(transfer.content, after: nil, limit: 99, decodesJWS: false)
+            }
+            await store.close()
+        }
+        let store = try SQLiteStore(path: intact)
+        try await DatabaseQueue(path: intact).write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO lastGood (question, app, keptAt, size, originals, digest, status, body)
+                    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+                    SELECT CAST(i AS BLOB), app, keptAt, size, originals, digest, status, body FROM n JOIN lastGood LIMIT 500;
+                    CREATE TRIGGER stuck BEFORE DELETE ON lastGood BEGIN SELECT RAISE(IGNORE); END
+                    """)
+        }
+        #expect(try await !store.deleteArchivedResponses(before: now, downTo: 0))
+        await store.close()
+    }
+}

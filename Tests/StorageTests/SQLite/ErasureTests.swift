@@ -1,0 +1,124 @@
+import Base
+import Foundation
+import GRDB
+import Storage
+import StorageTestSupport
+import Testing
+import TestSupport
+
+/// What an erasure leaves in the tables and in the file. `ErasureStoreTests` has the rules that hold for every engine.
+@Suite("Erasure of a customer from the file")
+struct ErasureTests {
+    private let folder: TemporaryFolder
+    private let store: SQLiteStore
+    private let scope: AppScope
+    private static let token = "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
+    private static let otherToken = "00000000-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
+    private static let (mine, other) = ("73000000000000", "84000000000000")
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
+        scope = AppScope(bundleId: bundleId, environment: .production)
+    }
+
+    private func fill(_ prefix: String, token: String) async throws {
+        try await CustomerDataFixture(prefix, token: token, in: scope).save(to: store)
+    }
+
+    private func erase(keeps: Bool = false) async throws -> Erasure {
+        let id = try #require(TransactionIdentifier(rawValue: "\(Self.mine)1"))
+        return try await store.erase(
+            ErasureRequest(.transaction(id), keepsRevocations: keeps), at: Timestamp(milliseconds: 9_000))
+    }
+
+    private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try DatabaseQueue(path: store.path).read(body)
+    }
+
+    private func tables() throws -> Set<String> {
+        try read { db in
+            try String.fetchSet(
+                db,
+                sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?",
+                arguments: ["grdb_migrations"])
+        }
+    }
+
+    private func counts() throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for table in try tables() {
+            counts[table] = try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+        }
+        return counts
+    }
+
+    /// Returns whether the files of the store contain a text: as it is, or inside one or two levels of JWS.
+    private func holds(_ text: String) -> Bool {
+        let files = ["", "-wal"].map { suffix in
+            (try? Data(contentsOf: URL(filePath: store.path + suffix))) ?? Data()
+        }
+        var shapes = [Data(text.utf8)]
+        for _ in 0..<2 {
+            shapes += shapes.flatMap { shape in
+                (0..<3).map { shift in
+                    // The bytes before and after it change the first and the last character.
+                    let text = (Data(repeating: 0x20, count: shift) + shape).base64EncodedString()
+                    return Data(text.utf8.dropFirst(shift == 0 ? 0 : shift + 1).dropLast(4))
+                }
+            }
+        }
+        return shapes.contains { shape in files.contains { $0.firstRange(of: shape) != nil } }
+    }
+
+    @Test("Every table of the store is either erased or exempt with a reason")
+    func everyTable() throws {
+        let names = ErasureRule.erased(.sqlite).map(\.table) + ErasureRule.exempt.keys
+        #expect(Set(names).count == names.count)
+        #expect(try tables() == Set(names))
+        for rule in ErasureRule.erased(.sqlite) {
+            if case .exempt = rule.data.erasure { Issue.record("\(rule.table) is exempt and erased") }
+        }
+        for (table, data) in ErasureRule.exempt {
+            guard case .exempt(let reason) = data.erasure else {
+                Issue.record("\(table) has no reason")
+                continue
+            }
+            #expect(!reason.isEmpty)
+        }
+    }
+
+    @Test("An erasure deletes the customer from every table and leaves no trace in the file, and keeps other customers")
+    func whole() async throws {
+        try await fill(Self.other, token: Self.otherToken)
+        let alone = try counts()
+        try await fill(Self.mine, token: Self.token)
+        let both = try counts()
+        for rule in ErasureRule.erased(.sqlite) {
+            #expect(both[rule.table]! > alone[rule.table]!, "\(rule.table) is not tested")
+        }
+        for text in ["\(Self.mine)1", Self.token] { #expect(holds(text)) }
+        #expect(try await !erase().isEmpty)
+        try await store.compact()
+        var after = try counts()
+        #expect(after["erasure"] == 1)
+        after["erasure"] = 0
+        var expected = alone
+        expected["difference"] = both["difference"]
+        // What stays of the customer's two keys.
+        expected["events", default: 0] += 2
+        #expect(after == expected)
+        for text in ["\(Self.mine)1", "\(Self.mine)2", "\(Self.mine)9", Self.token] { #expect(!holds(text), "\(text)") }
+        for text in ["\(Self.other)1", "\(Self.other)9", Self.otherToken] { #expect(holds(text), "\(text)") }
+    }
+
+    @Test("If revocations are kept, no other data of the customer is left in the file")
+    func revocations() async throws {
+        try await fill(Self.mine, token: Self.token)
+        #expect(try await erase(keeps: true).keptRevocations == 2)
+        try await store.compact()
+        #expect(!holds("\(Self.mine)1") && !holds("55\(Self.mine)2") && !holds(Self.token))
+        #expect(holds("\(Self.mine)2"))
+    }
+}

@@ -1,0 +1,166 @@
+import Base
+import Foundation
+import GRDB
+import Storage
+import Synchronization
+import Testing
+import TestSupport
+
+@Suite("Store")
+struct StoreTests {
+    @Test("A new store is readable by its owner only, and can be opened again")
+    func permissions() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        for _ in 0..<2 {
+            let store = try SQLiteStore(path: path)
+            await store.close()
+        }
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test("A file that is not a database and a store of a newer version are refused and stay unchanged")
+    func foreignFiles() throws {
+        let folder = try TemporaryFolder()
+        let text = folder.path("text.sqlite")
+        try Data("this is a diary, not a database, and long enough to look like one".utf8).write(
+            to: URL(filePath: text))
+        let refused = #expect(throws: StorageError.self) { try SQLiteStore(path: text) }
+        #expect(refused?.code == .notADatabase)
+        let newer = folder.path("newer.sqlite")
+        _ = try SQLiteStore(path: newer)
+        try DatabaseQueue(path: newer).write { db in
+            try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')")
+        }
+        #expect(throws: StorageError.self) { try SQLiteStore(path: newer) }
+    }
+
+    @Test("An inspection detects pages of random bytes, and stops at its time limit")
+    func integrity() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let store = try SQLiteStore(path: path)
+        for batch in 0..<20 {
+            let rows = (0..<500).map {
+                RevocationRow(
+                    transactionId: "\(batch * 500 + $0 + 1)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
+                    reason: nil)
+            }
+            try await store.save(revoked: rows, valid: [], of: scope)
+        }
+        try await store.compact()
+        await store.close()
+        #expect(try SQLiteStore.inspect(path: path).integrity == .intact)
+        #expect(try SQLiteStore.inspect(path: path, limit: .zero).integrity == .unfinished)
+        // The first quarter contains the schema, which is read earlier, so the last quarter is damaged.
+        var bytes = try folder.read("bridge.sqlite")
+        var generator = SeededGenerator("pages of random bytes")
+        for index in bytes.indices.suffix(bytes.count / 4) { bytes[index] = .random(in: 0...255, using: &generator) }
+        try folder.write("bridge.sqlite", bytes)
+        let damaged = try SQLiteStore.inspect(path: path).integrity
+        guard case .damaged = damaged else {
+            Issue.record("\(damaged)")
+            return
+        }
+    }
+
+    @Test("A store is failing until an operation of the same kind succeeds, and a canceled read is not a failure")
+    func failing() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let store = try SQLiteStore(path: path, maximumPages: 200)
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        func saveRevocations(_ ids: Range<Int>) async throws {
+            let rows = ids.map {
+                RevocationRow(
+                    transactionId: "\($0)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+            }
+            try await store.save(revoked: rows, valid: [], of: scope)
+        }
+        let error = await #expect(throws: StorageError.self) { try await saveRevocations(1..<20_000) }
+        #expect(error?.code == .full && store.metrics.isFailing, "\(String(describing: error))")
+        try await saveRevocations(1..<2)
+        #expect(!store.metrics.isFailing)
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await store.lastErasure()
+        }
+        _ = await cancelled.result
+        #expect(!store.metrics.isFailing)
+        await store.close()
+    }
+
+    @Test("A store whose file was removed or replaced refuses all reads and writes until a restart")
+    func takenAway() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        func refund(_ id: String) -> RevocationRow {
+            RevocationRow(transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+        }
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let changes = Mutex<[String]>([])
+        let store = SQLiteStore(opening: path, pauses: [.milliseconds(20)]) { error in
+            changes.withLock { $0.append(error?.code.rawValue ?? "open") }
+        }
+        try await store.save(revoked: [refund("1")], valid: [], of: scope)
+        let other = folder.path("other.sqlite")
+        let copy = try SQLiteStore(path: other)
+        try await copy.save(revoked: [refund("2")], valid: [], of: scope)
+        // Everything in a single file.
+        try await copy.compact()
+        await copy.close()
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: other, toPath: path)
+        let error = await #expect(throws: StorageError.self) {
+            try await store.save(revoked: [refund("3")], valid: [], of: scope)
+        }
+        #expect(error?.code == .changed && !store.isOpen)
+        await #expect(throws: StorageError.self) { try await store.revocations(limit: 9) }
+        #expect(changes.withLock { $0 } == ["changed"])
+        await store.close()
+        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        let found = try await SQLiteStore(path: path).revocations(limit: 9)
+        #expect(found[scope]?.map(\.transactionId) == ["2"], "\(found)")
+    }
+
+    @Test("A missing directory is reported as `notPermitted`")
+    func noFolder() {
+        let error = #expect(throws: StorageError.self) { try SQLiteStore(path: "/nonexistent/bridge.sqlite") }
+        #expect(error?.code == .notPermitted)
+    }
+
+    @Test("A store of the version before leases is opened, and its waiting deliveries can be claimed")
+    func beforeLeases() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        let now = Timestamp(milliseconds: 1_000)
+        let row = NotificationRow(
+            uuid: "1", version: 2, type: "TEST", subtype: nil, signedDate: now, receivedAt: now, text: "text")
+        let old = try SQLiteStore(path: path)
+        _ = try await old.save(row, NotificationUpdate(), of: scope, for: [target])
+        await old.close()
+        try await DatabaseQueue(path: path).write { db in
+            try db.execute(
+                sql: """
+                    DROP INDEX deliveryLeased;
+                    ALTER TABLE delivery DROP COLUMN leasedUntil;
+                    ALTER TABLE delivery DROP COLUMN lessee;
+                    DELETE FROM grdb_migrations WHERE identifier = 'leases'
+                    """)
+        }
+        #expect(try !SQLiteStore.inspect(path: path).isCurrent)
+        let store = try SQLiteStore(path: path)
+        let lease = DeliveryLease(lessee: "a", until: Timestamp(milliseconds: 2_000))
+        #expect(try await store.claim(to: target, for: lease, at: now, limit: 9).map(\.uuid) == ["1"])
+        await store.close()
+        #expect(try SQLiteStore.inspect(path: path).isCurrent)
+    }
+}
