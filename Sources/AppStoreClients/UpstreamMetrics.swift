@@ -23,7 +23,7 @@ package final class UpstreamMetrics: Sendable {
     ///   - environment: The App Store environment.
     ///   - outcome: The outcome of the exchange.
     ///   - duration: The time from sending the request to the end of the response.
-    package func recordExchange(
+    func recordExchange(
         with endpoint: ServerAPIEndpoint?, _ environment: AppStoreEnvironment, _ outcome: UpstreamOutcome,
         after duration: Duration
     ) {

@@ -4,7 +4,7 @@ extension AlignedPair {
     /// Limit on the rows of a section.
     package static let maximumRows = 40
     /// Limit on the fields of a row, because documents can contain any number of properties.
-    package static let maximumFields = 60
+    static let maximumFields = 60
 
     /// Aligns the rows of both sides with the matching that the comparison uses, and marks the differences.
     ///

@@ -8,12 +8,12 @@ package struct ComparedRow: Sendable, Hashable {
     private var values: [ComparedValue?] = Array(repeating: nil, count: RowField.allCases.count)
     /// Properties that are in no field table or only in iOS 6 responses, sorted by name. In App Store Server API rows
     /// those that are newer than verifyReceipt and say something about access.
-    package var extras: [Extra] = []
+    var extras: [Extra] = []
     /// Product type, see `ProductType`. Only in App Store Server API rows.
     package var type: String?
     /// `true` if the row has an introductory offer of unknown kind: `offerType` 1 without `offerDiscountType`. Only
     /// in App Store Server API rows.
-    package var hasUndecidedIntroduction = false
+    var hasUndecidedIntroduction = false
     /// Bundle id of the app. Only in App Store Server API rows.
     package var bundleId: String?
     /// Environment of the transaction. Only in App Store Server API rows.

@@ -12,7 +12,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     case instant(Timestamp)
 
     /// Longest text in bytes that a difference contains in full. The base64 text of a receipt can have 100,000 bytes.
-    package static let shownCharacters = 128
+    static let shownCharacters = 128
     /// Number of leading characters of a longer text. The first characters of all receipts are the same, so more
     /// would not help.
     private static let shownBeginning = 24

@@ -79,9 +79,9 @@ package enum ComparisonCondition: Sendable, Hashable {
     package static let cap = 100
     /// Time in milliseconds (10 minutes) that a purchase may take to reach the history. An estimate: developers
     /// report delays of minutes.
-    package static let recentMilliseconds: UInt64 = 600_000
+    static let recentMilliseconds: UInt64 = 600_000
     /// Responses further apart than this, in milliseconds (1 minute), may show two states of a renewal. An estimate.
-    package static let togetherMilliseconds: Int64 = 60_000
+    static let togetherMilliseconds: Int64 = 60_000
 
     /// Returns whether the condition applies to a finding.
     func holds(_ finding: Finding, _ facts: ComparisonFacts) -> Bool {

@@ -17,7 +17,7 @@ package struct ComparisonSummary: Sendable, Codable {
     /// Limit on the keys, because a document can contain any number of properties.
     package static let maximumEntries = 1_000
     /// Limit on the pairs of app and environment, because documents can contain any number of them.
-    package static let maximumScopes = 1_000
+    static let maximumScopes = 1_000
     /// Limit on the customers of all apps together. Further customers are not counted.
     package static let maximumCustomers = 200_000
 

@@ -20,7 +20,7 @@ package struct Readiness: Sendable {
     package static let minimumCustomers: Int64 = 300
     /// Limit on the share of receipts that could not be compared, and of those that were compared only in part. A
     /// design choice.
-    package static let toleratedFailures = 0.01
+    static let toleratedFailures = 0.01
 
     package let app: ComparisonReport.App
     /// Unexpected differences by rule, the most frequent first.

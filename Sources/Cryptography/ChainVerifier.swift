@@ -179,7 +179,7 @@ package struct SignerRole: Sendable, Hashable {
     /// Dotted OID of the extension that the leaf must have.
     package let leafMarker: String
     /// Dotted OID of the extension that the intermediate must have.
-    package let authorityMarker: String
+    let authorityMarker: String
     /// Minimum size of a signer's RSA key in bits. EC keys are checked by their curve.
     let minimumRSABits: Int
 

@@ -108,7 +108,7 @@ package final class VerifyingKey: @unchecked Sendable {
 /// The signature format of a JWS with `ES256`: r and s, 32 bytes each, big-endian (RFC 7518, 3.4).
 package enum ES256Signature {
     /// Size of the raw form in bytes.
-    package static let rawSize = 64
+    static let rawSize = 64
 
     /// Converts a raw signature to the DER form that OpenSSL expects; `nil` unless there are exactly 64 bytes.
     ///

@@ -41,7 +41,7 @@ package final class PostgreSQLClient: Sendable {
     package var lastError: PostgreSQLError? { commandQueue.health.lastError }
 
     /// The version of the server of the last connection, for example 150018. `nil` before the first one.
-    package var serverVersion: Int? { commandQueue.health.serverVersion }
+    var serverVersion: Int? { commandQueue.health.serverVersion }
 
     /// Waits for a connection. Throws the last error of a connection attempt, at once if a repetition cannot help.
     package func connected(within limit: Duration) async throws(PostgreSQLError) {

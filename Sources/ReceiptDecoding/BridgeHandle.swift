@@ -64,7 +64,7 @@ package struct BridgeHandleKeys: Sendable {
     /// One key: 16 bytes or more, and the id that handles name it by.
     package struct Key: Sendable, Hashable {
         /// Minimum size in bytes.
-        package static let minimumSize = 16
+        static let minimumSize = 16
         /// The first eight bytes of the SHA-256 of a label and the key, which do not reveal it.
         package let id: [UInt8]
         let bytes: Redacted<[UInt8]>

@@ -106,9 +106,9 @@ extension InAppPurchase {
     }
 
     /// ``transactionId``, if it is an identifier that the App Store Server API knows.
-    package var transactionIdentifier: TransactionIdentifier? { identifier(transactionIdText) }
+    var transactionIdentifier: TransactionIdentifier? { identifier(transactionIdText) }
     /// ``originalTransactionId``, if it is an identifier that the App Store Server API knows.
-    package var originalTransactionIdentifier: TransactionIdentifier? { identifier(originalTransactionIdText) }
+    var originalTransactionIdentifier: TransactionIdentifier? { identifier(originalTransactionIdText) }
 
     /// The attributes that have no property above, with their raw values; empty attributes are left out.
     package var unknownAttributes: [UnknownAttribute] {

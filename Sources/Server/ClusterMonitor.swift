@@ -1,7 +1,7 @@
 import Logging
 import ServiceLifecycle
-package import Storage
-package import VerifyReceipt
+import Storage
+import VerifyReceipt
 
 /// Reads every second what other servers stored, so that nothing outdated stays in memory, and records that this server
 /// runs.
@@ -45,11 +45,11 @@ struct ClusterMonitor: Service {
 }
 
 /// Reads the change feed of a store and applies it to the services of one server.
-package struct ChangeReader: Sendable {
+struct ChangeReader: Sendable {
     private let cluster: ServerCluster
     private let store: any Store
 
-    package init(cluster: ServerCluster, store: any Store) {
+    init(cluster: ServerCluster, store: any Store) {
         self.cluster = cluster
         self.store = store
     }
@@ -57,7 +57,7 @@ package struct ChangeReader: Sendable {
     /// Applies all changes since a position.
     ///
     /// - Returns: the position to continue from.
-    package func read(
+    func read(
         since position: ChangePosition?, into services: ServiceGraph
     ) async throws(StorageError) -> ChangePosition {
         var page = try await cluster.store.changes(since: position)

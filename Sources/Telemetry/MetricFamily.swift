@@ -217,17 +217,17 @@ extension MetricFamily {
     package static let droppedLogLines = Self(
         "receipt_bridge_log_lines_dropped_total", .counter,
         "Log lines that were dropped because the log was not read fast enough.")
-    package static let processCPU = Self(
+    static let processCPU = Self(
         "process_cpu_seconds_total", .counter,
         "Total user and system CPU time spent in seconds.")
-    package static let processStart = Self(
+    static let processStart = Self(
         "process_start_time_seconds", .gauge,
         "Start time of the process since unix epoch in seconds.")
-    package static let processResident = Self("process_resident_memory_bytes", .gauge, "Resident memory size in bytes.")
-    package static let processVirtual = Self("process_virtual_memory_bytes", .gauge, "Virtual memory size in bytes.")
-    package static let processThreads = Self("process_threads", .gauge, "Threads.")
-    package static let processOpenFiles = Self("process_open_fds", .gauge, "Number of open file descriptors.")
-    package static let processMaximumFiles = Self("process_max_fds", .gauge, "Maximum number of open file descriptors.")
+    static let processResident = Self("process_resident_memory_bytes", .gauge, "Resident memory size in bytes.")
+    static let processVirtual = Self("process_virtual_memory_bytes", .gauge, "Virtual memory size in bytes.")
+    static let processThreads = Self("process_threads", .gauge, "Threads.")
+    static let processOpenFiles = Self("process_open_fds", .gauge, "Number of open file descriptors.")
+    static let processMaximumFiles = Self("process_max_fds", .gauge, "Maximum number of open file descriptors.")
 
     /// The families that ``EventCounters`` counts and exports: counters without labels.
     package static let events: [MetricFamily] = [

@@ -12,8 +12,8 @@ package struct CircuitBreaker: Sendable {
         package var consecutiveFailures: Int
         /// The share of failed exchanges that opens the breaker, counted over the current and the previous window.
         /// Only applies if at least ``minimumExchanges`` ended in that time.
-        package var failureShare: Double
-        package var minimumExchanges: Int
+        var failureShare: Double
+        var minimumExchanges: Int
         package var window: Duration
         /// The pause after the breaker first opens, and the maximum. Half of each pause is random.
         package var firstPause: Duration

@@ -24,7 +24,7 @@ package struct HistoryQuery: Sendable, Hashable {
     /// `nil` means Apple's default, ascending.
     package var sort: Sort?
     /// Only these subscription groups; empty for all.
-    package var subscriptionGroupIdentifiers: [String] = []
+    var subscriptionGroupIdentifiers: [String] = []
     /// Only this ownership; `nil` for both.
     package var ownership: OwnershipType?
     /// True for only revoked transactions, false for only others, `nil` for both.

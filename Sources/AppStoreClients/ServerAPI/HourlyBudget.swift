@@ -62,7 +62,7 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     /// Returns how long the bucket is still blocked by ``pause(until:)``; `nil` if it is not.
-    package func pauseLeft(at now: Duration) -> Duration? { now < pausedUntil ? pausedUntil - now : nil }
+    func pauseLeft(at now: Duration) -> Duration? { now < pausedUntil ? pausedUntil - now : nil }
 
     /// Blocks all calls until the given time, because Apple returned 429 with `Retry-After`.
     package mutating func pause(until instant: Duration) {

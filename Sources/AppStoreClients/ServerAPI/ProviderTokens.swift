@@ -31,7 +31,7 @@ package struct ServerAPIAccount: Sendable, Hashable {
 package struct ProviderToken: Sendable, Hashable {
     /// How far `iat` is set into the past, in seconds. The token is then valid even if this clock is fast by less
     /// than that.
-    package static let backdating: Int64 = 60
+    static let backdating: Int64 = 60
     /// The time from `iat` to `exp` in seconds. Apple allows an hour, and rejects longer-lived tokens at random.
     package static let lifetime: Int64 = 15 * 60
 

@@ -112,7 +112,7 @@ package final class ServerAPIBudget: Sendable {
     }
 
     /// The share of Apple's limits that background calls may use.
-    package static let backgroundShare = 0.2
+    static let backgroundShare = 0.2
 
     /// Returns a copy of the background budget, which is full if it was never used.
     private func background(

@@ -25,7 +25,7 @@ package struct ServerAPICall: Sendable, Hashable {
     /// The HTTP status of success.
     package let success: Int
     /// True if a successful response has a JSON body.
-    package let hasResponseBody: Bool
+    let hasResponseBody: Bool
     /// True if the call is idempotent and may be retried.
     package let isRepeatable: Bool
 

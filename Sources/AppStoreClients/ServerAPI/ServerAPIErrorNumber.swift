@@ -16,29 +16,29 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     /// The identifier is not that of a transaction, although it has the right form.
     package static let invalidTransactionId = Self(rawValue: 4_000_006)
     /// The identifier is that of an app transaction, which this endpoint does not accept.
-    package static let appTransactionIdNotSupported = Self(rawValue: 4_000_048)
+    static let appTransactionIdNotSupported = Self(rawValue: 4_000_048)
     /// The customer's account does not exist.
     package static let accountNotFound = Self(rawValue: 4_040_001)
     /// The customer's account is temporarily not available.
-    package static let accountNotFoundRetryable = Self(rawValue: 4_040_002)
+    static let accountNotFoundRetryable = Self(rawValue: 4_040_002)
     /// The app does not exist.
-    package static let appNotFound = Self(rawValue: 4_040_003)
+    static let appNotFound = Self(rawValue: 4_040_003)
     /// The app is temporarily not available.
-    package static let appNotFoundRetryable = Self(rawValue: 4_040_004)
+    static let appNotFoundRetryable = Self(rawValue: 4_040_004)
     /// The original transaction does not exist. The older form of `transactionIdNotFound`.
-    package static let originalTransactionIdNotFound = Self(rawValue: 4_040_005)
+    static let originalTransactionIdNotFound = Self(rawValue: 4_040_005)
     /// The original transaction is temporarily not available.
-    package static let originalTransactionIdNotFoundRetryable = Self(rawValue: 4_040_006)
+    static let originalTransactionIdNotFoundRetryable = Self(rawValue: 4_040_006)
     /// The transaction does not exist, or it belongs to the other environment.
-    package static let transactionIdNotFound = Self(rawValue: 4_040_010)
+    static let transactionIdNotFound = Self(rawValue: 4_040_010)
     /// There is no app transaction, for example because the purchase is older than app transactions.
     package static let appTransactionNotFound = Self(rawValue: 4_040_019)
     /// Apple's rate limit is exceeded.
     package static let rateLimitExceeded = Self(rawValue: 4_290_000)
     /// An internal error at Apple.
-    package static let generalInternal = Self(rawValue: 5_000_000)
+    static let generalInternal = Self(rawValue: 5_000_000)
     /// A temporary internal error at Apple.
-    package static let generalInternalRetryable = Self(rawValue: 5_000_001)
+    static let generalInternalRetryable = Self(rawValue: 5_000_001)
 
     /// The errors that Apple documents as retryable.
     private static let temporary: Set<Self> = [

@@ -15,7 +15,7 @@ package struct VerifyReceiptStatusReader: Sendable {
     /// anything else.
     package private(set) var isRetryable: Bool?
     /// Whether the response has an object as `receipt`.
-    package private(set) var hasReceipt = false
+    private(set) var hasReceipt = false
 
     /// Whether the status says that the receipt was decoded, and the receipt is missing.
     package var lacksReceipt: Bool {

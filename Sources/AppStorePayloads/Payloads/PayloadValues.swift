@@ -79,9 +79,9 @@ package struct OfferDiscountType: RawRepresentable, Sendable, Hashable {
     /// Free of charge.
     package static let freeTrial = Self(rawValue: "FREE_TRIAL")
     /// Paid period by period.
-    package static let payAsYouGo = Self(rawValue: "PAY_AS_YOU_GO")
+    static let payAsYouGo = Self(rawValue: "PAY_AS_YOU_GO")
     /// Paid once in advance for several periods.
-    package static let payUpFront = Self(rawValue: "PAY_UP_FRONT")
+    static let payUpFront = Self(rawValue: "PAY_UP_FRONT")
     /// Paid once.
     package static let oneTime = Self(rawValue: "ONE_TIME")
 }

@@ -73,5 +73,5 @@ package struct SystemFailure: Error, Sendable, Hashable {
     /// `true` if the reader of a pipe or socket has closed it.
     package var isClosedPipe: Bool { code == EPIPE || code == ECONNRESET }
     /// `true` if the file cannot be written with this path, user or file system.
-    package var isForbidden: Bool { [EACCES, EPERM, EROFS, EISDIR, ENOENT, ENOTDIR, ELOOP].contains(code) }
+    var isForbidden: Bool { [EACCES, EPERM, EROFS, EISDIR, ENOENT, ENOTDIR, ELOOP].contains(code) }
 }

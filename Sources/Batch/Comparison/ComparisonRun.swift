@@ -230,5 +230,5 @@ package struct ComparisonRunOptions: Sendable {
     }
 
     /// Path of the progress file, next to the destination; `nil` if there is no destination.
-    package var progressPath: String? { destination.map { $0 + ".progress" } }
+    var progressPath: String? { destination.map { $0 + ".progress" } }
 }

@@ -107,7 +107,7 @@ extension MigrationStore {
     }
 
     /// Returns the number of customers whose account token is not yet set on their purchases.
-    package func countOfCustomersWithToken() throws(StorageError) -> Int64 {
+    func countOfCustomersWithToken() throws(StorageError) -> Int64 {
         try read { db in
             try db.integer("SELECT count(*) FROM customer WHERE state = 1 AND tokens = 1 AND tokenState IS NULL") ?? 0
         }
@@ -214,7 +214,7 @@ extension MigrationStore {
     }
 
     /// Queues customers whose account token could not be set for a retry.
-    package func retryFailedTokens() throws(StorageError) {
+    func retryFailedTokens() throws(StorageError) {
         try write { try $0.execute(sql: "UPDATE customer SET tokenState = NULL WHERE tokenState <> 'set'") }
     }
 

@@ -43,7 +43,7 @@ package struct AddressRange: Sendable, Hashable {
             }
         }
 
-        package var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
+        var isIPv4: Bool { high == 0 && low >> 32 == 0xFFFF }
 
         /// The network that rate limits count as one client: an IPv4 address itself, or the /64 prefix of an IPv6
         /// address. A client can choose any address in its /64, so a limit per IPv6 address could be avoided.

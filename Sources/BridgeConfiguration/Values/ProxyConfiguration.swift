@@ -44,7 +44,7 @@ package struct ProxyConfiguration: Sendable {
     /// Base URLs for the source `api`.
     package var serverAPI = ServerAPIURLs()
     /// Whether the configuration sets the URLs of the App Store Server API.
-    package var namesServerAPI = false
+    var namesServerAPI = false
     /// URL of the proxy for upstream requests; `nil` uses `HTTPS_PROXY`.
     package var upstreamProxy: String?
     /// Maximum number of exchanges with one host at the same time; `nil` for the number that the limit of file

@@ -18,7 +18,7 @@ package struct SandboxAllowlist: Sendable, Hashable {
     package static func isIdentifier(_ name: String) -> Bool { TransactionIdentifier(rawValue: name) != nil }
 
     /// Returns whether a text has the form of an `appAccountToken`, a UUID.
-    package static func isToken(_ name: String) -> Bool { AccountToken(name) != nil }
+    static func isToken(_ name: String) -> Bool { AccountToken(name) != nil }
 
     /// Whether the list has tokens, so that a lookup can find a tester that the receipt alone does not name.
     package var hasTokens: Bool { !tokens.isEmpty }

@@ -137,14 +137,14 @@ struct NotificationBodyV1 {
 }
 
 /// The body of a version 2 notification as the App Store posts it.
-package enum CanonicalNotificationBody {
+enum CanonicalNotificationBody {
     private static let begin = Array(#"{"signedPayload":""#.utf8)
     private static let end = Array(#""}"#.utf8)
 
     /// Returns `{"signedPayload":"eyJ…"}`.
     ///
     /// - Parameter text: a compact JWS, which needs no escaping.
-    package static func version2(_ text: String) -> [UInt8] { begin + Array(text.utf8) + end }
+    static func version2(_ text: String) -> [UInt8] { begin + Array(text.utf8) + end }
 
     /// Returns whether a body equals the canonical body byte for byte.
     static func isVersion2(_ body: [UInt8], of text: String) -> Bool {

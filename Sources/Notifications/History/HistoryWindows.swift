@@ -29,7 +29,7 @@ package struct HistoryWindows: Sendable {
     }
 
     /// Whether the next window starts where a full-length window starts, so that no half of a window is pending.
-    package var isAtBoundary: Bool { halves.isEmpty }
+    var isAtBoundary: Bool { halves.isEmpty }
 
     /// Returns the next window; `nil` at the end.
     package mutating func next() -> Window? {

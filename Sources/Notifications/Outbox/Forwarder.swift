@@ -22,7 +22,7 @@ package final class Forwarder: Service {
         /// too.
         package var poll = Duration.seconds(1).atTestSpeed(atLeast: .milliseconds(50))
         /// Minimum time between two searches for due deliveries, however many notifications arrive.
-        package var pollPause = Duration.milliseconds(20)
+        var pollPause = Duration.milliseconds(20)
         /// Time between two renewals of the leases of deliveries.
         package var renewal = DeliveryLease.renewalInterval
         /// Time for deliveries in flight when the process shuts down.

@@ -139,19 +139,19 @@ package struct ForwardingContext: Sendable {
     }
 
     /// The renewal state of a subscription according to the notifications before this one.
-    package struct RenewalHistory: Sendable, Hashable {
+    struct RenewalHistory: Sendable, Hashable {
         /// Whether the subscription was set to renew, according to the last signed renewal info; `nil` if no earlier
         /// notification has one.
-        package var renewed: Bool?
+        var renewed: Bool?
         /// Whether that renewal info came with a `REFUND` or `EXPIRED` notification.
-        package var isFromRefundOrExpiry = false
+        var isFromRefundOrExpiry = false
         /// When the last `DID_CHANGE_RENEWAL_STATUS` notification was signed.
-        package var changedAt: Timestamp?
+        var changedAt: Timestamp?
     }
 
     /// Returns the state before a notification. Only notifications that had arrived before it count, so that every
     /// attempt to deliver it gives the same result.
-    package func renewalHistory(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalHistory {
+    func renewalHistory(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalHistory {
         var history = RenewalHistory()
         let (before, change): ([PreviousNotification], [PreviousNotification])
         do throws(StorageError) {

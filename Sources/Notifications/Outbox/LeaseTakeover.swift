@@ -1,11 +1,11 @@
-package import Base
+import Base
 import Storage
 
 /// Whether leases of other workers that have ended may be taken over.
 ///
 /// After an outage of the store, or if this process was suspended, leases have ended although their workers run, and will
 /// renew them. So nothing is taken over before the store has responded regularly for some time. It has no clock.
-package struct LeaseTakeover: Sendable, Hashable {
+struct LeaseTakeover: Sendable, Hashable {
     /// In milliseconds: the longest usual time between two responses of the store, and how long they must have been regular.
     /// Workers renew their leases more often.
     private static let steadiness = DeliveryLease.length / 2
@@ -13,18 +13,18 @@ package struct LeaseTakeover: Sendable, Hashable {
     private var lastResponse: Timestamp
     private var steadySince: Timestamp
 
-    package init(at now: Timestamp) {
+    init(at now: Timestamp) {
         (lastResponse, steadySince) = (now, now)
     }
 
     /// Records that the store has responded.
-    package mutating func recordResponse(at now: Timestamp) {
+    mutating func recordResponse(at now: Timestamp) {
         if !isRegular(at: now) { steadySince = now }
         lastResponse = now
     }
 
     /// Returns the time until which a lease must have ended to be taken over; long ago if none may be.
-    package func limit(at now: Timestamp) -> Timestamp {
+    func limit(at now: Timestamp) -> Timestamp {
         let isSteady = isRegular(at: now) && now.milliseconds - steadySince.milliseconds >= Self.steadiness
         return isSteady ? now : Timestamp(milliseconds: 0)
     }

@@ -39,7 +39,7 @@ package struct ConsumptionInput: Sendable, Hashable {
     }
 
     /// Returns whether the rules for this input depend on the type of product.
-    package var dependsOnProduct: Bool {
+    var dependsOnProduct: Bool {
         percentage != nil || refundPreference == ConsumptionRequest.RefundPreference.grantProrated.rawValue
     }
 

@@ -48,7 +48,7 @@ package struct HTMLWriter {
     package mutating func text(_ text: String) { escaped(PrintableText.text(of: text)) }
 
     /// Ends a line of preformatted text.
-    package mutating func lineBreak() { raw("\n") }
+    mutating func lineBreak() { raw("\n") }
 
     /// Writes untrusted text in a `bdi` element, so that its direction does not affect the surrounding text.
     ///

@@ -1,16 +1,16 @@
 /// Plots of counts as SVG. The table next to each plot has the same numbers, so a screen reader treats the plot as
 /// one image.
-package enum Plot {
+enum Plot {
     /// Sizes in SVG units: CSS pixels if the page is wide enough.
     private static let width = 440
     private static let barHeight = 18
     private static let barStep = 30
     private static let columnsHeight = 170
     /// Maximum number of bars that are readable.
-    package static let maximumBars = 12
+    static let maximumBars = 12
 
     /// Writes a horizontal bar for each entry, with the name before and the number after it.
-    package static func bars(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+    static func bars(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
         let shown = entries.prefix(maximumBars)
         let names = min(shown.map { $0.name.count }.max() ?? 0, 26) * 7 + 14
         let numbers = (entries.map { $0.count.grouped.count }.max() ?? 0) * 9 + 12
@@ -28,7 +28,7 @@ package enum Plot {
     }
 
     /// Writes a column for each entry, with the number above and the name below it.
-    package static func columns(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+    static func columns(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
         let step = min(width / max(entries.count, 1), 76)
         let thickness = max(step * 7 / 10, 4)
         // Numbers and names that would overlap their neighbors are omitted, because the table has them.
@@ -100,7 +100,7 @@ extension Plot {
     ///   - entries: Segments, from left to right.
     ///   - whole: Count that fills the full width.
     ///   - title: Description for screen readers.
-    package static func segments(
+    static func segments(
         _ entries: [ReportEntry], of whole: Int64, titled title: String, into html: inout HTMLWriter
     ) {
         let width = 160

@@ -1,14 +1,14 @@
 /// One row of a table, which is also one bar or column of the plot.
-package struct ReportEntry: Sendable, Hashable {
-    package let name: String
+struct ReportEntry: Sendable, Hashable {
+    let name: String
     /// Explanation of the name; `nil` if it needs none.
-    package let meaning: String?
-    package let count: Int64
+    let meaning: String?
+    let count: Int64
     /// CSS classes of the bar, which determine its color, see ``ReportStyle``.
-    package var style = "plain"
+    var style = "plain"
 
     /// Creates an entry.
-    package init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
+    init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
         self.name = name
         self.meaning = meaning
         self.count = count

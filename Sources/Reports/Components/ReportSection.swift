@@ -1,8 +1,8 @@
 /// A section of a report: a heading, a plot, and a table with its numbers.
-package struct ReportSection {
+struct ReportSection {
     /// Id of the heading, for links.
-    package let id: String
-    package let title: String
+    let id: String
+    let title: String
     /// Caption of the table and description of the plot.
     let caption: String
     /// Header of the column with names.
@@ -34,7 +34,7 @@ package struct ReportSection {
     ///   - hasSwatches: Shows the color of each bar in the table.
     ///   - note: Note below the table.
     ///   - none: Text that replaces the plot and the table if all counts are 0.
-    package init(
+    init(
         id: String, title: String, caption: String, column: String, meaning: String = "Meaning",
         entries: [ReportEntry], whole: Int64, number: String = "Rows", isInTime: Bool = false,
         hasSwatches: Bool = false, note: String? = nil, none: String
@@ -54,7 +54,7 @@ package struct ReportSection {
     }
 
     /// Writes the section.
-    package func write(into html: inout HTMLWriter) {
+    func write(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": id]) { html in
             html.element("h2", ["id": id], text: title)
             guard entries.largest > 0 else { return html.element("p", text: none) }

@@ -6,8 +6,8 @@
 ///
 /// The contrast ratio of text is at least 4.5, of bars at least 3. An outcome has the same color in all plots. Bars
 /// of failures are also hatched, so that they can be identified without color.
-package enum ReportStyle {
-    package static let sheet: StaticString = """
+enum ReportStyle {
+    static let sheet: StaticString = """
         :root {
           color-scheme: light dark;
           --page: #ffffff; --panel: #f5f7f9; --text: #1b1f24; --soft: #57606a; --line: #d3d9e0; --link: #0757b8;
@@ -170,7 +170,7 @@ package enum ReportStyle {
 
 extension HTMLWriter {
     /// Writes the hatch patterns that the style sheet fills bars with.
-    package mutating func hatches() {
+    mutating func hatches() {
         element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in
             html.element("defs") { html in
                 html.hatch("refused", turned: 45)

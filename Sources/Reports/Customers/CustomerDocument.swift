@@ -11,7 +11,7 @@ package struct CustomerDocument: Sendable {
         package let status: Int64
         package let productId: String?
         package let expiresDate: Timestamp?
-        package let isIntroductoryOfferUsed: Bool
+        let isIntroductoryOfferUsed: Bool
         package let renewal: RenewalPayload?
     }
 

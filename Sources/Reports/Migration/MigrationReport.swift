@@ -95,12 +95,12 @@ package struct MigrationReport: Sendable {
     package typealias RefusedRows = (_ after: Int64, _ limit: Int) throws -> [RefusedRow]
 
     /// Maximum number of refused rows on the HTML page. The JSON report has all of them.
-    package static let shownRefusals: Int64 = 1_000
+    static let shownRefusals: Int64 = 1_000
 
     /// File name of the source, without directories.
     package let sourceName: String
     /// File name of the destination, without directories.
-    package let destinationName: String
+    let destinationName: String
     package let options: Options
     /// Counts of all processed rows, including those of earlier runs.
     package let counts: MigrationCounts

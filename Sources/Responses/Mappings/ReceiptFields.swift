@@ -144,7 +144,7 @@ package enum PurchaseInfoField: String, ModelField {
 
     /// Whether the property belongs to the transaction. If so, it is also written into the camelCase element of
     /// `transactions`.
-    package var belongsToTransaction: Bool {
+    var belongsToTransaction: Bool {
         switch self {
         case .originalPurchaseDate, .purchaseDate, .expiresDate, .revocationDate, .revocationReason, .transactionId,
             .originalTransactionId, .productId, .productAppleId, .quantity, .webOrderLineItemId,

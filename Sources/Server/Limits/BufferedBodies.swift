@@ -47,7 +47,7 @@ package struct BufferedBodies: Sendable {
     package typealias ID = UInt64
 
     /// Uploads that began less than this time ago are not closed, because their progress is not known yet.
-    package static let minimumAge = Duration.seconds(2)
+    static let minimumAge = Duration.seconds(2)
 
     /// Bytes of memory that all bodies use.
     package private(set) var total = 0

@@ -12,7 +12,7 @@ package import Transport
 /// with a limit of 1,024 there are at most 469 public connections and 268 upstream connections.
 package struct FileDescriptorBudget: Sendable, Hashable {
     /// Maximum number of connections to the operations listener.
-    package static let maximumOperations = 64
+    static let maximumOperations = 64
     /// Maximum number of exchanges with one host, unless `upstream.connections` says otherwise.
     private static let automaticUpstream = 8_192
 

@@ -126,7 +126,7 @@ package final class Shadow: Service {
     private var rollouts: RolloutRegistry { configured.withLock { $0.pipeline }.rollouts }
 
     /// Removes the receipts that the page shows side by side.
-    package func removePairs() { samples.withLock { $0 = PairSamples() } }
+    func removePairs() { samples.withLock { $0 = PairSamples() } }
 
     /// Compares until the process shuts down. Queued comparisons are dropped then; results are written to the store.
     package func run() async throws {

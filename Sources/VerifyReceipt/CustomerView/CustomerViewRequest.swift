@@ -1,4 +1,4 @@
-package import Base
+import Base
 import ReceiptDecoding
 
 /// The body of `POST /v1/receipts`: exactly one of four keys. A signed renewal does not name its app, so `bundleId` is
@@ -9,7 +9,7 @@ import ReceiptDecoding
 /// { "receiptData": base64 }               { "signedTransaction": "eyJ…" }
 /// { "signedAppTransaction": "eyJ…" }      { "signedRenewalInfo": "eyJ…", "bundleId": … }
 /// ```
-package enum CustomerViewRequest: Sendable {
+enum CustomerViewRequest: Sendable {
     /// A receipt in base64, or anything that ``ReceiptProfile/stored`` finds a receipt or a signed text in.
     case receiptData(Redacted<[UInt8]>)
     /// A signed transaction (JWS) of StoreKit 2.
@@ -22,7 +22,7 @@ package enum CustomerViewRequest: Sendable {
     /// Parses a body.
     ///
     /// - Throws: `malformedRequest`.
-    package init(body: [UInt8]) throws(CustomerViewError) {
+    init(body: [UInt8]) throws(CustomerViewError) {
         var forms: [Self] = []
         var reason =
             "exactly one of receiptData, signedTransaction, signedAppTransaction and signedRenewalInfo is required, "

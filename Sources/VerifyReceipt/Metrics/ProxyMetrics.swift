@@ -54,7 +54,7 @@ package final class ProxyMetrics: Sendable {
     }
 
     /// Records the duration of a request.
-    package func recordDuration(_ duration: Duration, for reply: VerifyReceiptResult) {
+    func recordDuration(_ duration: Duration, for reply: VerifyReceiptResult) {
         durations[SourceLabel(reply.source).rawValue].observe(duration)
     }
 

@@ -4,7 +4,7 @@ package import BridgeConfiguration
 /// The configured apps by bundle id, and the treatment of all other apps (`unknownApps`).
 package struct AppRegistry: Sendable {
     /// The treatment of an app's receipts.
-    package enum AppResolution: Sendable {
+    enum AppResolution: Sendable {
         case app(AppConfiguration)
         /// The app is not configured, and `unknownApps` is `refuse`.
         case refused
@@ -32,7 +32,7 @@ package struct AppRegistry: Sendable {
     /// forwarded unchanged, and its receipts may answer for themselves.
     ///
     /// - Parameter bundleId: `nil` if the receipt names no app.
-    package func resolution(of bundleId: BundleIdentifier?) -> AppResolution {
+    func resolution(of bundleId: BundleIdentifier?) -> AppResolution {
         if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
         return unknownApps == .pass ? .app(AppConfiguration(bundleId: bundleId)) : .refused
     }

@@ -21,7 +21,7 @@ package struct VerifyReceiptRequest: Sendable {
     }
 
     /// The maximum number of keys at the top level, including repeated ones. Clients send three.
-    package static let maximumKeys = 256
+    static let maximumKeys = 256
 
     /// The `password` of the request.
     package enum Password: Sendable, Hashable {

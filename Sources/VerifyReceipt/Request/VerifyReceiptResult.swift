@@ -15,11 +15,11 @@ package struct VerifyReceiptResult: Sendable {
     /// The bundle id of the receipt; `nil` if it is not authentic, and for signed transactions and handles.
     package internal(set) var authenticApp: BundleIdentifier?
     /// The bundle id of the app whose configuration was used. The receipt may only claim it: it need not be authentic.
-    package internal(set) var claimedApp: BundleIdentifier?
+    var claimedApp: BundleIdentifier?
     /// The app of the presented item if it is authentic, this app is not configured, and others are.
     package internal(set) var unconfiguredApp: BundleIdentifier?
     /// Whether the request has no password, and none is configured that could be sent instead.
-    package internal(set) var lacksPassword = false
+    var lacksPassword = false
     /// The consumables in the records that the response was rendered from. The response itself does not say which rows
     /// are consumables.
     package internal(set) var consumables = ConsumableIdentifiers()

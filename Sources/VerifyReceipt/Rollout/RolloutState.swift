@@ -30,7 +30,7 @@ package struct RolloutState: Sendable, Hashable {
     package static let minimumCustomers: Int64 = 20
     /// Maximum number of responses of an unproven rollout whose comparison is not in the store yet. Further responses
     /// come from the app's usual sources, so that few customers see a source that has never been compared.
-    package static let maximumUnjudged = 100
+    static let maximumUnjudged = 100
     /// Maximum number of customers of a rollout in the store: those that were compared last.
     package static let maximumCustomers = 10_000
 
@@ -44,7 +44,7 @@ package struct RolloutState: Sendable, Hashable {
     package var percent: Double { phase == .running ? settings.percent : 0 }
 
     /// Whether enough customers were compared to judge the source.
-    package var isProven: Bool { (stored?.compared ?? 0) >= Self.minimumCustomers }
+    var isProven: Bool { (stored?.compared ?? 0) >= Self.minimumCustomers }
 
     /// Whether one more response may be sent before earlier ones are compared.
     package var hasRoom: Bool { isProven || unjudged < Self.maximumUnjudged }

@@ -10,7 +10,7 @@ import Telemetry
 
 /// The reads of the source `stored`: customer records from earlier lookups and notifications, without a Server API
 /// call.
-package struct StoreSource: Sendable {
+struct StoreSource: Sendable {
     private struct Key: Hashable, Sendable {
         let scope: AppScope
         let keys: CustomerIdentifiers

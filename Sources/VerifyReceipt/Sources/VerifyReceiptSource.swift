@@ -1,16 +1,16 @@
-package import AppStoreClients
+import AppStoreClients
 import Base
 import Transport
 
 /// The calls of the source `apple`: sends the requests that ``UpstreamRouter`` decides on, within a deadline.
-package final class VerifyReceiptSource: Sendable {
+final class VerifyReceiptSource: Sendable {
     private let client: VerifyReceiptClient
     private let sleep: @Sendable (Duration) async -> Void
 
     /// Creates a source.
     ///
     /// - Parameter sleep: waits between two attempts. Returns early if the task is canceled.
-    package init(client: VerifyReceiptClient, sleep: @escaping @Sendable (Duration) async -> Void) {
+    init(client: VerifyReceiptClient, sleep: @escaping @Sendable (Duration) async -> Void) {
         self.client = client
         self.sleep = sleep
     }

@@ -42,7 +42,7 @@ package struct SQLiteTableReader: Sendable {
         /// Key and hexadecimal id of the first row; `nil` if there is no row.
         package let first: String?
         /// The largest key; `nil` if there is no row.
-        package let lastKey: Int64?
+        let lastKey: Int64?
     }
 
     private let queue: DatabaseQueue

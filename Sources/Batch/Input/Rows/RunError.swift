@@ -15,7 +15,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The source differs from the one that the previous run read.
-    package static func anotherSource(_ path: String, reason: String) -> RunError {
+    static func anotherSource(_ path: String, reason: String) -> RunError {
         .notPossible("\(path) is not the source that this run started with: \(reason). Use --fresh to start over")
     }
 
@@ -110,6 +110,6 @@ extension SinkError {
 }
 
 /// Calls `body` and converts its error.
-package func asSinkError<Result>(_ body: () throws(StorageError) -> Result) throws(SinkError) -> Result {
+func asSinkError<Result>(_ body: () throws(StorageError) -> Result) throws(SinkError) -> Result {
     do throws(StorageError) { return try body() } catch { throw SinkError(error) }
 }

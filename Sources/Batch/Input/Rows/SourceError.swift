@@ -82,6 +82,6 @@ extension SourceError {
 }
 
 /// Calls `body` and converts its error.
-package func asSourceError<Result>(_ body: () throws(StorageError) -> Result) throws(SourceError) -> Result {
+func asSourceError<Result>(_ body: () throws(StorageError) -> Result) throws(SourceError) -> Result {
     do throws(StorageError) { return try body() } catch { throw SourceError(error) }
 }

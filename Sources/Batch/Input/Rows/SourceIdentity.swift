@@ -12,7 +12,7 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
     let digest: String
 
     /// `true` if growth of the source can be detected.
-    package var hasEnd: Bool { size != nil }
+    var hasEnd: Bool { size != nil }
 
     init(kind: Kind, size: Int64?, digest: String) {
         self.kind = kind

@@ -13,7 +13,7 @@ package struct SourceOptions: Sendable, Hashable, Codable {
     package var format: TextFormat?
 
     /// JSON keys that make the whole line the value of the row.
-    package var wholeLineKeys: [String] = []
+    var wholeLineKeys: [String] = []
 
     /// Creates options. `nil` selects the default names.
     package init(
@@ -57,7 +57,7 @@ package struct SourceLimits: Sendable, Hashable {
     /// Maximum number of names of one directory in memory.
     package var names = 1 << 16
     /// Paths of files in a directory that are excluded. For example, the output of the run.
-    package var excludedPaths: [String] = []
+    var excludedPaths: [String] = []
 
     /// Creates the default limits.
     package init() {}

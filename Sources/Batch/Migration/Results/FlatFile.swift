@@ -1,8 +1,8 @@
-package import Base
+import Base
 
 /// A `.jsonl` or `.csv` file with the rows of a flat table, in the formats of results. It replaces an existing file
 /// when it is complete.
-package struct FlatFile {
+struct FlatFile {
     private let table: FlatTable
     private let path: String
     private let line: @Sendable ([ResultColumn.Value]) -> [UInt8]
@@ -27,7 +27,7 @@ package struct FlatFile {
     }
 
     /// Checks that the file name extension states a format.
-    package static func check(_ path: String) throws(SinkError) { _ = try format(of: path) }
+    static func check(_ path: String) throws(SinkError) { _ = try format(of: path) }
 
     private static func format(of path: String) throws(SinkError) -> TextFormat {
         switch try? ResultWriters.kind(of: path) {

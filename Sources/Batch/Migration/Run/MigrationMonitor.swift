@@ -20,7 +20,7 @@ package final class MigrationMonitor: Sendable {
         /// Fraction of the source that has been read, 0 to 1; `nil` if the size of the source is unknown.
         package var fraction: Double?
         /// Fraction of the source that earlier runs read.
-        package var earlierFraction: Double = 0
+        var earlierFraction: Double = 0
         package var customers = CustomerTally()
         /// Number of App Store Server API calls in this run.
         package var calls: Int64 = 0

@@ -65,7 +65,7 @@ package struct MigrationOptions: Sendable {
     }
 
     /// Path of the progress file, next to the destination.
-    package var progressPath: String { destination + ".progress" }
+    var progressPath: String { destination + ".progress" }
 
     /// Limits for the source, which exclude the files that runs write, including temporary files of a crashed run.
     var sourceLimits: SourceLimits {

@@ -1,9 +1,9 @@
-package import PostgreSQLClient
+import PostgreSQLClient
 
 /// The tables of shared migrations in a PostgreSQL database. Every statement is safe to repeat.
 ///
 /// All times are those of the database's clock, in milliseconds since 1970.
-package struct MigrationDatabase: Sendable {
+struct MigrationDatabase: Sendable {
     let client: PostgreSQLClient
     /// Hosts and database, for messages.
     let place: String
@@ -19,7 +19,7 @@ package struct MigrationDatabase: Sendable {
     /// Time for all other statements.
     static let limit = Duration.seconds(60)
 
-    package init(client: PostgreSQLClient, place: String, worker: String, lease: Duration) {
+    init(client: PostgreSQLClient, place: String, worker: String, lease: Duration) {
         self.client = client
         self.place = place
         self.worker = worker
@@ -27,7 +27,7 @@ package struct MigrationDatabase: Sendable {
     }
 
     /// Connects, and creates missing tables and views.
-    package func open() async throws(RunError) {
+    func open() async throws(RunError) {
         do throws(PostgreSQLError) { try await client.connected(within: .seconds(10)) } catch { throw runError(error) }
         try await createTables()
         try await createViews()
