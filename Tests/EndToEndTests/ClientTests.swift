@@ -5,11 +5,11 @@ import TestSupport
 
 @Suite("Real client libraries")
 struct ClientTests {
-    /// A Python with the clients of `Tests/clients/requirements.txt`.
+    /// A Python with the clients of `Tests/Scripts/check/clients/requirements.txt`.
     private static let python = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PYTHON"].flatMap {
         $0.isEmpty ? nil : URL(filePath: $0)
     }
-    private static let clients = Repository.folder.appending(path: "Tests/clients")
+    private static let clients = Repository.folder.appending(path: "Tests/Scripts/check/clients")
 
     @Test(
         "Client libraries get the expected responses without changes other than the host",

@@ -14,7 +14,7 @@ struct DemoTests {
         .timeLimit(.minutes(1)))
     func demo() async throws {
         let folder = try TemporaryFolder()
-        let script = Repository.folder.appending(path: "Tests/demo.sh")
+        let script = Repository.folder.appending(path: "Tests/Scripts/check/demo.sh")
         let words = [script.path, Binary.url.path, "results"]
         let outcome = try await Binary.run(URL(filePath: "/bin/sh"), words, in: folder)
         #expect(outcome.exit == 0, "\(outcome.errors)")

@@ -2,7 +2,7 @@ import Foundation
 import PostgreSQLClient
 import Testing
 
-/// The PostgreSQL server of a test run, see `Tests/postgresql.sh`.
+/// The PostgreSQL server of a test run, see `Tests/Scripts/support/postgresql.sh`.
 enum TestDatabase {
     /// Parameters of libpq, for example `host=127.0.0.1 port=5433 user=bridge dbname=bridge`.
     static let parameters = parameters(of: "RECEIPT_BRIDGE_TEST_POSTGRESQL")

@@ -26,7 +26,7 @@ struct AppleLibraryTests {
         }
     }
 
-    /// A Python with the library of `Tests/clients/server_api-requirements.txt`.
+    /// A Python with the library of `Tests/Scripts/check/clients/server_api-requirements.txt`.
     private static let python = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PYTHON"].flatMap {
         $0.isEmpty ? nil : $0
     }
@@ -42,7 +42,7 @@ struct AppleLibraryTests {
         let port = try await store.start()
         try directory.write(store, host: "127.0.0.1", port: port)
         let result = await run(
-            python, "\(Self.root)/Tests/clients/server_api.py", "--simulator", "http://127.0.0.1:\(port)", "--state",
+            python, "\(Self.root)/Tests/Scripts/check/clients/server_api.py", "--simulator", "http://127.0.0.1:\(port)", "--state",
             scratch.path)
         await store.stop()
         #expect(result?.status == 0, "\(result?.output ?? "")")

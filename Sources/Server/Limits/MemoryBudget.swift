@@ -9,7 +9,7 @@ import Telemetry
 /// container of 256 MB 397 requests are answered at the same time, and the next ones wait.
 package struct MemoryBudget: Sendable, Hashable {
     /// Bytes of memory of a request in flight and its connections, over TLS on both sides. Measured with
-    /// `Tests/distance.py --tls`.
+    /// `Tests/Scripts/bench/distance.py --tls`.
     private static let perRequest = 220 << 10
     /// Bytes of memory of an open connection without a request.
     private static let perConnection = 40 << 10

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Runs the demo and every test on a bare Debian as an ordinary user with sudo. The make rules of the README install the missing
+# packages. The system is created in DIR each time. Needs root, debootstrap and a Swift toolchain on the PATH, which is mounted
+# into it read-only.
+#
+#     Tests/Scripts/check/bare.sh [DIR] [COMMAND]
+set -eu
+
+bare=${1:-.build-bare/bookworm}
+command=${2:-make demo && make test}
+say() { echo "bare: $1" >&2; }
+fail() {
+    say "$1"
+    exit 2
+}
+[ "$(id -u)" = 0 ] || fail "needs root"
+for program in debootstrap swift unshare; do
+    command -v $program >/dev/null 2>&1 || fail "$program is missing"
+done
+# Mounts are private to this process and end with it.
+[ "${BARE_MOUNTS:-}" = private ] || BARE_MOUNTS=private exec unshare --mount --propagation private "$0" "$@"
+
+sources=$(cd "$(dirname "$0")/../../.." && pwd)
+toolchain=$(swift -print-target-info | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')
+[ -x "$toolchain/bin/swift" ] && [ "$toolchain" != /usr ] || fail "the Swift toolchain has no folder of its own: $toolchain"
+
+say "creating $bare"
+mkdir -p "$(dirname "$bare")"
+rm -rf --one-file-system "$bare"
+mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1)
+# The packages that the toolchain needs on any Debian, sudo, and those that a clone needs.
+debootstrap --variant=minbase \
+    --include=sudo,make,git,ca-certificates,tzdata,binutils,gcc,libc6-dev,libstdc++-12-dev,libcurl4,libncurses6,libxml2,libsqlite3-0 \
+    bookworm "$bare" ${mirror:+"$mirror"} >"$bare.log" 2>&1 || { tail -n 5 "$bare.log" >&2; fail "debootstrap failed"; }
+bare=$(cd "$bare" && pwd)
+
+chroot "$bare" useradd --create-home --shell /bin/bash builder
+echo 'builder ALL=(ALL) NOPASSWD: ALL' >"$bare/etc/sudoers.d/builder"
+cp /etc/resolv.conf /etc/hosts "$bare/etc/"
+mount -t proc proc "$bare/proc"
+mount -t tmpfs -o mode=1777 tmpfs "$bare/dev/shm"
+# For tests of the progress display on a terminal.
+mkdir -p "$bare/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$bare/dev/pts"
+rm -f "$bare/dev/ptmx"
+ln -s pts/ptmx "$bare/dev/ptmx"
+
+# Mounts a folder of this machine read-only, at the same path or at another: show FOLDER [PATH]
+show() {
+    mkdir -p "$bare${2:-$1}"
+    mount --bind "$1" "$bare${2:-$1}"
+    mount -o remount,bind,ro "$bare${2:-$1}"
+}
+show "$toolchain" /opt/swift
+# Copies the `insteadOf` rules of this machine's git configuration, and mounts the local folders that they name.
+git config --system --get-regexp '^url\..*\.insteadof$' 2>/dev/null | while read -r key prefix; do
+    git config --file "$bare/etc/gitconfig" --add "$key" "$prefix"
+    folder=${key#url.}
+    folder=${folder%.insteadof}
+    [ -d "$folder" ] || continue
+    git config --file "$bare/etc/gitconfig" --replace-all safe.directory '*'
+    mountpoint -q "$bare$folder" || show "$folder"
+done
+
+tree=/home/builder/receipt-bridge
+mkdir "$bare$tree"
+tar -C "$sources" -c --exclude=./.git --exclude='./.build*' --exclude=./Package.resolved . | tar -x --no-same-owner -C "$bare$tree"
+chroot "$bare" chown -R builder:builder "$tree"
+
+say "running as an ordinary user: $command"
+chroot --userspec=builder:builder "$bare" env -i HOME=/home/builder USER=builder LOGNAME=builder LANG=C.UTF-8 \
+    PATH=/opt/swift/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    sh -c 'cd "$0" && eval "$1"' "$tree" "$command"
+say "all checks passed"

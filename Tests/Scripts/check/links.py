@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Checks the documents: every relative link leads to a file and a heading, every source file that is named exists, and the
+README has at most 900 words.
+
+A source file is named by the end of its path, for example `Policy/AnswerPolicy.swift`.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+SOURCE = re.compile(r"^[\w+./-]+\.(?:swift|py|sh|yml|json)$")
+
+
+def anchors(file):
+    """Returns the anchors of the headings, as GitHub makes them."""
+    found = set()
+    for line in file.read_text().splitlines():
+        match = re.match(r"#{1,6} (.*)", line)
+        if match:
+            text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match.group(1)).lower()
+            found.add(re.sub(r"[^\w\- ]", "", text).replace(" ", "-"))
+    return found
+
+
+def main():
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    files = [name for name in files if name and (ROOT / name).exists()]
+    ends = {"/".join(name.split("/")[start:]) for name in files for start in range(name.count("/") + 1)}
+    documents = [ROOT / name for name in files if name.endswith(".md") and not name.startswith("Receipts/")]
+    problems = []
+    links = sources = 0
+    for document in documents:
+        text = document.read_text()
+        place = document.relative_to(ROOT)
+        for target in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.S)):
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            links += 1
+            path, _, anchor = target.partition("#")
+            file = (document.parent / path).resolve() if path else document
+            if not file.exists():
+                problems.append(f"{place}: no file {target}")
+            elif anchor and file.suffix == ".md" and anchor not in anchors(file):
+                problems.append(f"{place}: no heading {target}")
+        if document.name in {"README.md", "ARCHITECTURE.md", "threat-model.md", "CONTRIBUTING.md"} or "decisions" in document.parts:
+            for code in CODE.findall(text):
+                if SOURCE.match(code) and ("/" in code or code.endswith(".swift")):
+                    sources += 1
+                    if code not in ends and not code.startswith("/"):
+                        problems.append(f"{place}: no source file {code}")
+    words = len((ROOT / "README.md").read_text().split())
+    if words > 900:
+        problems.append(f"README.md: {words} words")
+    print("\n".join(problems) or f"documents: {links} links and {sources} source files resolve")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
