@@ -1,4 +1,5 @@
 import PostgreSQLClient
+import Storage
 
 /// Identifiers whose customers a transaction changes. The second statement of the transaction locks them.
 struct CustomerLocks: Sendable {
@@ -29,7 +30,7 @@ struct CustomerLocks: Sendable {
 
     /// Locks the customers until the end of the transaction, in ascending order of their ids. Foreign keys can still
     /// be checked against them; merging and erasing customers excludes that, too.
-    var query: PostgreSQLQuery {
+    var statement: SQLStatement {
         func owner(_ column: String, _ keys: String) -> String {
             """
             SELECT found.customer FROM \(keys) AS wanted (identifier, app) CROSS JOIN LATERAL (
@@ -37,7 +38,7 @@ struct CustomerLocks: Sendable {
                 WHERE \(column) = wanted.identifier AND app = wanted.app AND customer IS NOT NULL LIMIT 1) AS found
             """
         }
-        return PostgreSQLQuery(
+        return SQLStatement(
             """
             SELECT id FROM customer WHERE id = ANY (ARRAY(
                 \(owner("originalTransactionId", "unnest($1::text[], $2::bigint[])"))
@@ -47,9 +48,9 @@ struct CustomerLocks: Sendable {
                 \(owner("appTransactionId", "unnest($3::text[], $4::bigint[])"))))
             ORDER BY id FOR NO KEY UPDATE
             """,
-            [
-                .texts(purchases.map(\.identifier)), .integers(purchases.map(\.app)),
-                .texts(downloads.map(\.identifier)), .integers(downloads.map(\.app)),
-            ])
+            .texts(purchases.map(\.identifier)), .integers(purchases.map(\.app)),
+            .texts(downloads.map(\.identifier)), .integers(downloads.map(\.app)))
     }
+
+    var query: PostgreSQLQuery { PostgreSQLQuery(statement) }
 }

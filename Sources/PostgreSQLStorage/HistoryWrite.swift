@@ -132,7 +132,8 @@ struct HistoryWrite: Sendable {
                 [PostgreSQLValue(found.key), .integer(customer)])
         ]
         if !found.events.isEmpty {
-            queries += [PostgreSQLStore.allocation, PostgreSQLStore.insert(found.events, in: scope)]
+            queries += [PostgreSQLStore.allocation, PostgreSQLStore.insert(found.events, in: scope)].map(
+                PostgreSQLQuery.init)
         }
         return queries
     }

@@ -13,16 +13,13 @@ extension PostgreSQLStore: ClusterStore {
     private static let claimLifetime: Int64 = 3_600_000
 
     /// Returns the statement that adds a change to the feed. It belongs into the transaction that stores the data.
-    func add(_ change: StoredChange, app: Int64) -> PostgreSQLQuery {
-        PostgreSQLQuery(
+    func add(_ change: StoredChange, app: Int64) -> SQLStatement {
+        SQLStatement(
             """
             INSERT INTO change (createdAt, writer, app, kind, identifiers, transactionIds)
             VALUES (\(Self.clock), $1, $2, $3, $4, $5)
-            """,
-            [
-                .integer(writer), .integer(app), .integer(change.kind.rawValue), .texts(change.identifiers),
-                .texts(change.transactionIds),
-            ])
+            """, .integer(writer), .integer(app), .integer(change.kind.rawValue), .texts(change.identifiers),
+            .texts(change.transactionIds))
     }
 
     package func changes(since position: ChangePosition?) async throws(StorageError) -> ChangePage {

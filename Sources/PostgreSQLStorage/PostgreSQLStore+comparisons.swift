@@ -1,11 +1,7 @@
-import Foundation
 import PostgreSQLClient
-package import Storage
+import Storage
 
 extension PostgreSQLStore: ComparisonLog {
-    /// Maximum number of examples of each difference.
-    private static let differenceExamples = 3
-
     /// The tables of the shadow comparison.
     ///
     /// - `comparison`: counts of comparisons.
@@ -42,57 +38,4 @@ extension PostgreSQLStore: ComparisonLog {
             "CREATE TABLE comparisonFlush (id text PRIMARY KEY, addedAt timestamptz NOT NULL DEFAULT now())",
             "CREATE INDEX comparisonFlushByAge ON comparisonFlush (addedAt)",
         ])
-
-    package func add(
-        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers], limit: Int
-    ) async throws(StorageError) {
-        let flush = ComparisonFlush(comparisons: comparisons, differences: differences)
-        let id = UUID().uuidString
-        let queries =
-            flush.queries(examples: Self.differenceExamples) + customers.flatMap { Self.add($0, limit: limit) }
-        let slots = customers.map { LockSlot("compared \($0.bundleId) \($0.environment)", app: 0) }
-        try await transaction { transaction in
-            let isNew =
-                try await transaction.run([
-                    LockSlot.lock(slots),
-                    PostgreSQLQuery("INSERT INTO comparisonFlush (id) VALUES ($1) ON CONFLICT DO NOTHING", [.text(id)]),
-                ])[1].affectedRows > 0
-            guard isNew else { return }
-            _ = try await transaction.run(queries + [Self.deleteOldFlushes])
-        }
-    }
-
-    private static let deleteOldFlushes = PostgreSQLQuery(
-        """
-        DELETE FROM comparisonFlush WHERE id IN (
-            SELECT id FROM comparisonFlush WHERE addedAt < now() - interval '1 hour' LIMIT 100 FOR UPDATE SKIP LOCKED)
-        """)
-
-    /// Adds customers, and updates the day of existing ones.
-    ///
-    /// - Parameter limit: maximum number of customers of one app and environment. Further ones are not counted.
-    private static func add(_ customers: ComparedCustomers, limit: Int) -> [PostgreSQLQuery] {
-        let key: [PostgreSQLValue] = [
-            .text(customers.bundleId), .text(customers.environment), .integers(customers.digests),
-            .integer(customers.day),
-        ]
-        return [
-            PostgreSQLQuery(
-                """
-                UPDATE comparedCustomer SET day = greatest(day, $4::bigint)
-                WHERE bundleId = $1::text AND environment = $2::text AND customer = ANY ($3::bigint[])
-                """, key),
-            PostgreSQLQuery(
-                """
-                INSERT INTO comparedCustomer (bundleId, environment, customer, day)
-                SELECT $1::text, $2::text, digest, $4::bigint
-                FROM unnest($3::bigint[]) WITH ORDINALITY AS new (digest, position)
-                WHERE NOT EXISTS (
-                    SELECT 1 FROM comparedCustomer
-                    WHERE bundleId = $1::text AND environment = $2::text AND customer = digest)
-                GROUP BY digest ORDER BY min(position) LIMIT greatest($5::bigint - (
-                    SELECT count(*) FROM comparedCustomer WHERE bundleId = $1::text AND environment = $2::text), 0)
-                """, key + [.integer(Int64(limit))]),
-        ]
-    }
 }

@@ -16,7 +16,7 @@ extension PostgreSQLStore: CustomerStore {
         let write = HistoryWrite(
             customer, transactions: transactions, renewals: renewals, app: app, scope: scope, source: source,
             recordsEvents: recordsEvents, targets: targets)
-        let change = add(StoredChange(customer, in: scope), app: app)
+        let change = PostgreSQLQuery(add(StoredChange(customer, in: scope), app: app))
         return try await transaction { transaction in
             let differs = try await write.run(in: transaction)
             _ = try await transaction.query(change)

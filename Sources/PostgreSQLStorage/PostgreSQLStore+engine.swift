@@ -1,3 +1,5 @@
+import Base
+import Foundation
 import PostgreSQLClient
 package import Storage
 import Synchronization
@@ -29,8 +31,12 @@ extension PostgreSQLStore: SQLEngine {
             do { return try row.bytes(column) } catch { throw store.storageError(error) }
         }
 
+        package func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS {
+            EncodedJWS(column: try storedBytes(column))
+        }
+
         package func signedText(_ column: Int) throws(StorageError) -> String {
-            let stored = try store.value { () throws(PostgreSQLError) in try row.jws(column) }
+            let stored = try encodedText(column)
             if let text = try store.textsOfKnownHeaders([stored])?.first { return text }
             throw missing.isFinal ? store.damagedHeader : missing.note(at: store.place)
         }
@@ -80,6 +86,40 @@ extension PostgreSQLStore: SQLEngine {
         return values
     }
 
+    /// The addition and its id are stored in one transaction. So one whose outcome was unknown is not stored twice.
+    package func writeOnce(_ statements: [SQLStatement]) async throws(StorageError) {
+        let id = SQLStatement(
+            "INSERT INTO comparisonFlush (id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id",
+            .text(UUID().uuidString))
+        let deleteOld = SQLStatement(
+            """
+            DELETE FROM comparisonFlush WHERE id IN (
+                SELECT id FROM comparisonFlush WHERE addedAt < now() - interval '1 hour' LIMIT 100
+                FOR UPDATE SKIP LOCKED)
+            """)
+        try await transaction(
+            SQLStep<Row, Void>.run([id]) { rows in
+                rows[0].isEmpty ? .end(()) : .run(statements + [deleteOld]) { _ in .end(()) }
+            })
+    }
+
+    package func transaction<Result: Sendable>(_ first: SQLStep<Row, Result>) async throws(StorageError) -> Result {
+        try await transaction { transaction in
+            let missing = MissingHeader(isFinal: true)
+            var step = first
+            while true {
+                switch step {
+                case .run(let statements, let next):
+                    step = try next(
+                        await transaction.run(statements.map(PostgreSQLQuery.init)).map { result in
+                            result.rows.map { Row(row: $0, store: self, missing: missing) }
+                        })
+                case .end(let result): return result
+                }
+            }
+        }
+    }
+
     /// Decodes rows. If another server has stored a header since, the headers are read again.
     private func decoded<Value>(
         _ result: PostgreSQLResult, _ decode: (Row) throws(StorageError) -> Value?
@@ -123,9 +163,21 @@ extension PostgreSQLStore: SQLEngine {
         }
     }
 
-    package func locks(of identifiers: [String], app: Int64) -> [SQLStatement] {
-        [LockSlot.statement(identifiers.map { LockSlot($0, app: app) })]
+    package func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement] {
+        [LockSlot.statement(identifiers.map { LockSlot($0.name, app: $0.app) })]
     }
+
+    package func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement] {
+        var customers = CustomerLocks()
+        for id in transactionIds { customers.add(id, app: app) }
+        return [customers.statement]
+    }
+
+    package func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement] {
+        events.isEmpty ? [] : [Self.allocation, Self.insert(events, in: scope)]
+    }
+
+    package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [add(change, app: app)] }
 
     package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
 }
@@ -146,6 +198,20 @@ extension PostgreSQLValue {
             case .integers(let integers): .integers(integers)
             case .texts(let texts): .texts(texts)
             case .byteStrings(let strings): .byteStrings(strings)
+            case .jws(let text): .bytes(text.columnBytes)
+            case .array(let type, let values): .array(ElementType(type), values.map(PostgreSQLValue.init))
+            }
+    }
+}
+
+extension PostgreSQLValue.ElementType {
+    fileprivate init(_ type: SQLType) {
+        self =
+            switch type {
+            case .boolean: .boolean
+            case .integer: .integer
+            case .text: .text
+            case .bytes: .bytes
             }
     }
 }

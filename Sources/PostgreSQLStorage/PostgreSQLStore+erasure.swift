@@ -64,11 +64,7 @@ extension PostgreSQLStore: PersonalDataStore {
                 try await run(
                     ErasureRule.uncounted.map(search.deletion) + search.deletions(of: rows, for: request))
             }
-            if !keys.isEmpty {
-                _ = try await transaction.run([
-                    Self.allocation, Self.insert(keys.map(CustomerEvent.erasure), in: search.scope),
-                ])
-            }
+            try await run(insertions(of: keys.map(CustomerEvent.erasure), in: search.scope))
             if let marks = request.marks {
                 try await run(marks.statements(of: search.identifiers, in: search.scope, at: now, dialect))
             }

@@ -71,9 +71,9 @@ extension PostgreSQLStore: EventStore {
     static let allocation = takingSequences()
 
     /// The same, with further columns in the statement.
-    static func takingSequences(and columns: String...) -> PostgreSQLQuery {
+    static func takingSequences(and columns: String...) -> SQLStatement {
         let columns = ["set_config('receipt_bridge.event', nextval('eventSequence')::text, true)"] + columns
-        return PostgreSQLQuery(
+        return SQLStatement(
             """
             WITH announced AS MATERIALIZED (
                 SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int,
@@ -98,18 +98,15 @@ extension PostgreSQLStore: EventStore {
         """
 
     /// Returns the statement that inserts events in this order.
-    static func insert(_ events: [CustomerEvent], in scope: AppScope) -> PostgreSQLQuery {
-        PostgreSQLQuery(
+    static func insert(_ events: [CustomerEvent], in scope: AppScope) -> SQLStatement {
+        SQLStatement(
             """
             INSERT INTO events (sequence, time, app, environment, customer, type, body)
             SELECT \(nextEvent), \(clock), $1, $2, customer, type, body
             FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS new (customer, type, body, position)
             ORDER BY position
-            """,
-            [
-                .text(scope.bundleId.rawValue), .text(scope.environment.rawValue), .texts(events.map(\.customer)),
-                .texts(events.map(\.type.rawValue)), .texts(events.map(\.body)),
-            ])
+            """, .text(scope.bundleId.rawValue), .text(scope.environment.rawValue), .texts(events.map(\.customer)),
+            .texts(events.map(\.type.rawValue)), .texts(events.map(\.body)))
     }
 }
 

@@ -53,7 +53,7 @@ extension PostgreSQLStore {
                         WHERE version = 1 AND app = $1 AND receivedAt >= $2 AND receivedAt < $3
                         ORDER BY receivedAt DESC, id DESC OFFSET $4)
                     """, [.integer(app), .integer(start), .integer(start + day), .integer(Int64(hintsPerDay))]),
-            ] + (hints.isEmpty ? [] : [add(change, app: app)]))
+            ] + (hints.isEmpty ? [] : [PostgreSQLQuery(add(change, app: app))]))
         return results[2].rows.isEmpty ? .repeated : .stored(isNew: false)
     }
 }

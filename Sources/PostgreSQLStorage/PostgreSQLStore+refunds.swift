@@ -49,7 +49,7 @@ extension PostgreSQLStore: RefundStore {
         let write = RefundWrite(
             refunds, as: texts, app: app, scope: target.scope, source: source, recordsEvents: recordsEvents,
             reports: .init(targets: targets, at: now))
-        let change = add(StoredChange(refunds, in: target.scope), app: app)
+        let change = PostgreSQLQuery(add(StoredChange(refunds, in: target.scope), app: app))
         return try await transaction { transaction in
             let (queries, unknown) = try await write.queries(in: transaction)
             _ = try await transaction.run(queries + [sweep, change])

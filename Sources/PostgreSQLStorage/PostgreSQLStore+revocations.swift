@@ -32,15 +32,16 @@ extension PostgreSQLStore: RevocationStore {
                     """, [.texts(valid), .integer(app)]),
             ]
         }
-        queries.append(add(StoredChange(revoked: revoked, valid: valid, in: scope), app: app))
+        queries.append(PostgreSQLQuery(add(StoredChange(revoked: revoked, valid: valid, in: scope), app: app)))
         guard recordsEvents else {
             try await write(locks + queries)
             return
         }
         try await transaction { [queries] transaction in
-            _ = try await transaction.run(locks + [Self.allocation])
+            _ = try await transaction.run(locks + [PostgreSQLQuery(Self.allocation)])
             let events = try await Self.events(revoked: revoked, valid: valid, app: app, in: transaction)
-            _ = try await transaction.run((events.isEmpty ? [] : [Self.insert(events, in: scope)]) + queries)
+            _ = try await transaction.run(
+                (events.isEmpty ? [] : [PostgreSQLQuery(Self.insert(events, in: scope))]) + queries)
         }
     }
 

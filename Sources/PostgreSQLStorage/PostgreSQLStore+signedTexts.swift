@@ -14,37 +14,6 @@ extension PostgreSQLStore {
             "CREATE UNIQUE INDEX signedHeaderByDigest ON signedHeader (sha256(text))",
         ])
 
-    // MARK: - Into the store
-
-    /// Encodes JWS with the headers of this store.
-    var encoder: JWSEncoder {
-        JWSEncoder(headers: headers) { header async throws(StorageError) in try await self.headerID(of: header) }
-    }
-
-    /// Returns the row id of a header, and inserts it if needed; `nil` if ``JWSHeaderTable/capacity`` headers are
-    /// stored already. Servers that insert at the same time can exceed the capacity by their number.
-    private func headerID(of header: [UInt8]) async throws(StorageError) -> UInt16? {
-        let results = try await write([
-            PostgreSQLQuery(
-                """
-                INSERT INTO signedHeader (text) SELECT $1::bytea
-                WHERE NOT EXISTS (SELECT 1 FROM signedHeader WHERE sha256(text) = sha256($1::bytea))
-                AND (SELECT count(*) FROM signedHeader) < \(JWSHeaderTable.capacity)
-                ON CONFLICT (sha256(text)) DO NOTHING
-                """, [.bytes(header)]),
-            PostgreSQLQuery("SELECT id FROM signedHeader WHERE sha256(text) = sha256($1::bytea)", [.bytes(header)]),
-        ])
-        do throws(PostgreSQLError) {
-            return try results[1].rows.first.flatMap { row throws(PostgreSQLError) in
-                UInt16(exactly: try row.integer(0))
-            }
-        } catch {
-            throw storageError(error)
-        }
-    }
-
-    // MARK: - Out of the store
-
     /// Returns the original texts.
     func texts(_ stored: [EncodedJWS]) async throws(StorageError) -> [String] {
         if let texts = try textsOfKnownHeaders(stored) { return texts }

@@ -23,7 +23,7 @@ package final class PostgreSQLStore: Sendable {
     /// Identifies the changes by this store object in the change feed, which a server does not need to read.
     let writer = Int64.random(in: 1 ... .max)
     /// A cache of the JWS headers in the database.
-    let headers = JWSHeaderTable()
+    package let headers = JWSHeaderTable()
     /// Caches of the row ids of apps and of forwarding targets, which never change.
     let (appIDs, targetIDs) = (RowIDCache<AppScope>(), RowIDCache<ForwardingTargetKey>())
     /// Counters since the store was opened.

@@ -29,7 +29,7 @@ struct RecordStatement: Hashable {
     /// planning takes longer than storing a row.
     var preparation: PostgreSQLQuery { hasEvents ? Self.allocation : Self.planning }
 
-    private static let allocation = PostgreSQLStore.takingSequences(and: planOnce)
+    private static let allocation = PostgreSQLQuery(PostgreSQLStore.takingSequences(and: planOnce))
     private static let planning = PostgreSQLQuery("SELECT \(planOnce)")
     /// With `enable_seqscan` off, a plan that is made while the tables are empty uses their indexes too. Otherwise each
     /// statement scans the tables until the next ANALYZE. With a million revocations and a million customers that takes

@@ -79,7 +79,7 @@ struct RefundWrite: Sendable {
         }
         let statement = RecordStatement(hasNotifications: false, hasEvents: recordsEvents)
         let queries =
-            (recordsEvents ? [PostgreSQLStore.allocation] : []) + statement.queries(records, writer: 0)
+            (recordsEvents ? [PostgreSQLQuery(PostgreSQLStore.allocation)] : []) + statement.queries(records, writer: 0)
             + zip(refunds, texts).map { insert($0, as: $1) }
             + RecordStatement.reports(unknown, app: app, targets: reports.targets)
         return (queries, unknown.count)

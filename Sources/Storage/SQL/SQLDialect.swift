@@ -57,6 +57,51 @@ package enum SQLDialect: Sendable {
         }
     }
 
+    /// The statements that insert rows into a table: one for all, or one for each.
+    ///
+    /// - Parameters:
+    ///   - rows: the values of the columns.
+    ///   - end: the end of the statement, for example `ON CONFLICT DO NOTHING`.
+    func insert(
+        _ rows: [[SQLValue]], into table: String, _ columns: [(name: String, type: SQLType)], _ end: String
+    ) -> [SQLStatement] {
+        guard !rows.isEmpty else { return [] }
+        let names = columns.map(\.name).joined(separator: ", ")
+        let parameters = columns.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        switch self {
+        case .sqlite:
+            let sql = "INSERT INTO \(table) (\(names)) VALUES (\(parameters)) \(end)"
+            return rows.map { SQLStatement(sql, $0) }
+        case .postgreSQL:
+            let sql = """
+                INSERT INTO \(table) (\(names))
+                SELECT \(names) FROM unnest(\(parameters)) WITH ORDINALITY AS new (\(names), position) ORDER BY position
+                \(end)
+                """
+            let arrays = columns.enumerated().map { index, column in
+                SQLValue.array(column.type, rows.map { $0[index] })
+            }
+            return [SQLStatement(sql, arrays)]
+        }
+    }
+
+    /// A condition: a stored number is not damaged. SQLite can store any value in any column, and sorts texts and blobs
+    /// after all numbers.
+    func isNumber(_ column: String) -> String {
+        switch self {
+        case .sqlite: "\(column) < ''"
+        case .postgreSQL: "true"
+        }
+    }
+
+    /// A condition: a number is greater than a stored one that is not NULL, or that is damaged.
+    func isNewer(_ number: String, than stored: String) -> String {
+        switch self {
+        case .sqlite: "(\(number) > \(stored) OR \(stored) >= '')"
+        case .postgreSQL: "\(number) > \(stored)"
+        }
+    }
+
     /// The greater of two values that are not NULL.
     package func greatest(_ first: String, _ second: String) -> String {
         switch self {
@@ -88,6 +133,22 @@ package enum SQLDialect: Sendable {
         switch self {
         case .sqlite: "NULL"
         case .postgreSQL: "0"
+        }
+    }
+
+    /// Columns of a new delivery and their values beside those that both engines have: the purchase of its notification.
+    var subject: (column: String, value: String) {
+        switch self {
+        case .sqlite: ("", "")
+        case .postgreSQL: (", subject", ", originalTransactionId")
+        }
+    }
+
+    /// Locks the rows of a query. SQLite has one writer.
+    var locking: String {
+        switch self {
+        case .sqlite: ""
+        case .postgreSQL: "FOR UPDATE"
         }
     }
 

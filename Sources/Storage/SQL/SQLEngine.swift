@@ -29,17 +29,46 @@ package protocol SQLEngine: SQLReader where Failure == StorageError {
         _ statements: [SQLStatement], _ decode: @escaping @Sendable (Int, Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value]
 
+    /// As ``write(_:_:)``, for statements of which a second execution would change more than the first.
+    func writeOnce(_ statements: [SQLStatement]) async throws(StorageError)
+
+    /// Runs a transaction whose later statements depend on the rows of earlier ones. Otherwise as ``write(_:_:)``.
+    func transaction<Result: Sendable>(_ first: SQLStep<Row, Result>) async throws(StorageError) -> Result
+
     /// Returns the row id of an app in one environment. Inserts a missing row.
     func appID(of scope: AppScope) async throws(StorageError) -> Int64
 
-    /// The statements, at the beginning of a transaction, that lock the slots of identifiers of an app, so that no other
+    /// The statements, at the beginning of a transaction, that lock the slots of identifiers, so that no other
     /// transaction changes their rows meanwhile. None if the engine has one writer.
     ///
-    /// - Parameter app: the row id of the app, or 0 for other names than identifiers.
-    func locks(of identifiers: [String], app: Int64) -> [SQLStatement]
+    /// - Parameter identifiers: each with the row id of its app, or 0 for other names than identifiers.
+    func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement]
+
+    /// The statements, after those locks, that lock the customers with transactions. None if the engine has one writer.
+    func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement]
+
+    /// Whether changes of customers are added to the table of events.
+    var recordsEvents: Bool { get }
+
+    /// The statements, after all locks of a transaction, that add events in this order.
+    func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement]
+
+    /// The statements that tell other servers what a transaction changes. None if only one server uses the data.
+    func announcements(of change: StoredChange, app: Int64) -> [SQLStatement]
+
+    /// A cache of the JWS headers in the database.
+    var headers: JWSHeaderTable { get }
 
     /// Counts a damaged value that was skipped.
     func foundDamage(_ error: StorageError)
+}
+
+/// What a transaction does next.
+package enum SQLStep<Row: SQLRow, Result: Sendable>: Sendable {
+    /// Runs statements, and continues with what a function makes of the rows of each. The function is called again if
+    /// the transaction is repeated.
+    case run([SQLStatement], @Sendable (_ rows: [[Row]]) throws(StorageError) -> SQLStep)
+    case end(Result)
 }
 
 extension SQLReader {
@@ -100,6 +129,22 @@ extension SQLEngine {
         }
     }
 
+    /// Returns what `decode` makes of rows, without those with a damaged value, which are counted.
+    func intact<Value>(
+        _ rows: [Row], _ decode: (Row) throws(StorageError) -> Value?
+    ) throws(StorageError) -> [Value] {
+        var values: [Value] = []
+        for row in rows {
+            if let value = try intact(row, decode) { values.append(value) }
+        }
+        return values
+    }
+
+    /// The locks of the identifiers of one app.
+    func locks(of identifiers: [String], app: Int64) -> [SQLStatement] {
+        locks(of: identifiers.map { (name: $0, app: app) })
+    }
+
     /// As ``write(_:_:)``. Returns what `decode` makes of the rows of the last statement.
     func write<Value: Sendable>(
         _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
@@ -111,7 +156,7 @@ extension SQLEngine {
     }
 
     /// Runs statements in one transaction whose results are not needed.
-    func write(_ statements: [SQLStatement]) async throws(StorageError) {
+    package func write(_ statements: [SQLStatement]) async throws(StorageError) {
         _ = try await write(statements) { (_, _) throws(StorageError) -> Never? in nil }
     }
 
@@ -160,6 +205,8 @@ package protocol SQLRow {
     func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]?
     /// The bytes of a text, of bytes or of a JWS, as they are stored.
     func storedBytes(_ column: Int) throws(StorageError) -> [UInt8]
+    /// A JWS as it is stored.
+    func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS
     /// The original text of a stored JWS.
     func signedText(_ column: Int) throws(StorageError) -> String
     /// The error for a value of a column.
@@ -215,9 +262,4 @@ extension SQLRow {
         guard let value else { throw damage(column) }
         return value
     }
-}
-
-extension SQLValue {
-    /// A time in milliseconds.
-    init(_ time: Timestamp) { self = .integer(time.milliseconds) }
 }

@@ -1,3 +1,5 @@
+package import Base
+
 /// A statement and the values of its parameters `$1`, `$2`, …, which both engines can run.
 ///
 ///     SQLStatement("SELECT text FROM note WHERE id = $1", 7)
@@ -31,6 +33,24 @@ package enum SQLValue: Sendable, Hashable {
     case texts([String])
     /// `bytea[]`, in SQLite a JSON array of hexadecimal texts. See ``SQLDialect/isAnyBytes(_:_:)``.
     case byteStrings([[UInt8]])
+    /// A JWS: `bytea`, in SQLite TEXT or a BLOB.
+    case jws(EncodedJWS)
+    /// An array of values of one type, or null. Only for PostgreSQL, see ``SQLDialect/insert(_:into:_:_:)``.
+    case array(SQLType, [SQLValue])
+}
+
+/// The type of a column.
+package enum SQLType: Sendable, Hashable {
+    case boolean, integer, text
+    /// Also for a JWS.
+    case bytes
+}
+
+extension SQLValue {
+    /// A time in milliseconds, or null.
+    package init(_ time: Timestamp?) { self.init(time?.milliseconds) }
+    package init(_ integer: Int64?) { self = integer.map { .integer($0) } ?? .null }
+    package init(_ text: String?) { self = text.map { .text($0) } ?? .null }
 }
 
 extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {

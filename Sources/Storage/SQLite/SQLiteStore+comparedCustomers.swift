@@ -11,26 +11,4 @@ extension SQLiteStore {
                     PRIMARY KEY (bundleId, environment, customer)) WITHOUT ROWID;
                 """)
     }
-
-    /// Adds customers, and updates the day of existing ones.
-    ///
-    /// - Parameter limit: maximum number of customers of one app and environment. Further ones are not counted.
-    static func add(_ customers: ComparedCustomers, limit: Int, to db: Database) throws {
-        let existing = try db.integer(
-            "SELECT count(*) FROM comparedCustomer WHERE bundleId = ? AND environment = ?",
-            [customers.bundleId, customers.environment])
-        var remaining = limit - Int(existing ?? 0)
-        for digest in customers.digests {
-            try db.cachedStatement(
-                sql: """
-                    UPDATE comparedCustomer SET day = max(day, ?)
-                    WHERE bundleId = ? AND environment = ? AND customer = ?
-                    """
-            ).execute(arguments: [customers.day, customers.bundleId, customers.environment, digest])
-            guard db.changesCount == 0, remaining > 0 else { continue }
-            remaining -= 1
-            try db.cachedStatement(sql: "INSERT INTO comparedCustomer VALUES (?, ?, ?, ?)").execute(
-                arguments: [customers.bundleId, customers.environment, digest, customers.day])
-        }
-    }
 }

@@ -33,6 +33,8 @@ extension SQLiteStore: SQLEngine {
             }
         }
 
+        package func encodedText(_ column: Int) -> EncodedJWS { row.jws(column) }
+
         package func signedText(_ column: Int) throws(StorageError) -> String {
             try asStorageError(at: store.path) { try store.text(row, column, in: db) }
         }
@@ -58,6 +60,24 @@ extension SQLiteStore: SQLEngine {
         }
     }
 
+    package func writeOnce(_ statements: [SQLStatement]) async throws(StorageError) { try await write(statements) }
+
+    package func transaction<Result: Sendable>(
+        _ first: SQLStep<Row, Result>
+    ) async throws(StorageError) -> Result {
+        try await write { (db: Database) throws -> Result in
+            var step = first
+            while true {
+                switch step {
+                case .run(let statements, let next):
+                    let rows = try statements.map { try self.rows(of: $0, in: db) }
+                    step = try next(rows)
+                case .end(let result): return result
+                }
+            }
+        }
+    }
+
     func rows(of statement: SQLStatement, in db: Database) throws -> [Row] {
         try db.rows(statement.sql, statement.arguments).map { Row(row: $0, store: self, db: db) }
     }
@@ -69,7 +89,11 @@ extension SQLiteStore: SQLEngine {
         return try await write { db in try Self.appID(of: scope, in: db) }
     }
 
-    package func locks(of identifiers: [String], app: Int64) -> [SQLStatement] { [] }
+    package func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement] { [] }
+
+    package func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement] { [] }
+
+    package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [] }
 
     package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
 }
@@ -96,6 +120,8 @@ extension SQLValue {
         case .integers(let integers): "[\(integers.map(String.init).joined(separator: ","))]".databaseValue
         case .texts(let texts): Self.json(texts).databaseValue
         case .byteStrings(let strings): Self.json(strings.map(Self.hexadecimal)).databaseValue
+        case .jws(let text): text.databaseValue
+        case .array: .null
         }
     }
 

@@ -24,6 +24,15 @@ extension SQLiteStore: EventStore {
 
     // MARK: - Parts
 
+    package func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement] {
+        events.map { event in
+            SQLStatement(
+                "INSERT INTO events (time, app, environment, customer, type, body) VALUES ($1, $2, $3, $4, $5, $6)",
+                SQLValue(Timestamp.now), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
+                .text(event.customer), .text(event.type.rawValue), .text(event.body))
+        }
+    }
+
     static func insert(
         _ events: [CustomerEvent], in scope: AppScope, _ transaction: WriteTransaction
     ) throws {

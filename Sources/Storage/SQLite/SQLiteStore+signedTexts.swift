@@ -9,30 +9,6 @@ extension SQLiteStore {
         try db.execute(sql: "CREATE TABLE signedHeader (id INTEGER PRIMARY KEY, text BLOB NOT NULL)")
     }
 
-    // MARK: - Into the store
-
-    /// Encodes JWS with the headers of this store.
-    var encoder: JWSEncoder {
-        JWSEncoder(headers: headers) { header async throws(StorageError) in
-            try await self.write { db in try Self.headerID(of: header, in: db) }
-        }
-    }
-
-    /// Returns the row id of a header, and inserts it if needed; `nil` if ``JWSHeaderTable/capacity`` headers are
-    /// stored already.
-    private static func headerID(of header: [UInt8], in db: Database) throws -> UInt16? {
-        let text = Data(header)
-        if let existing = try db.integer("SELECT id FROM signedHeader WHERE text = ?", [text]) {
-            return UInt16(exactly: existing)
-        }
-        let count = try db.integer("SELECT count(*) FROM signedHeader") ?? 0
-        guard count < JWSHeaderTable.capacity else { return nil }
-        try db.execute(sql: "INSERT INTO signedHeader (text) VALUES (?)", arguments: [text])
-        return UInt16(exactly: db.lastInsertedRowID)
-    }
-
-    // MARK: - Out of the store
-
     /// Returns the original text of a column. Use it in read transactions only: a write may be rolled back, and the
     /// headers read here are cached.
     func text(_ row: SQLiteRow, _ column: Int, in db: Database) throws -> String {

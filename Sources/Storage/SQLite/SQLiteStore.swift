@@ -18,7 +18,7 @@ package final class SQLiteStore: Sendable {
     package let recordsEvents: Bool
     let state = Mutex(State())
     /// A cache of the JWS headers in the database.
-    let headers = JWSHeaderTable()
+    package let headers = JWSHeaderTable()
     /// Counters since the store was opened.
     package let metrics = StoreMetrics()
     /// Number of writes in the queue.

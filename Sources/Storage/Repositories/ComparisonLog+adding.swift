@@ -1,0 +1,116 @@
+import Base
+
+/// Maximum number of examples of each difference.
+private let differenceExamples: Int64 = 3
+
+/// The rows are in the order of their keys, so that servers that add to the same rows wait for each other instead of
+/// blocking each other.
+extension ComparisonLog where Self: SQLEngine {
+    package func add(
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers], limit: Int
+    ) async throws(StorageError) {
+        let comparisons = merged(comparisons, by: \.key) { $0.count += $1.count }
+        let differences = merged(differences, by: \.key) {
+            $0.count += $1.count
+            $0.last = max($0.last, $1.last)
+            $0.examples += $1.examples
+        }
+        let slots = customers.map { (name: "compared \($0.bundleId) \($0.environment)", app: Int64(0)) }
+        try await writeOnce(
+            (slots.isEmpty ? [] : locks(of: slots)) + add(comparisons) + add(differences)
+                + differences.flatMap(addExamples) + customers.flatMap { add($0, limit: limit) })
+    }
+
+    private func add(_ comparisons: [ComparisonCount]) -> [SQLStatement] {
+        dialect.insert(
+            comparisons.map { $0.key + [.integer($0.count)] }, into: "comparison",
+            [("day", .integer), ("bundleId", .text), ("environment", .text), ("outcome", .text), ("count", .integer)],
+            """
+            ON CONFLICT (day, bundleId, environment, outcome) DO UPDATE SET count = comparison.count + excluded.count
+            """)
+    }
+
+    private func add(_ differences: [DifferenceCount]) -> [SQLStatement] {
+        dialect.insert(
+            differences.map { $0.key + [.integer($0.count), .integer($0.first), .integer($0.last)] },
+            into: "difference",
+            [
+                ("day", .integer), ("bundleId", .text), ("environment", .text), ("verdict", .text), ("rule", .text),
+                ("path", .text), ("count", .integer), ("first", .integer), ("last", .integer),
+            ],
+            """
+            ON CONFLICT (day, bundleId, environment, verdict, rule, path) DO UPDATE SET
+                count = difference.count + excluded.count,
+                last = \(dialect.greatest("difference.last", "excluded.last"))
+            """)
+    }
+
+    /// Adds examples to a difference that has fewer than ``differenceExamples``. Its row was locked when it was added.
+    private func addExamples(_ difference: DifferenceCount) -> [SQLStatement] {
+        difference.examples.prefix(Int(differenceExamples)).map { example in
+            SQLStatement(
+                """
+                INSERT INTO differenceExample (difference, example) SELECT key, $7 FROM difference
+                WHERE day = $1 AND bundleId = $2 AND environment = $3 AND verdict = $4 AND rule = $5 AND path = $6
+                AND (SELECT count(*) FROM differenceExample WHERE difference = key) < \(differenceExamples)
+                """, difference.key + [.bytes(example)])
+        }
+    }
+
+    /// Adds customers, and updates the day of existing ones.
+    ///
+    /// - Parameter limit: maximum number of customers of one app and environment. Further ones are not counted.
+    private func add(_ customers: ComparedCustomers, limit: Int) -> [SQLStatement] {
+        var seen: Set<Int64> = []
+        let values: [SQLValue] = [
+            .text(customers.bundleId), .text(customers.environment), .integer(customers.day),
+            .integers(customers.digests.filter { seen.insert($0).inserted }),
+        ]
+        return [
+            SQLStatement(
+                """
+                UPDATE comparedCustomer SET day = \(dialect.greatest("day", "$3"))
+                WHERE bundleId = $1 AND environment = $2 AND \(dialect.isAny("customer", "$4"))
+                """, values),
+            SQLStatement(
+                """
+                INSERT INTO comparedCustomer (bundleId, environment, customer, day)
+                SELECT $1, $2, digest, $3 FROM \(dialect.rows([("digest", "$4")], as: "new"))
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM comparedCustomer WHERE bundleId = $1 AND environment = $2 AND customer = digest)
+                LIMIT \(dialect.greatest("$5 - \(Self.count)", "0"))
+                """, values + [.integer(Int64(limit))]),
+        ]
+    }
+
+    private static var count: String {
+        "(SELECT count(*) FROM comparedCustomer WHERE bundleId = $1 AND environment = $2)"
+    }
+}
+
+/// Returns each row once, in the order of the keys.
+private func merged<Row>(_ rows: [Row], by key: (Row) -> [SQLValue], _ add: (inout Row, Row) -> Void) -> [Row] {
+    var merged: [[SQLValue]: Row] = [:]
+    for row in rows {
+        let key = key(row)
+        if merged[key] == nil {
+            merged[key] = row
+        } else {
+            add(&merged[key, default: row], row)
+        }
+    }
+    return merged.sorted { "\($0.key)" < "\($1.key)" }.map(\.value)
+}
+
+extension ComparisonCount {
+    fileprivate var key: [SQLValue] { [.integer(day), .text(bundleId), .text(environment), .text(outcome)] }
+}
+
+extension DifferenceCount {
+    /// A path contains keys of a response, and PostgreSQL's text cannot hold U+0000.
+    fileprivate var key: [SQLValue] {
+        [
+            .integer(day), .text(bundleId), .text(environment), .text(verdict), .text(rule), .text(path.withoutNull),
+        ]
+    }
+}
