@@ -2,28 +2,7 @@ package import Base
 import PostgreSQLClient
 package import Storage
 
-extension PostgreSQLStore: CustomerStore {
-    @discardableResult
-    package func save(
-        _ customer: CustomerRow, of scope: AppScope, source: EventSource,
-        reportingTo targetKeys: [ForwardingTargetKey]
-    ) async throws(StorageError) -> Bool {
-        let transactions = await encoder.encode(customer.transactions.map(\.text))
-        let renewals = await encoder.encode(customer.renewals.map(\.text))
-        let app = try await appID(of: scope)
-        var targets: [Int64] = []
-        for targetKey in targetKeys { targets.append(try await targetID(of: targetKey)) }
-        let write = HistoryWrite(
-            customer, transactions: transactions, renewals: renewals, app: app, scope: scope, source: source,
-            recordsEvents: recordsEvents, targets: targets)
-        let change = PostgreSQLQuery(add(StoredChange(customer, in: scope), app: app))
-        return try await transaction { transaction in
-            let differs = try await write.run(in: transaction)
-            _ = try await transaction.query(change)
-            return differs
-        }
-    }
-
+extension PostgreSQLStore: CustomerStore, RevocationStore {
     package func customer(
         of keys: CustomerIdentifiers, in scope: AppScope
     ) async throws(StorageError) -> StoredCustomer? {

@@ -31,12 +31,12 @@ extension PostgreSQLStore: SQLEngine {
             do { return try row.bytes(column) } catch { throw store.storageError(error) }
         }
 
-        package func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS {
-            EncodedJWS(column: try storedBytes(column))
+        package func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS? {
+            try optionalBytes(column).map { EncodedJWS(column: $0) }
         }
 
         package func signedText(_ column: Int) throws(StorageError) -> String {
-            let stored = try encodedText(column)
+            let stored = EncodedJWS(column: try storedBytes(column))
             if let text = try store.textsOfKnownHeaders([stored])?.first { return text }
             throw missing.isFinal ? store.damagedHeader : missing.note(at: store.place)
         }

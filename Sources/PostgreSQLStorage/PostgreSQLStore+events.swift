@@ -90,13 +90,6 @@ extension PostgreSQLStore: EventStore {
         set_config('receipt_bridge.event', \(firstEvent)::text, true)::bigint
         """
 
-    /// The key of a customer's events. For one from before there were events, the smallest original transaction id.
-    static let eventKey = """
-        coalesce(customer.eventKey, (
-            SELECT originalTransactionId FROM transactionRecord WHERE transactionRecord.customer = customer.id
-            ORDER BY length(originalTransactionId), originalTransactionId COLLATE "C" LIMIT 1))
-        """
-
     /// Returns the statement that inserts events in this order.
     static func insert(_ events: [CustomerEvent], in scope: AppScope) -> SQLStatement {
         SQLStatement(
@@ -107,42 +100,5 @@ extension PostgreSQLStore: EventStore {
             ORDER BY position
             """, .text(scope.bundleId.rawValue), .text(scope.environment.rawValue), .texts(events.map(\.customer)),
             .texts(events.map(\.type.rawValue)), .texts(events.map(\.body)))
-    }
-}
-
-/// The events of revocations that verifyReceipt reported.
-extension PostgreSQLStore {
-    /// Returns the events of changes that the database does not have yet. The slots of the transactions must be
-    /// locked.
-    static func events(
-        revoked: [RevocationRow], valid: [String], app: Int64, in transaction: PostgreSQLTransaction
-    ) async throws -> [CustomerEvent] {
-        let ids = revoked.map(\.transactionId) + valid
-        let rows = try await transaction.query(
-            PostgreSQLQuery(
-                """
-                SELECT wanted.id, revocation.date, coalesce(
-                    (SELECT \(eventKey) FROM customer WHERE customer.id = record.customer),
-                    (SELECT \(eventKey) FROM customer WHERE customer.id = (
-                        SELECT other.customer FROM transactionRecord AS other
-                        WHERE other.originalTransactionId = record.originalTransactionId AND other.app = $1
-                        AND other.customer IS NOT NULL LIMIT 1)),
-                    record.originalTransactionId, wanted.id)
-                FROM unnest($2::text[]) AS wanted (id)
-                LEFT JOIN revocation ON revocation.transactionId = wanted.id AND revocation.app = $1
-                LEFT JOIN transactionRecord AS record ON record.transactionId = wanted.id AND record.app = $1
-                """, [.integer(app), .texts(ids)])
-        ).rows
-        var stored: [String: (date: Timestamp?, customer: String)] = [:]
-        for row in rows { stored[try row.text(0)] = (try row.optionalTimestamp(1), try row.text(2)) }
-        var changes = RevocationEvents()
-        for row in revoked {
-            let known = stored[row.transactionId]
-            if known?.date != row.date { changes.add(row, of: known?.customer ?? row.transactionId) }
-        }
-        for id in valid {
-            if let known = stored[id], known.date != nil { changes.add(reversed: id, of: known.customer) }
-        }
-        return changes.events
     }
 }

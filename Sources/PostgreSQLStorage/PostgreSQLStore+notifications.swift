@@ -30,7 +30,8 @@ extension PostgreSQLStore: NotificationStore {
                 record: RecordRow(
                     notification, update, as: texts, app: app, targets: targets, in: scope,
                     recordsEvents: recordsEvents),
-                queries: SubscriptionColumns.other(update).map { [SubscriptionColumns.save([$0], app: app)] } ?? []))
+                queries: SubscriptionColumns.save(SubscriptionColumns.other(update), app: app, dialect)
+                    .map(PostgreSQLQuery.init)))
         if let isNew = outcome.isNew { return .stored(isNew: isNew) }
         // The attempt whose outcome is unknown may have stored it.
         return outcome.isRepetition ? .stored(isNew: update.transaction != nil) : .repeated

@@ -44,11 +44,9 @@ extension PostgreSQLStore: RefundStore {
             try await write([sweep])
             return 0
         }
-        var targets: [Int64] = []
-        for targetKey in targetKeys { targets.append(try await targetID(of: targetKey)) }
         let write = RefundWrite(
             refunds, as: texts, app: app, scope: target.scope, source: source, recordsEvents: recordsEvents,
-            reports: .init(targets: targets, at: now))
+            reports: .init(targetKeys: targetKeys, at: now))
         let change = PostgreSQLQuery(add(StoredChange(refunds, in: target.scope), app: app))
         return try await transaction { transaction in
             let (queries, unknown) = try await write.queries(in: transaction)

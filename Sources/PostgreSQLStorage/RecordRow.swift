@@ -99,15 +99,6 @@ struct RecordRow: Sendable {
         }
     }
 
-    /// The row of a report, which is stored like a notification.
-    ///
-    /// - Parameter targets: row ids of the forwarding targets.
-    init(_ report: CustomerReport, app: Int64, targets: [Int64]) {
-        self.init(app: app, clock: report.row.receivedAt, about: report.originalTransactionId, needsLookup: false)
-        add(report.row, as: .raw(report.row.text), nil)
-        self.targets = targets
-    }
-
     // MARK: - Parts
 
     private mutating func set(_ part: Part, _ values: [PostgreSQLValue]) {
@@ -155,7 +146,8 @@ struct RecordRow: Sendable {
             .subscription,
             [
                 .text(columns.originalTransactionId), .integer(columns.place), PostgreSQLValue(columns.status),
-                .integer(columns.statusClock), PostgreSQLValue(columns.group), PostgreSQLValue(columns.renewal),
+                .integer(columns.statusClock), PostgreSQLValue(columns.group),
+                PostgreSQLValue(columns.renewal?.columnBytes),
                 .integer(columns.renewalClock),
             ])
     }

@@ -144,7 +144,7 @@ extension RecordStatement {
             INSERT INTO revocation (app, transactionId, webOrderLineItemId, date, reason, signedDate)
             SELECT live.app, live.transactionId, live.lineItem, live.revokedAt, live.reason, live.revocationDate
             FROM written JOIN live ON live.position = written.position WHERE live.isRevoked
-            \(PostgreSQLStore.replacingRevocation))
+            \(RevocationRow.replacing))
         """,
         // By their places, which are stable because the slots of the transactions are locked.
         """
@@ -178,10 +178,11 @@ extension RecordStatement {
 
     private static let subscribed = """
         subscribed AS (
-            \(SubscriptionColumns.insert)
+            INSERT INTO subscription
+            (app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock)
             SELECT app, subscription, place, status, statusClock, groupId, renewal, renewalClock FROM live
             WHERE subscription IS NOT NULL ORDER BY position
-            \(SubscriptionColumns.update))
+            \(SubscriptionColumns.update(.postgreSQL)))
         """
 
     /// The changes for the other servers: one row for each app, because each server reads the rows of all others.
@@ -244,7 +245,7 @@ extension RecordStatement {
                     SELECT renewalClock, statusClock FROM subscription
                     WHERE originalTransactionId = live.subscription AND app = live.app LIMIT 1) AS known ON true
                 LEFT JOIN LATERAL (
-                    SELECT \(PostgreSQLStore.eventKey) AS key FROM customer
+                    SELECT \(SQLDialect.postgreSQL.eventKey) AS key FROM customer
                     WHERE id = coalesce(stored.customer, owner.customer, same.customer) LIMIT 1) AS holder ON true
                 WHERE live.head IS NOT NULL\(hasNotifications ? "" : " AND written.position IS NOT NULL")
                 ORDER BY live.position)

@@ -45,15 +45,6 @@ struct RecordStatement: Hashable {
         RecordRow.groups(rows).map { query(rows, at: $0, writer: writer) }
     }
 
-    /// Returns the statements that store reports with their deliveries; none without targets.
-    ///
-    /// - Parameter targets: row ids of the targets.
-    static func reports(_ reports: [CustomerReport], app: Int64, targets: [Int64]) -> [PostgreSQLQuery] {
-        guard !targets.isEmpty else { return [] }
-        return RecordStatement(hasNotifications: true, hasEvents: false)
-            .queries(reports.map { RecordRow($0, app: app, targets: targets) }, writer: 0)
-    }
-
     private func query(_ rows: [RecordRow], at positions: [Int], writer: Int64) -> PostgreSQLQuery {
         var arguments: [PostgreSQLValue] = [.integers(positions.map(Int64.init))]
         arguments.reserveCapacity(RecordRow.columns.count + 5)

@@ -15,8 +15,7 @@ struct RefundWrite: Sendable {
 
     /// The forwarding targets to which unknown refunds are reported.
     struct Reports: Sendable {
-        /// Row ids of the targets.
-        let targets: [Int64]
+        let targetKeys: [ForwardingTargetKey]
         /// The time of the reports.
         let at: Timestamp
     }
@@ -81,7 +80,8 @@ struct RefundWrite: Sendable {
         let queries =
             (recordsEvents ? [PostgreSQLQuery(PostgreSQLStore.allocation)] : []) + statement.queries(records, writer: 0)
             + zip(refunds, texts).map { insert($0, as: $1) }
-            + RecordStatement.reports(unknown, app: app, targets: reports.targets)
+            + CustomerReport.statements(unknown, to: reports.targetKeys, app: app, .postgreSQL)
+            .map(PostgreSQLQuery.init)
         return (queries, unknown.count)
     }
 

@@ -51,3 +51,35 @@ extension StoredDelivery {
     /// The body of a ``CustomerReport``; `nil` for a notification, whose text is a compact JWS.
     package var report: [UInt8]? { text.flatMap { $0.utf8.first == UInt8(ascii: "{") ? Array($0.utf8) : nil } }
 }
+
+extension CustomerReport {
+    /// The statements that store reports like notifications, with their deliveries; none without targets.
+    package static func statements(
+        _ reports: [CustomerReport], to targetKeys: [ForwardingTargetKey], app: Int64, _ dialect: SQLDialect
+    ) -> [SQLStatement] {
+        guard !reports.isEmpty else { return [] }
+        let keys = targetKeys.map { [SQLValue.text($0.bundleId.rawValue), .text($0.form), .text($0.url)] }
+        let targets = dialect.insert(
+            keys, into: "addressee", [("bundleId", .text), ("form", .text), ("url", .text)], "ON CONFLICT DO NOTHING")
+        return targets + (keys.isEmpty ? [] : reports.flatMap { $0.statements(to: keys, app: app, dialect) })
+    }
+
+    private func statements(to keys: [[SQLValue]], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
+        let insert = SQLStatement(
+            """
+            INSERT INTO notification (uuid, version, app, receivedAt, originalTransactionId, text)
+            VALUES ($1, $2, $3, $4, $5, $6)
+            """, .text(row.uuid), .integer(Int64(row.version)), .integer(app), SQLValue(row.receivedAt),
+            .text(originalTransactionId), .jws(.raw(row.text)))
+        let (subject, value) = dialect.subject
+        return [insert]
+            + keys.map { key in
+                SQLStatement(
+                    """
+                    INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt\(subject))
+                    SELECT addressee.id, notification.id, receivedAt, receivedAt, receivedAt\(value)
+                    FROM notification JOIN addressee ON bundleId = $2 AND form = $3 AND url = $4 WHERE uuid = $1
+                    """, [.text(row.uuid)] + key)
+            }
+    }
+}

@@ -76,6 +76,40 @@ extension RevocationStore where Self: SQLEngine {
 }
 
 extension RevocationRow {
+    /// The statements that store revocations of one app and replace earlier ones of the same transactions. The slots of
+    /// the transactions must be locked.
+    static func save(_ rows: [RevocationRow], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
+        let rows = Dictionary(rows.map { ($0.transactionId, $0) }) { $1 }.values
+        return dialect.insert(
+            rows.map { row in
+                [
+                    .integer(app), .text(row.transactionId), SQLValue(row.webOrderLineItemId), SQLValue(row.date),
+                    SQLValue(row.reason), SQLValue(row.signedDate),
+                ]
+            }, into: "revocation",
+            [
+                ("app", .integer), ("transactionId", .text), ("webOrderLineItemId", .text), ("date", .integer),
+                ("reason", .integer), ("signedDate", .integer),
+            ], replacing)
+    }
+
+    /// The statements that delete revocations of one app. The slots of the transactions must be locked.
+    static func delete(_ transactionIds: [String], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
+        guard !transactionIds.isEmpty else { return [] }
+        return [
+            SQLStatement(
+                "DELETE FROM revocation WHERE \(dialect.isAny("transactionId", "$1")) AND app = $2",
+                .texts(transactionIds), .integer(app))
+        ]
+    }
+
+    /// End of a statement that inserts revocations: the new one replaces an existing one.
+    package static let replacing = """
+        ON CONFLICT (transactionId, app) DO UPDATE SET
+            webOrderLineItemId = excluded.webOrderLineItemId, date = excluded.date, reason = excluded.reason,
+            signedDate = excluded.signedDate
+        """
+
     fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate"
 
     /// Reads ``columns``.

@@ -144,6 +144,17 @@ package enum SQLDialect: Sendable {
         }
     }
 
+    /// The key of a customer's events, in a query of `customer`. For one from before there were events, the smallest
+    /// original transaction id.
+    package var eventKey: String {
+        let order = self == .sqlite ? "" : "COLLATE \"C\""
+        return """
+            coalesce(customer.eventKey, (
+                SELECT originalTransactionId FROM transactionRecord WHERE transactionRecord.customer = customer.id
+                ORDER BY length(originalTransactionId), originalTransactionId \(order) LIMIT 1))
+            """
+    }
+
     /// Locks the rows of a query. SQLite has one writer.
     var locking: String {
         switch self {

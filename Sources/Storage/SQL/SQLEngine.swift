@@ -205,8 +205,8 @@ package protocol SQLRow {
     func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]?
     /// The bytes of a text, of bytes or of a JWS, as they are stored.
     func storedBytes(_ column: Int) throws(StorageError) -> [UInt8]
-    /// A JWS as it is stored.
-    func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS
+    /// A JWS as it is stored; `nil` for NULL.
+    func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS?
     /// The original text of a stored JWS.
     func signedText(_ column: Int) throws(StorageError) -> String
     /// The error for a value of a column.

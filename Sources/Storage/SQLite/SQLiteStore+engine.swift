@@ -33,7 +33,7 @@ extension SQLiteStore: SQLEngine {
             }
         }
 
-        package func encodedText(_ column: Int) -> EncodedJWS { row.jws(column) }
+        package func encodedText(_ column: Int) -> EncodedJWS? { row.isNull(column) ? nil : row.jws(column) }
 
         package func signedText(_ column: Int) throws(StorageError) -> String {
             try asStorageError(at: store.path) { try store.text(row, column, in: db) }
@@ -75,6 +75,12 @@ extension SQLiteStore: SQLEngine {
                 case .end(let result): return result
                 }
             }
+        }
+    }
+
+    static func run(_ statements: [SQLStatement], in db: Database) throws {
+        for statement in statements {
+            try db.cachedStatement(sql: statement.sql).execute(arguments: statement.arguments)
         }
     }
 

@@ -15,28 +15,23 @@ extension SQLiteStore: PersonalDataStore {
     package func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure {
         let found = try await locate(request)
         return try await write { db in
-            func run(_ statements: [SQLStatement]) throws {
-                for statement in statements {
-                    try db.cachedStatement(sql: statement.sql).execute(arguments: statement.arguments)
-                }
-            }
             var erasure = Erasure()
             for search in found {
                 let keys = try self.rows(of: search.eventKeys, in: db).compactMap { try $0.optionalText(0) }
                 for row in try self.rows(of: search.counts, in: db) {
                     let rows = try search.footprint(row)
                     erasure.add(rows, in: search.scope, for: request)
-                    try run(search.deletions(of: rows, for: request))
+                    try Self.run(search.deletions(of: rows, for: request), in: db)
                 }
-                try Self.insert(keys.map(CustomerEvent.erasure), in: search.scope, WriteTransaction(db))
+                try Self.run(self.insertions(of: keys.map(CustomerEvent.erasure), in: search.scope), in: db)
                 if let marks = request.marks {
-                    try run(marks.statements(of: search.identifiers, in: search.scope, at: now, .sqlite))
+                    try Self.run(marks.statements(of: search.identifiers, in: search.scope, at: now, .sqlite), in: db)
                 }
             }
             if let marks = request.marks, let (id, scopes) = marks.unconditional(for: request) {
-                for scope in scopes { try run(marks.statements(of: [id], in: scope, at: now, .sqlite)) }
+                for scope in scopes { try Self.run(marks.statements(of: [id], in: scope, at: now, .sqlite), in: db) }
             }
-            if !erasure.isEmpty { try run([erasure.statement(at: now)]) }
+            if !erasure.isEmpty { try Self.run([erasure.statement(at: now)], in: db) }
             return erasure
         }
     }

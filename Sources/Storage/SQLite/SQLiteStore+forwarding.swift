@@ -49,18 +49,6 @@ extension SQLiteStore: DeliveryOutbox {
         try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [id, Data(body)])
     }
 
-    /// Stores reports with their deliveries.
-    static func enqueue(
-        _ reports: [CustomerReport], to targetKeys: [ForwardingTargetKey], app: Int64, in db: Database
-    ) throws {
-        for report in reports {
-            let text = EncodedNotification(raw: report.row.text)
-            let id = try insert(
-                report.row, as: text, about: report.originalTransactionId, app: app, in: WriteTransaction(db))
-            if let id { try enqueueDeliveries(of: report.row, id: id, to: targetKeys, in: db) }
-        }
-    }
-
     /// Returns the row id of a target. Inserts a missing row.
     private static func targetID(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]

@@ -41,7 +41,17 @@ extension SQLiteStore: NotificationStore {
                         members.head, isNew ? members.transaction : nil, isNewRenewal ? members.renewal : nil,
                         isNewStatus ? members.status : nil,
                     ]))
-                try Self.insert([event], in: scope, transaction)
+                let time = Timestamp.now.milliseconds
+                try transaction.statement(
+                    "INSERT INTO events (time, app, environment, customer, type, body) VALUES (?, ?, ?, ?, ?, ?)"
+                ).run {
+                    $0.bind(time)
+                    $0.bind(scope.bundleId.rawValue)
+                    $0.bind(scope.environment.rawValue)
+                    $0.bind(event.customer)
+                    $0.bind(event.type.rawValue)
+                    $0.bind(event.body)
+                }
             }
             return .stored(isNew: isNew)
         }
@@ -238,7 +248,7 @@ extension SQLiteStore: NotificationStore {
             case .notLookedUp: try self.customer(ofPurchase: original, app: app, in: transaction)
             }
         guard let customer else { return original }
-        let rows = try transaction.db.rows("SELECT \(eventKey) FROM customer WHERE id = ?", [customer])
+        let rows = try transaction.db.rows("SELECT \(dialect.eventKey) FROM customer WHERE id = ?", [customer])
         return try intact(rows) { try $0.optionalText(0) }.first ?? original
     }
 }

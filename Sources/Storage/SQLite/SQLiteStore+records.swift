@@ -3,12 +3,11 @@ import GRDB
 
 /// Inserts and updates of single records. The most recently signed version is stored.
 extension SQLiteStore {
-    /// Inserts a transaction. Without `place` it comes after all records of the customer.
+    /// Inserts a transaction, after all records of the customer.
     static func insert(
-        _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, place: Int64? = nil, app: Int64,
-        in transaction: WriteTransaction
+        _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, app: Int64, in transaction: WriteTransaction
     ) throws {
-        let place = try place ?? nextPlace(of: customer, in: transaction)
+        let place = try nextPlace(of: customer, in: transaction)
         try transaction.statement(
             """
             INSERT INTO transactionRecord
@@ -112,7 +111,7 @@ extension SQLiteStore {
             }
             isNew.renewal = try save(renewal, as: text, app: app, in: transaction)
         }
-        if let status = update.status { isNew.status = try save(status, place: nil, app: app, in: transaction) }
+        if let status = update.status { isNew.status = try save(status, app: app, in: transaction) }
         return isNew
     }
 
@@ -136,7 +135,7 @@ extension SQLiteStore {
         ).run {
             $0.bind(app)
             $0.bind(renewal.originalTransactionId)
-            $0.bind(lastPlace)
+            $0.bind(SubscriptionColumns.lastPlace)
             $0.bind(Int64(status.status))
             $0.bind(status.clock.milliseconds)
             $0.bind(status.subscriptionGroupIdentifier)
@@ -146,8 +145,7 @@ extension SQLiteStore {
     }
 
     /// Stores renewal info if it is newer, and returns whether it is. An existing subscription keeps its position; a new one comes last.
-    @discardableResult
-    static func save(
+    private static func save(
         _ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in transaction: WriteTransaction
     ) throws -> Bool {
         try transaction.statement(
@@ -161,47 +159,34 @@ extension SQLiteStore {
         ).run {
             $0.bind(app)
             $0.bind(renewal.originalTransactionId)
-            $0.bind(lastPlace)
+            $0.bind(SubscriptionColumns.lastPlace)
             $0.bind(text)
             $0.bind(renewal.signedDate.milliseconds)
         } > 0
     }
 
-    /// Stores the status of a subscription if it is newer, and returns whether it is.
-    ///
-    /// - Parameter place: position among the customer's subscriptions. If `nil`, an existing subscription keeps its
-    ///   position and a new one comes last.
-    @discardableResult
-    static func save(_ row: StatusRow, place: Int?, app: Int64, in transaction: WriteTransaction) throws -> Bool {
-        let isNew =
-            try transaction.statement(
-                """
-                INSERT INTO subscription
-                (app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewalClock)
-                VALUES (?, ?, ?, ?, ?, ?, -1)
-                ON CONFLICT (originalTransactionId, app) DO UPDATE SET
-                status = excluded.status, statusClock = excluded.statusClock,
-                subscriptionGroupIdentifier =
-                    coalesce(excluded.subscriptionGroupIdentifier, subscriptionGroupIdentifier)
-                WHERE excluded.statusClock > statusClock OR statusClock >= ''
-                """
-            ).run {
-                $0.bind(app)
-                $0.bind(row.originalTransactionId)
-                $0.bind(place.map { Int64($0) } ?? lastPlace)
-                $0.bind(Int64(row.status))
-                $0.bind(row.clock.milliseconds)
-                $0.bind(row.subscriptionGroupIdentifier)
-            } > 0
-        guard let place else { return isNew }
-        try transaction.db.cachedStatement(
-            sql: "UPDATE subscription SET place = ? WHERE originalTransactionId = ? AND app = ? AND place <> ?"
-        ).execute(arguments: [place, row.originalTransactionId, app, place])
-        return isNew
+    /// Stores the status of a subscription if it is newer, and returns whether it is. An existing subscription keeps its
+    /// position; a new one comes last.
+    private static func save(_ row: StatusRow, app: Int64, in transaction: WriteTransaction) throws -> Bool {
+        try transaction.statement(
+            """
+            INSERT INTO subscription
+            (app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewalClock)
+            VALUES (?, ?, ?, ?, ?, ?, -1)
+            ON CONFLICT (originalTransactionId, app) DO UPDATE SET
+            status = excluded.status, statusClock = excluded.statusClock,
+            subscriptionGroupIdentifier = coalesce(excluded.subscriptionGroupIdentifier, subscriptionGroupIdentifier)
+            WHERE excluded.statusClock > statusClock OR statusClock >= ''
+            """
+        ).run {
+            $0.bind(app)
+            $0.bind(row.originalTransactionId)
+            $0.bind(SubscriptionColumns.lastPlace)
+            $0.bind(Int64(row.status))
+            $0.bind(row.clock.milliseconds)
+            $0.bind(row.subscriptionGroupIdentifier)
+        } > 0
     }
-
-    /// Position of subscriptions that no lookup has returned yet: after all others.
-    private static let lastPlace: Int64 = 1_000_000
 
     /// Marks the customers that have one of the identifiers as stale.
     static func markStale(

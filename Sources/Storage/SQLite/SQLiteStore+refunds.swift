@@ -43,11 +43,11 @@ extension SQLiteStore: RefundStore {
                 guard try Self.save(refund, as: text, app: app, in: db) else { continue }
                 let key = try Self.eventKey(of: row.transactionId, row.originalTransactionId, app: app, in: db)
                 let event = CustomerEvent(row, as: text, of: key, source: source)
-                if recordsEvents { try Self.insert([event], in: target.scope, WriteTransaction(db)) }
+                if recordsEvents { try Self.run(self.insertions(of: [event], in: target.scope), in: db) }
                 guard differs else { continue }
                 unknown += 1
                 let report = CustomerReport(event, about: row.originalTransactionId, in: target.scope, at: now)
-                if !targetKeys.isEmpty { try Self.enqueue([report], to: targetKeys, app: app, in: db) }
+                try Self.run(CustomerReport.statements([report], to: targetKeys, app: app, .sqlite), in: db)
             }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
                 arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
