@@ -27,33 +27,6 @@ extension PostgreSQLStore: CustomerStore, RevocationStore {
             })
     }
 
-    package func recordedIdentifiers(
-        _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
-    ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
-        let rows = try await read(
-            """
-            SELECT wanted.identifier, found.environment
-            FROM unnest($1::text[]) WITH ORDINALITY AS wanted (identifier, position) CROSS JOIN LATERAL (
-                SELECT environment FROM app WHERE bundleId = $2 AND (
-                    EXISTS (SELECT 1 FROM transactionRecord AS record
-                        WHERE record.transactionId = wanted.identifier AND record.app = app.id)
-                    OR EXISTS (SELECT 1 FROM transactionRecord AS record
-                        WHERE record.originalTransactionId = wanted.identifier AND record.app = app.id))
-                LIMIT 1) AS found
-            ORDER BY wanted.position
-            """, [.texts(identifiers.map(\.rawValue)), .text(bundleId.rawValue)])
-        return try value { () throws(PostgreSQLError) in
-            var found: [(TransactionIdentifier, AppStoreEnvironment)] = []
-            for row in rows {
-                if let identifier = TransactionIdentifier(rawValue: try row.text(0)),
-                    let environment = AppStoreEnvironment(rawValue: try row.text(1))
-                {
-                    found.append((identifier, environment))
-                }
-            }
-            return found
-        }
-    }
 }
 
 // MARK: - One customer

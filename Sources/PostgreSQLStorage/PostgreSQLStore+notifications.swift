@@ -1,4 +1,4 @@
-package import Base
+import Base
 import PostgreSQLClient
 package import Storage
 
@@ -35,55 +35,6 @@ extension PostgreSQLStore: NotificationStore {
         if let isNew = outcome.isNew { return .stored(isNew: isNew) }
         // The attempt whose outcome is unknown may have stored it.
         return outcome.isRepetition ? .stored(isNew: update.transaction != nil) : .repeated
-    }
-
-    package func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool {
-        try await !read("SELECT 1::bigint FROM notification WHERE uuid = $1", [.text(uuid)]).isEmpty
-    }
-
-    package func notifications(
-        _ type: String, about originalTransactionId: String, in scope: AppScope
-    ) async throws(StorageError) -> [(text: String, receivedAt: Timestamp)] {
-        let rows = try await read(
-            """
-            SELECT text, receivedAt FROM notification JOIN app ON app.id = notification.app
-            WHERE type = $1 AND originalTransactionId = $2 AND bundleId = $3 AND environment = $4 AND version = 2
-            ORDER BY coalesce(signedDate, receivedAt) DESC, notification.id
-            """,
-            [
-                .text(type), .text(originalTransactionId), .text(scope.bundleId.rawValue),
-                .text(scope.environment.rawValue),
-            ])
-        let found = try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in (try row.jws(0), try row.timestamp(1)) }
-        }
-        return Array(zip(try await texts(found.map(\.0)), found.map(\.1)))
-    }
-
-    package func previousNotifications(
-        of id: Int64, type: String?, limit: Int
-    ) async throws(StorageError) -> [PreviousNotification] {
-        let rows = try await read(
-            """
-            SELECT old.type, old.signedDate, old.text FROM notification AS new
-            JOIN notification AS old ON old.originalTransactionId = new.originalTransactionId
-            AND old.app = new.app AND old.id < new.id AND old.version = 2
-            WHERE new.id = $1 AND ($2::text IS NULL OR old.type = $2::text)
-            ORDER BY coalesce(old.signedDate, old.receivedAt) DESC, old.id DESC LIMIT $3
-            """, [.integer(id), PostgreSQLValue(type), .integer(Int64(limit))])
-        let found = try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in
-                (try row.optionalText(0), try row.optionalTimestamp(1), try row.jws(2))
-            }
-        }
-        return zip(found, try await texts(found.map(\.2))).map {
-            PreviousNotification(type: $0.0, signedDate: $0.1, text: $1)
-        }
-    }
-
-    package func notificationCount() async throws(StorageError) -> Int {
-        let rows = try await read("SELECT count(*) FROM notification WHERE version > 0")
-        return try value { () throws(PostgreSQLError) in Int(try rows.first?.integer(0) ?? 0) }
     }
 
     /// Returns the row id of a forwarding target. Inserts a missing row.

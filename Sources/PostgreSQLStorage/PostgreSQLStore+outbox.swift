@@ -60,44 +60,24 @@ extension PostgreSQLStore: DeliveryOutbox {
     /// The row id of a target. `$1` to `$3` identify it.
     private static let target = "(SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)"
 
-    private static func arguments(_ targetKey: ForwardingTargetKey) -> [PostgreSQLValue] {
-        [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
-    }
-
-    private func hasDueDelivery(
-        to targetKey: ForwardingTargetKey, at now: Timestamp
-    ) async throws(StorageError) -> Bool {
-        try await !read(
-            "SELECT 1::bigint FROM delivery WHERE addressee = \(Self.target) AND \(Self.isDue) LIMIT 1",
-            Self.arguments(targetKey) + [PostgreSQLValue(now), PostgreSQLValue(now)]
-        ).isEmpty
-    }
-
     package func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
         limit: Int
     ) async throws(StorageError) -> [StoredDelivery] {
         // A lock is a write, so it is taken only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
-        let results = try await write([
+        let target: [SQLValue] = [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
+        return try await write([
             // This lock excludes other claims, but not the foreign keys of new deliveries.
-            PostgreSQLQuery(
-                "SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3 FOR NO KEY UPDATE",
-                Self.arguments(targetKey)),
-            PostgreSQLQuery(
+            SQLStatement(
+                "SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3 FOR NO KEY UPDATE", target),
+            SQLStatement(
                 Self.claimStatement,
-                Self.arguments(targetKey) + [
-                    PostgreSQLValue(now), PostgreSQLValue(end), PostgreSQLValue(lease.until), .text(lease.lessee),
-                    .integer(Int64(limit)), .integer(Int64(max(Self.claimWindow, limit))),
+                target + [
+                    SQLValue(now), SQLValue(end), SQLValue(lease.until), .text(lease.lessee), .integer(Int64(limit)),
+                    .integer(Int64(max(Self.claimWindow, limit))),
                 ]),
-        ])
-        var deliveries: [StoredDelivery] = []
-        for row in results[1].rows {
-            let text = try await intactText(of: value { () throws(PostgreSQLError) in try row.jws(5) })
-            let delivery = try value { () throws(PostgreSQLError) in try Self.delivery(row, text: text, lease) }
-            if let delivery { deliveries.append(delivery) }
-        }
-        return deliveries
+        ]) { (index, row) throws(StorageError) in index == 0 ? nil : try self.delivery(row, for: lease) }
     }
 
     /// Leases the deliveries that ``ClaimSelection`` selects, and returns them with their notifications. A row that
@@ -127,46 +107,8 @@ extension PostgreSQLStore: DeliveryOutbox {
         claimed AS (
             UPDATE delivery SET leasedUntil = $6::bigint, lessee = $7::text FROM chosen WHERE delivery.id = chosen.id
             RETURNING delivery.*)
-        SELECT claimed.id, bundleId, environment, notification.id, uuid, text, body, attempts, bodiesSent, queuedAt
-        FROM claimed JOIN notification ON notification.id = claimed.notification
-        JOIN app ON app.id = notification.app
-        LEFT JOIN unusualBody ON unusualBody.notification = notification.id
-        ORDER BY nextAttempt, claimed.id
+        SELECT \(StoredDelivery.columns) FROM claimed AS delivery \(StoredDelivery.joins)
+        ORDER BY nextAttempt, delivery.id
         """
 
-    /// Returns the original text; `nil` if the stored one is damaged.
-    private func intactText(of text: EncodedJWS) async throws(StorageError) -> String? {
-        do throws(StorageError) {
-            return try await texts([text]).first
-        } catch {
-            guard error.code == .damaged else { throw error }
-            return nil
-        }
-    }
-
-    private static func delivery(
-        _ row: PostgreSQLRow, text: String?, _ lease: DeliveryLease
-    ) throws(PostgreSQLError) -> StoredDelivery? {
-        guard let scope = try row.scope(1, 2) else { return nil }
-        return StoredDelivery(
-            id: try row.integer(0), scope: scope, notification: try row.integer(3), uuid: try row.text(4), text: text,
-            rawBody: try row.optionalBytes(6), attempts: Int(try row.integer(7)), bodiesSent: Int(try row.integer(8)),
-            queuedAt: try row.timestamp(9), lease: lease)
-    }
-
-    package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
-        guard !ids.isEmpty else { return [] }
-        let results = try await write([
-            PostgreSQLQuery(
-                """
-                UPDATE delivery SET leasedUntil = $1::bigint WHERE id IN (
-                    SELECT id FROM delivery WHERE id = ANY ($2::bigint[]) AND lessee = $3::text
-                    ORDER BY id FOR UPDATE)
-                RETURNING id
-                """, [PostgreSQLValue(lease.until), .integers(ids.sorted()), .text(lease.lessee)])
-        ])
-        return try value { () throws(PostgreSQLError) in
-            Set(try results[0].rows.map { row throws(PostgreSQLError) in try row.integer(0) })
-        }
-    }
 }

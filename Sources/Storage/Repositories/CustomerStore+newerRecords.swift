@@ -1,6 +1,27 @@
 package import Base
 
 extension CustomerStore where Self: SQLEngine {
+    package func recordedIdentifiers(
+        _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
+    ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
+        // Each part has its own index.
+        let found = try await read(
+            SQLStatement(
+                """
+                SELECT wanted.identifier, environment
+                FROM \(dialect.rows([("identifier", "$1")], as: "wanted")) JOIN app ON bundleId = $2
+                WHERE EXISTS (SELECT 1 FROM transactionRecord WHERE transactionId = wanted.identifier AND app = app.id)
+                OR EXISTS (
+                    SELECT 1 FROM transactionRecord WHERE originalTransactionId = wanted.identifier AND app = app.id)
+                ORDER BY app.id
+                """, .texts(identifiers.map(\.rawValue)), .text(bundleId.rawValue))
+        ) { (row) throws(StorageError) in (try row.text(0), AppStoreEnvironment(rawValue: try row.text(1))) }
+        let environments = Dictionary(found) { first, _ in first }
+        return identifiers.compactMap { identifier in
+            environments[identifier.rawValue]?.map { (identifier, $0) }
+        }
+    }
+
     package func hasNewerRecord(
         of originals: [String], in scope: AppScope, since: Timestamp
     ) async throws(StorageError) -> Bool {

@@ -1,4 +1,4 @@
-import Base
+package import Base
 
 /// Reading stored notifications, for people.
 extension NotificationStore where Self: SQLEngine {
@@ -37,6 +37,51 @@ extension NotificationStore where Self: SQLEngine {
         } _: { (row) throws(StorageError) in
             try NotificationSummary(row)
         }
+    }
+}
+
+/// Reading stored notifications about a purchase, and counting them.
+extension NotificationStore where Self: SQLEngine {
+    package func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool {
+        try await !read(SQLStatement("SELECT id FROM notification WHERE uuid = $1", .text(uuid))) { _ in true }.isEmpty
+    }
+
+    package func notifications(
+        _ type: String, about originalTransactionId: String, in scope: AppScope
+    ) async throws(StorageError) -> [(text: String, receivedAt: Timestamp)] {
+        try await readIntact(
+            SQLStatement(
+                """
+                SELECT text, receivedAt FROM notification JOIN app ON app.id = notification.app
+                WHERE type = $1 AND originalTransactionId = $2 AND bundleId = $3 AND environment = $4 AND version = 2
+                ORDER BY coalesce(signedDate, receivedAt) DESC, notification.id
+                """, .text(type), .text(originalTransactionId), .text(scope.bundleId.rawValue),
+                .text(scope.environment.rawValue))
+        ) { (row) throws(StorageError) in (try row.signedText(0), try row.timestamp(1)) }
+    }
+
+    package func previousNotifications(
+        of id: Int64, type: String?, limit: Int
+    ) async throws(StorageError) -> [PreviousNotification] {
+        try await readIntact(
+            SQLStatement(
+                """
+                SELECT old.type, old.signedDate, old.text FROM notification AS new
+                JOIN notification AS old ON old.originalTransactionId = new.originalTransactionId
+                AND old.app = new.app AND old.id < new.id AND old.version = 2
+                WHERE new.id = $1 AND (old.type = $2 OR $2 IS NULL)
+                ORDER BY coalesce(old.signedDate, old.receivedAt) DESC, old.id DESC LIMIT $3
+                """, .integer(id), SQLValue(type), .integer(Int64(limit)))
+        ) { (row) throws(StorageError) in
+            PreviousNotification(
+                type: try row.optionalText(0), signedDate: try row.optionalTimestamp(1), text: try row.signedText(2))
+        }
+    }
+
+    package func notificationCount() async throws(StorageError) -> Int {
+        try await read(SQLStatement("SELECT count(*) FROM notification WHERE version > 0")) {
+            (row) throws(StorageError) in Int(try row.integer(0))
+        }.first ?? 0
     }
 }
 

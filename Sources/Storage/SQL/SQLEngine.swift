@@ -56,6 +56,15 @@ package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// The statements that tell other servers what a transaction changes. None if only one server uses the data.
     func announcements(of change: StoredChange, app: Int64) -> [SQLStatement]
 
+    /// Replaces bodies that older versions stored by the transaction ids in them. None if no version stored them.
+    ///
+    /// - Parameter pause: see ``PersonalDataStore/expire(_:at:pause:)``.
+    /// - Returns: the number of reduced bodies.
+    func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int
+
+    /// Returns the number of bodies that ``reduceHints(pause:)`` would reduce.
+    func wholeHintCount() async throws(StorageError) -> Int
+
     /// A cache of the JWS headers in the database.
     var headers: JWSHeaderTable { get }
 
@@ -103,6 +112,9 @@ extension SQLReader {
 }
 
 extension SQLEngine {
+    package func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int { 0 }
+    package func wholeHintCount() async throws(StorageError) -> Int { 0 }
+
     package func readSlowly<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
@@ -110,7 +122,7 @@ extension SQLEngine {
     }
 
     /// As ``read(_:_:)``. Rows with a damaged value are left out and counted.
-    func readIntact<Value: Sendable>(
+    package func readIntact<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
         try await read(statement) { (row) throws(StorageError) in try self.intact(row, decode) }

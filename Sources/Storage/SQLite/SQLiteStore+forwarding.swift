@@ -113,16 +113,6 @@ extension SQLiteStore: DeliveryOutbox {
         [targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds, end.milliseconds]
     }
 
-    private func hasDueDelivery(
-        to targetKey: ForwardingTargetKey, at now: Timestamp
-    ) async throws(StorageError) -> Bool {
-        try await read { db in
-            try db.exists(
-                "SELECT 1 FROM delivery WHERE \(Self.isDue) LIMIT 1",
-                Self.arguments(targetKey, at: now, takingOverUntil: now))
-        }
-    }
-
     package func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
         limit: Int
@@ -139,7 +129,13 @@ extension SQLiteStore: DeliveryOutbox {
             }
             return ids
         }
-        return try await read { db in try self.deliveries(ids, lease, in: db) }
+        return try await readIntact(
+            SQLStatement(
+                """
+                SELECT \(StoredDelivery.columns) FROM delivery \(StoredDelivery.joins)
+                WHERE \(dialect.isAny("delivery.id", "$1")) ORDER BY nextAttempt, delivery.id
+                """, .integers(ids))
+        ) { (row) throws(StorageError) in try self.delivery(row, for: lease) }
     }
 
     /// Returns the ids of the deliveries that may be leased now.
@@ -164,81 +160,4 @@ extension SQLiteStore: DeliveryOutbox {
             leasedSubjects: Set(try intact(leased) { try $0.text(0) }), limit: limit)
     }
 
-    /// Returns leased deliveries, without those whose notification was deleted since.
-    private func deliveries(_ ids: [Int64], _ lease: DeliveryLease, in db: Database) throws -> [StoredDelivery] {
-        let rows = try ids.compactMap { id in
-            try db.row(
-                """
-                SELECT delivery.id, app.bundleId, app.environment, notification.id, uuid, text, body,
-                attempts, bodiesSent, queuedAt
-                FROM delivery JOIN notification ON notification.id = delivery.notification
-                JOIN app ON app.id = notification.app
-                LEFT JOIN unusualBody ON unusualBody.notification = notification.id
-                WHERE delivery.id = ?
-                """, [id])
-        }
-        return try intact(rows) { row in
-            guard let scope = try row.scope(1, 2) else { return nil }
-            return StoredDelivery(
-                id: try row.integer(0), scope: scope, notification: try row.integer(3), uuid: try row.text(4),
-                text: try intact([row]) { try text($0, 5, in: db) }.first, rawBody: try row.optionalBytes(6),
-                attempts: Int(try row.integer(7)), bodiesSent: Int(try row.integer(8)), queuedAt: try row.timestamp(9),
-                lease: lease)
-        }
-    }
-
-    package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
-        guard !ids.isEmpty else { return [] }
-        return try await write { db in
-            try ids.sorted().reduce(into: []) { renewed, id in
-                try db.cachedStatement(
-                    sql: "UPDATE delivery SET leasedUntil = ? WHERE id = ? AND lessee = ?"
-                ).execute(arguments: [lease.until.milliseconds, id, lease.lessee])
-                if db.changesCount > 0 { renewed.insert(id) }
-            }
-        }
-    }
-
-    // MARK: - For commands
-
-    /// Queues deliveries again, with no attempts counted, and returns them in their new state.
-    ///
-    /// - Parameter url: only deliveries to this target. A notification is also queued for this target if it was not
-    ///   addressed to it before, provided that the target belongs to the same app and has been used before.
-    package func replay(
-        _ replay: DeliveryReplay, to url: String? = nil, at now: Timestamp
-    ) async throws(StorageError) -> [DeliverySummary] {
-        try await write { db in
-            var chosen: [Int64]
-            let ofTarget = "AND (?1 IS NULL OR addressee IN (SELECT id FROM addressee WHERE url = ?1))"
-            switch replay {
-            case .allDead:
-                chosen = try db.integers("SELECT id FROM delivery WHERE state = 2 \(ofTarget) ORDER BY id", [url])
-            case .notification(let uuid):
-                try db.execute(
-                    sql: """
-                        INSERT OR IGNORE INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
-                        SELECT addressee.id, notification.id, ?3, ?3, ?3 FROM notification
-                        JOIN app ON app.id = notification.app JOIN addressee ON addressee.bundleId = app.bundleId
-                        WHERE uuid = ?2 AND version = 2 AND addressee.url = ?1
-                        """, arguments: [url, uuid, now.milliseconds])
-                chosen = try db.integers(
-                    """
-                    SELECT delivery.id FROM delivery JOIN notification ON notification.id = delivery.notification
-                    WHERE uuid = ?2 \(ofTarget) ORDER BY delivery.id
-                    """, [url, uuid])
-            }
-            for id in chosen {
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE delivery SET state = 0, attempts = 0, bodiesSent = 0, lastFailure = NULL, queuedAt = ?1,
-                        nextAttempt = ?1 WHERE id = ?2
-                        """
-                ).execute(arguments: [now.milliseconds, id])
-            }
-            let summaries = DeliverySummary.statement(
-                "\(Self.dialect.isAny("delivery.id", "$1")) ORDER BY delivery.id", .integers(chosen))
-            return try self.rows(of: summaries, in: db).compactMap { try self.intact($0, DeliverySummary.init) }
-        }
-    }
 }

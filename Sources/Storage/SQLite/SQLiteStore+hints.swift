@@ -56,22 +56,19 @@ extension SQLiteStore {
         ).execute(arguments: [app, start, start + day, count])
     }
 
-    /// Returns the number of bodies that ``reduceHints(pause:)`` would reduce.
-    func wholeHintCount() async throws(StorageError) -> Int {
+    package func wholeHintCount() async throws(StorageError) -> Int {
         Int(try await read { try $0.integer("SELECT count(*) FROM notification WHERE \(Self.isWhole)") } ?? 0)
     }
 
-    /// Replaces the bodies that older versions stored by the transaction ids in them. Works in small batches, between
-    /// which other tasks can write.
-    ///
-    /// - Parameter pause: as for ``expire(_:isDryRun:at:pause:)``.
-    /// - Returns: the number of reduced bodies.
-    func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int {
+    /// Works in small batches, between which other tasks can write.
+    package func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int {
         var batch = RetentionBatch(size: Self.firstBodies)
-        while try await run(&batch, { [limit = batch.size] db in try Self.reduceHints(limit, in: db) }) > 0 {
-            guard await pause(batch.time) else { break }
+        while true {
+            let (limit, start) = (batch.size, ContinuousClock.now)
+            let count = try await write { db in try Self.reduceHints(limit, in: db) }
+            batch.add(count, since: start)
+            guard count > 0, await pause(batch.time) else { return batch.count }
         }
-        return batch.count
     }
 
     /// Reduces at most `limit` bodies. If SQLite cannot parse a body as JSON, only the id in its column remains.

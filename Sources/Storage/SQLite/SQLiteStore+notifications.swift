@@ -1,4 +1,4 @@
-package import Base
+import Base
 import GRDB
 
 extension SQLiteStore: NotificationStore {
@@ -55,31 +55,6 @@ extension SQLiteStore: NotificationStore {
             }
             return .stored(isNew: isNew)
         }
-    }
-
-    /// Returns those identifiers that occur in a record of the app, each with the environment of the record.
-    package func recordedIdentifiers(
-        _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
-    ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
-        try await read { db in
-            var found: [(TransactionIdentifier, AppStoreEnvironment)] = []
-            for identifier in identifiers {
-                let name = try db.text(
-                    """
-                    SELECT environment FROM transactionRecord JOIN app ON app.id = transactionRecord.app
-                    WHERE (transactionId = ?1 OR originalTransactionId = ?1) AND bundleId = ?2 LIMIT 1
-                    """, [identifier.rawValue, bundleId.rawValue])
-                if let environment = name.flatMap(AppStoreEnvironment.init(rawValue:)) {
-                    found.append((identifier, environment))
-                }
-            }
-            return found
-        }
-    }
-
-    /// Returns the number of stored notifications.
-    package func notificationCount() async throws(StorageError) -> Int {
-        Int(try await read { try $0.integer("SELECT count(*) FROM notification WHERE version > 0") } ?? 0)
     }
 
     // MARK: - Parts

@@ -185,7 +185,7 @@ struct SignedTextTests {
         #expect(try await forwarded(by: store) == Self.outer("2", later, nil), "\(name)")
         let all = try await store.notifications("DID_RENEW", about: "10", in: scope).map(\.text)
         #expect(all == [Self.outer("2", later, nil), text], "\(name)")
-        #expect(try await store.previousNotifications(of: 2, limit: 9).map(\.text) == [text], "\(name)")
+        #expect(try await store.previousNotifications(of: 2, type: nil, limit: 9).map(\.text) == [text], "\(name)")
         var size = 68 + Self.payload(text).count
         for (letter, inner) in [("T", transactionJWS), ("R", renewalJWS)] where cutOut.contains(letter) {
             size += 8 + 68 + Self.payload(inner).count - inner.utf8.count

@@ -1,0 +1,95 @@
+package import Base
+
+/// The parts of a claim that both engines share, and renewals of leases.
+extension DeliveryOutbox where Self: SQLEngine {
+    /// Returns whether a delivery to a target is due that is not leased.
+    package func hasDueDelivery(to targetKey: ForwardingTargetKey, at now: Timestamp) async throws(StorageError) -> Bool
+    {
+        try await !read(
+            SQLStatement(
+                """
+                SELECT id FROM delivery
+                WHERE addressee = (SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)
+                    AND state = 0 AND nextAttempt <= $4 AND (leasedUntil IS NULL OR leasedUntil <= $4)
+                LIMIT 1
+                """, .text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url), SQLValue(now))
+        ) { _ in true }.isEmpty
+    }
+
+    /// Reads a row of ``StoredDelivery/columns``; `nil` for an app that no version writes.
+    package func delivery(_ row: Row, for lease: DeliveryLease) throws(StorageError) -> StoredDelivery? {
+        guard let scope = try row.scope(1, 2) else { return nil }
+        return StoredDelivery(
+            id: try row.integer(0), scope: scope, notification: try row.integer(3), uuid: try row.text(4),
+            text: try intact(row) { (row) throws(StorageError) in try row.signedText(5) },
+            rawBody: try row.optionalBytes(6), attempts: Int(try row.integer(7)), bodiesSent: Int(try row.integer(8)),
+            queuedAt: try row.timestamp(9), lease: lease)
+    }
+
+    package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
+        guard !ids.isEmpty else { return [] }
+        let renewed = try await write([
+            SQLStatement(
+                """
+                UPDATE delivery SET leasedUntil = $1 WHERE id IN (
+                    SELECT id FROM delivery WHERE \(dialect.isAny("id", "$2")) AND lessee = $3
+                    ORDER BY id \(dialect.locking))
+                RETURNING id
+                """, SQLValue(lease.until), .integers(ids.sorted()), .text(lease.lessee))
+        ]) { (row) throws(StorageError) in try row.integer(0) }
+        return Set(renewed)
+    }
+
+    /// A delivery can be attempted before it is returned.
+    package func replay(
+        _ replay: DeliveryReplay, to url: String?, at now: Timestamp
+    ) async throws(StorageError) -> [DeliverySummary] {
+        let (subject, value) = dialect.subject
+        let values: [SQLValue] = [SQLValue(now), SQLValue(url)]
+        let queue: (String, [SQLValue]) -> SQLStatement = { [dialect] condition, values in
+            SQLStatement(
+                """
+                UPDATE delivery SET state = 0, attempts = 0, bodiesSent = 0, lastFailure = NULL, queuedAt = $1,
+                    nextAttempt = $1
+                WHERE id IN (
+                    SELECT id FROM delivery WHERE \(condition)
+                        AND (addressee IN (SELECT id FROM addressee WHERE url = $2) OR $2 IS NULL)
+                    ORDER BY id \(dialect.locking))
+                RETURNING id
+                """, values)
+        }
+        let statements =
+            switch replay {
+            case .allDead: [queue("state = 2", values)]
+            case .notification(let uuid):
+                [
+                    SQLStatement(
+                        """
+                        INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt\(subject))
+                        SELECT addressee.id, notification.id, $1, $1, $1\(value)
+                        FROM notification JOIN app ON app.id = notification.app
+                        JOIN addressee ON addressee.bundleId = app.bundleId
+                        WHERE uuid = $3 AND version = 2 AND addressee.url = $2 ORDER BY addressee.id
+                        ON CONFLICT (notification, addressee) DO NOTHING
+                        """, values + [.text(uuid)]),
+                    queue("notification = (SELECT id FROM notification WHERE uuid = $3)", values + [.text(uuid)]),
+                ]
+            }
+        let ids = try await write(statements) { (row) throws(StorageError) in try row.integer(0) }
+        return try await readIntact(
+            DeliverySummary.statement(
+                "\(dialect.isAny("delivery.id", "$1")) ORDER BY delivery.id", .integers(ids)), DeliverySummary.init)
+    }
+}
+
+extension StoredDelivery {
+    /// The columns of a claimed delivery.
+    package static let columns = """
+        delivery.id, bundleId, environment, notification.id, uuid, text, body, attempts, bodiesSent, queuedAt
+        """
+    /// The tables of ``columns`` beside `delivery`.
+    package static let joins = """
+        JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
+        LEFT JOIN unusualBody ON unusualBody.notification = notification.id
+        """
+}

@@ -1,0 +1,140 @@
+package import Base
+
+/// Deletes expired rows in small transactions. The conditions are part of each deletion, because a row may have been
+/// updated since it was found. Rows that another transaction changes at the moment stay until the next run.
+extension PersonalDataStore where Self: SQLEngine {
+    package func expire(
+        _ retention: Retention, at now: Timestamp, pause: (Duration) async -> Bool
+    ) async throws(StorageError) -> [Erasure.Kind] {
+        var erasure = Erasure()
+        for rule in RetentionRule.all {
+            guard let (name, run) = rule.run(retention, at: now) else { continue }
+            erasure.add(try await expire(run, pause: pause), name)
+        }
+        erasure.add(try await reduceHints(pause: pause), reducedBodies)
+        return erasure.kinds
+    }
+
+    package func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind] {
+        var erasure = Erasure()
+        for rule in RetentionRule.all {
+            guard let (name, run) = rule.run(retention, at: now) else { continue }
+            let count = SQLStatement("SELECT count(*) \(rule.source)", run.values)
+            for count in try await readSlowly(count, { (row) throws(StorageError) in try row.integer(0) }) {
+                erasure.add(Int(count), name)
+            }
+        }
+        erasure.add(try await wholeHintCount(), reducedBodies)
+        return erasure.kinds
+    }
+
+    package func newestSignedDate() async throws(StorageError) -> Timestamp? {
+        let newest = ["notification", "transactionRecord"].map { table in
+            """
+            SELECT * FROM (
+                SELECT signedDate FROM \(table) WHERE signedDate IS NOT NULL AND \(dialect.isNumber("signedDate"))
+                ORDER BY id DESC LIMIT 100) AS \(table)
+            """
+        }
+        let sql = "SELECT max(signedDate) FROM (\(newest.joined(separator: " UNION ALL "))) AS newest"
+        return try await readSlowly(SQLStatement(sql)) { (row) throws(StorageError) in
+            try row.optionalTimestamp(0)
+        }.first
+    }
+
+    /// Deletes the expired rows of one rule, in batches. Tables with a row id are searched in reads first, so that only
+    /// the deletion itself blocks writers. Returns the number of rows.
+    private func expire(_ run: RetentionRun, pause: (Duration) async -> Bool) async throws(StorageError) -> Int {
+        var batch = RetentionBatch()
+        guard case .id(let isInOrderOfAge) = run.rule.key else {
+            while true {
+                let (limit, start) = (batch.size, ContinuousClock.now)
+                let count = try await delete(run.deletion(dialect, limit: limit))
+                batch.add(count, since: start)
+                guard count == limit, await pause(batch.time) else { return batch.count }
+            }
+        }
+        var last: Int64 = 0
+        while true {
+            let rows = try await search(run, after: last)
+            var ids = rows.filter(\.isDeletable).map(\.id)
+            while !ids.isEmpty {
+                let (some, start) = (Array(ids.prefix(batch.size)), ContinuousClock.now)
+                ids.removeFirst(some.count)
+                batch.add(try await delete(some, of: run), since: start)
+                guard await pause(batch.time) else { return batch.count }
+            }
+            guard rows.count == RetentionRun.window, let end = rows.last, end.isExpired || !isInOrderOfAge else {
+                return batch.count
+            }
+            last = end.id
+        }
+    }
+
+    /// Runs a deletion. Returns the number of rows.
+    private func delete(_ deletion: SQLStatement) async throws(StorageError) -> Int {
+        try await write([deletion]) { (_) throws(StorageError) in true }.count
+    }
+
+    /// Deletes those of the rows that are still expired. Returns their number.
+    private func delete(_ ids: [Int64], of run: RetentionRun) async throws(StorageError) -> Int {
+        let rule = run.rule
+        guard let column = rule.recordColumn else { return try await delete(run.deletion(of: ids, dialect)) }
+        // No other transaction writes about the same purchases at the same time.
+        let records = SQLStatement(
+            """
+            SELECT app, transactionId, originalTransactionId FROM transactionRecord
+            WHERE \(dialect.isAny(column, "$1"))
+            """, .integers(ids))
+        let names = try await read(records) { (row) throws(StorageError) in
+            let app = try row.integer(0)
+            return [(name: try row.text(1), app: app), (name: try row.text(2), app: app)]
+        }
+        let lock = SQLStatement(
+            """
+            SELECT id FROM \(rule.table) WHERE \(dialect.isAny("id", "$1")) ORDER BY id \(dialect.lockingFree)
+            """, .integers(ids))
+        // The rows are checked again by a later statement, which sees what was committed before they were locked.
+        return try await transaction(
+            SQLStep<Row, Int>.run(locks(of: Array(names.joined())) + [lock]) { (rows) throws(StorageError) in
+                let locked = try intact(rows[rows.count - 1]) { (row) throws(StorageError) in try row.integer(0) }
+                return .run([run.find(locked, dialect)]) { (rows) throws(StorageError) in
+                    let old = try intact(rows[0]) { (row) throws(StorageError) in try row.integer(0) }
+                    let deletions = rule.deletions(dialect).map { SQLStatement($0, .integers(old)) }
+                    return .run(old.isEmpty ? [] : deletions) { _ in .end(old.count) }
+                }
+            })
+    }
+}
+
+/// Name of version 1 notifications in the result of a retention run.
+private let reducedBodies = "version1Bodies"
+
+extension RetentionRun {
+    /// Selects those of the rows that are expired.
+    fileprivate func find(_ ids: [Int64], _ dialect: SQLDialect) -> SQLStatement {
+        let id = rule.id(dialect)
+        return SQLStatement("SELECT \(id) \(rule.source) AND \(dialect.isAny(id, "$3"))", values + [.integers(ids)])
+    }
+
+    /// Deletes those of the rows that are expired.
+    fileprivate func deletion(of ids: [Int64], _ dialect: SQLDialect) -> SQLStatement {
+        let (id, find) = (rule.id(dialect), find(ids, dialect))
+        return SQLStatement(
+            "DELETE FROM \(rule.table) WHERE \(id) IN (\(find.sql) ORDER BY \(id) \(dialect.lockingFree)) RETURNING 1",
+            find.values)
+    }
+
+    /// Deletes at most `limit` expired rows of a table that is searched by its primary key.
+    fileprivate func deletion(_ dialect: SQLDialect, limit: Int) -> SQLStatement {
+        guard case .columns(let columns) = rule.key else { return deletion(of: [], dialect) }
+        // Sorted only for the locks, because SQLite finds the rows by their age.
+        let order = dialect == .sqlite ? "" : "ORDER BY \(columns)"
+        return SQLStatement(
+            """
+            DELETE FROM \(rule.table) WHERE (\(columns)) IN (
+                SELECT \(columns) \(rule.source) \(order) LIMIT $3 \(dialect.lockingFree))
+            RETURNING 1
+            """, values + [.integer(Int64(limit))])
+    }
+}
