@@ -9,18 +9,6 @@ extension PostgreSQLRow {
         Timestamp(milliseconds: try integer(column))
     }
 
-    func optionalTimestamp(_ column: Int) throws(PostgreSQLError) -> Timestamp? {
-        try optionalInteger(column).map { Timestamp(milliseconds: $0) }
-    }
-
-    /// Returns the app and environment in two columns; `nil` for values that no version writes.
-    func scope(_ bundleId: Int, _ environment: Int) throws(PostgreSQLError) -> AppScope? {
-        guard let bundleId = BundleIdentifier(rawValue: try text(bundleId)),
-            let environment = AppStoreEnvironment(rawValue: try text(environment))
-        else { return nil }
-        return AppScope(bundleId: bundleId, environment: environment)
-    }
-
     func jws(_ column: Int) throws(PostgreSQLError) -> EncodedJWS { EncodedJWS(column: try bytes(column)) }
 
     func optionalJWS(_ column: Int) throws(PostgreSQLError) -> EncodedJWS? {

@@ -67,13 +67,13 @@ extension PostgreSQLStore: ClusterStore {
     }
 
     package func expireChanges() async throws(StorageError) {
-        func delete(_ table: String, _ key: String, _ time: String, _ age: Int64) -> PostgreSQLQuery {
-            PostgreSQLQuery(
+        func delete(_ table: String, _ key: String, _ time: String, _ age: Int64) -> SQLStatement {
+            SQLStatement(
                 """
                 DELETE FROM \(table) WHERE (\(key)) IN (
                     SELECT \(key) FROM \(table) WHERE \(time) < \(Self.clock) - $1
                     ORDER BY \(key) LIMIT $2 FOR UPDATE SKIP LOCKED)
-                """, [.integer(age), .integer(Self.pageSize)])
+                """, .integer(age), .integer(Self.pageSize))
         }
         try await write([
             delete("change", "id", "createdAt", Self.changeLifetime),
@@ -86,35 +86,34 @@ extension PostgreSQLStore: ClusterStore {
         of identifier: TransactionIdentifier, in scope: AppScope, every interval: Duration
     ) async throws(StorageError) -> Bool {
         let app = try await appID(of: scope)
-        let results = try await write([
-            PostgreSQLQuery(
+        return try await !write([
+            SQLStatement(
                 """
                 INSERT INTO lookup (app, identifier, askedAt) VALUES ($1, $2, \(Self.clock))
                 ON CONFLICT (identifier, app) DO UPDATE SET askedAt = excluded.askedAt
                     WHERE lookup.askedAt <= excluded.askedAt - $3
                 RETURNING askedAt
-                """, [.integer(app), .text(identifier.rawValue), .integer(interval.inMilliseconds)])
-        ])
-        return !results[0].rows.isEmpty
+                """, .integer(app), .text(identifier.rawValue), .integer(interval.inMilliseconds))
+        ]) { _ in true }.isEmpty
     }
 
     // MARK: - Servers
 
     package func checkIn(_ server: String, countingWithin interval: Duration) async throws(StorageError) -> Int {
-        let results = try await write([
-            PostgreSQLQuery(
+        let count = try await write([
+            SQLStatement(
                 """
                 INSERT INTO server (name, seenAt) VALUES ($1, \(Self.clock))
                 ON CONFLICT (name) DO UPDATE SET seenAt = excluded.seenAt
-                """, [.text(server)]),
-            PostgreSQLQuery(
-                "SELECT count(*) FROM server WHERE seenAt > \(Self.clock) - $1", [.integer(interval.inMilliseconds)]),
-        ])
-        return try value { () throws(PostgreSQLError) in Int(max(try results[1].rows.first?.integer(0) ?? 1, 1)) }
+                """, .text(server)),
+            SQLStatement(
+                "SELECT count(*) FROM server WHERE seenAt > \(Self.clock) - $1", .integer(interval.inMilliseconds)),
+        ]) { (row) throws(StorageError) in Int(try row.integer(0)) }.first
+        return max(count ?? 1, 1)
     }
 
     package func checkOut(_ server: String) async throws(StorageError) {
-        try await write([PostgreSQLQuery("DELETE FROM server WHERE name = $1", [.text(server)])])
+        try await write([SQLStatement("DELETE FROM server WHERE name = $1", .text(server))])
     }
 }
 
@@ -123,15 +122,15 @@ extension PostgreSQLStore: ClusterStore {
 extension PostgreSQLStore {
     package func takeCalls(_ request: CallRequest) async throws(StorageError) -> CallGrant {
         let app = try await appID(of: request.bucket.scope)
-        let bucket: [PostgreSQLValue] = [.integer(app), .text(request.bucket.endpoint)]
-        let size = PostgreSQLValue.integer(request.callsPerHour)
-        let results = try await write([
-            PostgreSQLQuery(
+        let bucket: [SQLValue] = [.integer(app), .text(request.bucket.endpoint)]
+        let size = SQLValue.integer(request.callsPerHour)
+        return try await write([
+            SQLStatement(
                 """
                 INSERT INTO callBucket (app, endpoint, level, at) VALUES ($1, $2, $3::bigint, clock_timestamp())
                 ON CONFLICT (app, endpoint) DO NOTHING
                 """, bucket + [size]),
-            PostgreSQLQuery(
+            SQLStatement(
                 """
                 UPDATE callBucket SET (level, granted, at) = (
                     SELECT filled - calls, calls, instant FROM (
@@ -146,12 +145,10 @@ extension PostgreSQLStore {
                     extract(epoch FROM pausedUntil - at)::double precision,
                     (1 + $5::bigint - level) * 3600 / $3::bigint))::bigint
                 """, bucket + [size, .integer(request.count), .integer(request.reserved)]),
-        ])
-        return try value { () throws(PostgreSQLError) in
-            guard let row = results[1].rows.first else { return CallGrant(count: 0, left: 0, wait: .seconds(1)) }
-            return CallGrant(
+        ]) { (row) throws(StorageError) in
+            CallGrant(
                 count: try row.integer(0), left: try row.integer(1), wait: .milliseconds(max(try row.integer(2), 0)))
-        }
+        }.first ?? CallGrant(count: 0, left: 0, wait: .seconds(1))
     }
 
     package func returnCalls(_ count: Int64, to bucket: CallBucketKey) async throws(StorageError) {
@@ -171,12 +168,12 @@ extension PostgreSQLStore {
     package func pauseCalls(of bucket: CallBucketKey, for pause: Duration) async throws(StorageError) {
         let app = try await appID(of: bucket.scope)
         try await write([
-            PostgreSQLQuery(
+            SQLStatement(
                 """
                 UPDATE callBucket SET pausedUntil = greatest(
                     pausedUntil, clock_timestamp() + $3::bigint * interval '1 millisecond')
                 WHERE app = $1 AND endpoint = $2
-                """, [.integer(app), .text(bucket.endpoint), .integer(pause.inMilliseconds)])
+                """, .integer(app), .text(bucket.endpoint), .integer(pause.inMilliseconds))
         ])
     }
 }

@@ -20,26 +20,23 @@ extension PostgreSQLStore {
 
     package func add(_ gap: NotificationGap) async throws(StorageError) {
         try await write([
-            PostgreSQLQuery(
-                "INSERT INTO notificationGap (startedAt, endedAt) VALUES ($1, $2)",
-                [PostgreSQLValue(gap.start), PostgreSQLValue(gap.end)])
+            SQLStatement(
+                "INSERT INTO notificationGap (startedAt, endedAt) VALUES ($1, $2)", SQLValue(gap.start),
+                SQLValue(gap.end))
         ])
     }
 
     package func notificationGaps() async throws(StorageError) -> StoredGaps {
         let rows = try await read(
-            "SELECT id, startedAt, endedAt FROM notificationGap ORDER BY startedAt LIMIT \(Self.pageSize)")
-        return try value { () throws(PostgreSQLError) in
-            StoredGaps(
-                gaps: try rows.map { row throws(PostgreSQLError) in
-                    NotificationGap(from: try row.timestamp(1), to: try row.timestamp(2))
-                }, ids: try rows.map { row throws(PostgreSQLError) in try row.integer(0) })
+            SQLStatement(
+                "SELECT id, startedAt, endedAt FROM notificationGap ORDER BY startedAt LIMIT \(Self.pageSize)")
+        ) { (row) throws(StorageError) in
+            (id: try row.integer(0), gap: NotificationGap(from: try row.timestamp(1), to: try row.timestamp(2)))
         }
+        return StoredGaps(gaps: rows.map(\.gap), ids: rows.map(\.id))
     }
 
     package func remove(_ gaps: StoredGaps) async throws(StorageError) {
-        try await write([
-            PostgreSQLQuery("DELETE FROM notificationGap WHERE id = ANY ($1::bigint[])", [.integers(gaps.ids)])
-        ])
+        try await write([SQLStatement("DELETE FROM notificationGap WHERE id = ANY ($1)", .integers(gaps.ids))])
     }
 }

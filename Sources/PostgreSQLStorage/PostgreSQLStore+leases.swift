@@ -9,8 +9,8 @@ extension PostgreSQLStore: LeaseStore {
     package func claim(
         _ task: SharedTask, for holder: String, lasting duration: Duration
     ) async throws(StorageError) -> TaskLease? {
-        let results = try await write([
-            PostgreSQLQuery(
+        try await write([
+            SQLStatement(
                 """
                 INSERT INTO lease (name, holder, term, expiresAt) VALUES ($1, $2, 1, \(Self.clock) + $3)
                 ON CONFLICT (name) DO UPDATE SET
@@ -18,13 +18,10 @@ extension PostgreSQLStore: LeaseStore {
                         + (lease.holder <> excluded.holder OR lease.expiresAt <= \(Self.clock))::int
                     WHERE lease.holder = excluded.holder OR lease.expiresAt <= \(Self.clock)
                 RETURNING term, expiresAt
-                """, [.text(task.rawValue), .text(holder), .integer(duration.inMilliseconds)])
-        ])
-        return try value { () throws(PostgreSQLError) in
-            try results[0].rows.first.map { row throws(PostgreSQLError) in
-                TaskLease(task: task, holder: holder, term: try row.integer(0), expiresAt: try row.timestamp(1))
-            }
-        }
+                """, .text(task.rawValue), .text(holder), .integer(duration.inMilliseconds))
+        ]) { (row) throws(StorageError) in
+            TaskLease(task: task, holder: holder, term: try row.integer(0), expiresAt: try row.timestamp(1))
+        }.first
     }
 }
 

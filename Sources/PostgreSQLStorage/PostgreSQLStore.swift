@@ -16,7 +16,7 @@ package final class PostgreSQLStore: Sendable {
     package let place: String
     /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
     /// oldest are deleted.
-    let hintsPerDay: Int
+    package let hintsPerDay: Int
     private let allowsUnfinishedCopy: Bool
     package let recordsEvents: Bool
     let client: PostgreSQLClient
@@ -181,4 +181,9 @@ package final class PostgreSQLStore: Sendable {
 
     /// Returns the error of a read or write, with the place of this store.
     func storageError(_ error: any Error) -> StorageError { StorageError(error, at: place) }
+}
+
+extension PostgreSQLStore: Store {
+    package var cluster: (any ClusterStore)? { self }
+    package var maintenance: (any StoreMaintenance)? { nil }
 }

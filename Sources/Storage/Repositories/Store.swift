@@ -70,3 +70,29 @@ package protocol StoreMaintenance: Sendable {
     /// other processes cannot write during that time.
     func compact() async throws(StorageError)
 }
+
+/// A store whose engine implements every repository itself.
+extension Store
+where
+    Self: CustomerStore & NotificationStore & DeliveryOutbox & RevocationStore & RefundStore & ResponseArchiveStore
+        & ComparisonLog & ExtensionLog & OrderLog & ConsumptionCaseStore & PersonalDataStore & EventStore
+        & BridgeHandleStore & PresenterStore & LeaseStore & RolloutStore & ReconciliationStore
+{
+    package var customers: any CustomerStore { self }
+    package var notifications: any NotificationStore { self }
+    package var outbox: any DeliveryOutbox { self }
+    package var revocations: any RevocationStore { self }
+    package var refunds: any RefundStore { self }
+    package var archive: any ResponseArchiveStore { self }
+    package var comparisons: any ComparisonLog { self }
+    package var extensions: any ExtensionLog { self }
+    package var orders: any OrderLog { self }
+    package var consumption: any ConsumptionCaseStore { self }
+    package var personalData: any PersonalDataStore { self }
+    package var events: any EventStore { self }
+    package var handles: any BridgeHandleStore { self }
+    package var presenters: any PresenterStore { self }
+    package var leases: any LeaseStore { self }
+    package var rollouts: any RolloutStore { self }
+    package var reconciliations: any ReconciliationStore { self }
+}

@@ -1,4 +1,4 @@
-import Base
+package import Base
 
 /// What runs a ``SQLStatement`` that only reads: a database, or a transaction of it.
 package protocol SQLReader: Sendable {
@@ -55,6 +55,10 @@ package protocol SQLEngine: SQLReader where Failure == StorageError {
 
     /// The statements that tell other servers what a transaction changes. None if only one server uses the data.
     func announcements(of change: StoredChange, app: Int64) -> [SQLStatement]
+
+    /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
+    /// oldest are deleted.
+    var hintsPerDay: Int { get }
 
     /// Replaces bodies that older versions stored by the transaction ids in them. None if no version stored them.
     ///
@@ -158,7 +162,7 @@ extension SQLEngine {
     }
 
     /// As ``write(_:_:)``. Returns what `decode` makes of the rows of the last statement.
-    func write<Value: Sendable>(
+    package func write<Value: Sendable>(
         _ statements: [SQLStatement], _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
         let last = statements.count - 1
@@ -226,20 +230,22 @@ package protocol SQLRow {
 }
 
 extension SQLRow {
-    func boolean(_ column: Int) throws(StorageError) -> Bool { try present(column, optionalBoolean(column)) }
-    func integer(_ column: Int) throws(StorageError) -> Int64 { try present(column, optionalInteger(column)) }
-    func text(_ column: Int) throws(StorageError) -> String { try present(column, optionalText(column)) }
-    func bytes(_ column: Int) throws(StorageError) -> [UInt8] { try present(column, optionalBytes(column)) }
+    package func boolean(_ column: Int) throws(StorageError) -> Bool { try present(column, optionalBoolean(column)) }
+    package func integer(_ column: Int) throws(StorageError) -> Int64 { try present(column, optionalInteger(column)) }
+    package func text(_ column: Int) throws(StorageError) -> String { try present(column, optionalText(column)) }
+    package func bytes(_ column: Int) throws(StorageError) -> [UInt8] { try present(column, optionalBytes(column)) }
 
     /// A time in milliseconds.
-    func timestamp(_ column: Int) throws(StorageError) -> Timestamp { Timestamp(milliseconds: try integer(column)) }
+    package func timestamp(_ column: Int) throws(StorageError) -> Timestamp {
+        Timestamp(milliseconds: try integer(column))
+    }
 
-    func optionalTimestamp(_ column: Int) throws(StorageError) -> Timestamp? {
+    package func optionalTimestamp(_ column: Int) throws(StorageError) -> Timestamp? {
         try optionalInteger(column).map { Timestamp(milliseconds: $0) }
     }
 
     /// The app and environment in two columns; `nil` for values that no version writes.
-    func scope(_ bundleId: Int, _ environment: Int) throws(StorageError) -> AppScope? {
+    package func scope(_ bundleId: Int, _ environment: Int) throws(StorageError) -> AppScope? {
         guard let bundleId = BundleIdentifier(rawValue: try text(bundleId)),
             let environment = AppStoreEnvironment(rawValue: try text(environment))
         else { return nil }

@@ -1,4 +1,4 @@
-package import Base
+import Base
 import GRDB
 
 /// Version 1 notifications. They are unsigned, so they count only as hints, and only the transaction ids of the body
@@ -17,43 +17,6 @@ extension SQLiteStore {
                 CREATE INDEX hintByArrival ON notification (app, receivedAt) WHERE version = 1;
                 CREATE INDEX wholeHint ON notification (id) WHERE \(isWhole)
                 """)
-    }
-
-    /// Stores an unsigned notification and marks the customers that need a new lookup.
-    ///
-    /// - Parameter hints: identifiers of those customers.
-    package func save(
-        hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: AppScope
-    ) async throws(StorageError) -> NotificationOutcome {
-        let hintsPerDay = hintsPerDay
-        return try await write { db in
-            let app = try Self.appID(of: scope, in: db)
-            let texts = EncodedNotification(raw: notification.text)
-            guard
-                try Self.insert(
-                    notification, as: texts, about: hints.first?.rawValue, app: app, in: WriteTransaction(db)) != nil
-            else { return .repeated }
-            try Self.deleteOldestHints(
-                of: app, onDayOf: notification.receivedAt, keeping: hintsPerDay, in: db)
-            try Self.markStale(
-                customersOf: hints.map(\.rawValue), app: app, since: notification.receivedAt, in: db)
-            return .stored(isNew: false)
-        }
-    }
-
-    /// Deletes the oldest version 1 notifications of an app's UTC day beyond `count`.
-    private static func deleteOldestHints(
-        of app: Int64, onDayOf time: Timestamp, keeping count: Int, in db: Database
-    ) throws {
-        let day: Int64 = 86_400_000
-        let start = time.milliseconds - time.milliseconds % day
-        try db.cachedStatement(
-            sql: """
-                DELETE FROM notification WHERE id IN (
-                    SELECT id FROM notification WHERE version = 1 AND app = ? AND receivedAt >= ? AND receivedAt < ?
-                    ORDER BY receivedAt DESC, id DESC LIMIT -1 OFFSET ?)
-                """
-        ).execute(arguments: [app, start, start + day, count])
     }
 
     package func wholeHintCount() async throws(StorageError) -> Int {
