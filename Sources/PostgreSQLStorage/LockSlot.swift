@@ -33,11 +33,6 @@ struct LockSlot: Sendable, Hashable {
         lock(identifiers.map { LockSlot($0, app: app) })
     }
 
-    /// The table of slots.
-    static let schemaStep = SchemaStep(
-        "lockSlots",
-        [
-            "CREATE TABLE lockSlot (slot bigint PRIMARY KEY)",
-            "INSERT INTO lockSlot SELECT generate_series(0, \(count - 1))",
-        ])
+    /// Creates all slots.
+    static let creation = "INSERT INTO lockSlot SELECT generate_series(0, \(count - 1))"
 }

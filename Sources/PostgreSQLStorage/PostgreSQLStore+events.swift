@@ -15,26 +15,13 @@ package import Storage
 /// ``eventHorizon()`` reads the last sequence first, and then the locks. A transaction that took a sequence before the
 /// first read either has ended or holds a lock on a lower one, and one that takes a sequence later gets a higher one.
 extension PostgreSQLStore: EventStore {
-    /// - `events`: changes of customers (``EventRow``).
-    /// - `eventSequence`: the first sequence of each transaction that adds events, in steps of the maximum number of
-    ///   events in a transaction.
-    /// - `customer.eventKey`: the key of the customer's events; `NULL` if none was stored since the column exists.
-    static let eventsStep = SchemaStep(
-        "events",
-        [
-            "CREATE SEQUENCE eventSequence INCREMENT BY \(eventsPerTransaction) START WITH \(eventsPerTransaction)",
-            """
-            CREATE TABLE events (
-                sequence bigint PRIMARY KEY, time bigint NOT NULL, app text NOT NULL, environment text NOT NULL,
-                customer text NOT NULL, type text NOT NULL, body text NOT NULL)
-            """,
-            "ALTER SEQUENCE eventSequence OWNED BY events.sequence",
-            "CREATE INDEX eventsByCustomer ON events (customer, app)",
-            "ALTER TABLE customer ADD COLUMN eventKey text",
-        ])
-
     /// Maximum number of events of one transaction: the distance of two sequences of `eventSequence`.
     private static let eventsPerTransaction: Int64 = 1 << 10
+    /// Creates the sequence of the first sequence of each transaction that adds events.
+    static let eventSequence = """
+        CREATE SEQUENCE eventSequence INCREMENT BY \(eventsPerTransaction) START WITH \(eventsPerTransaction)
+        OWNED BY events.sequence
+        """
     /// SQL expression of the last sequence that was taken.
     private static let lastSequence = "(last_value - CASE WHEN is_called THEN 0 ELSE \(eventsPerTransaction) END)"
     /// The numbers of locks repeat after this many transactions.

@@ -187,3 +187,7 @@ extension PostgreSQLStore: Store {
     package var cluster: (any ClusterStore)? { self }
     package var maintenance: (any StoreMaintenance)? { nil }
 }
+
+// Repositories whose methods both engines share.
+extension PostgreSQLStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, PresenterStore {}
+extension PostgreSQLStore: ReconciliationStore, ResponseArchiveStore, RolloutStore {}

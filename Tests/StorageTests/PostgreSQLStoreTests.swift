@@ -2,6 +2,7 @@ import Base
 import PostgreSQLClient
 import PostgreSQLStorage
 import Storage
+import StorageTestSupport
 import Synchronization
 import Testing
 import TestSupport
@@ -72,6 +73,42 @@ struct PostgreSQLStoreTests {
             try await PostgreSQLStore(schema.configuration, place: schema.name)
         }
         #expect(error?.code == .changed && error?.place == schema.name)
+    }
+
+    /// Returns what PostgreSQL knows about the columns, constraints, indexes and sequences of a schema.
+    private func shape(of schema: TestSchema) async throws -> Set<String> {
+        let rows = try await schema.run(
+            """
+            SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, column_default,
+                identity_generation) FROM information_schema.columns WHERE table_schema = current_schema()
+            UNION ALL SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid))
+            FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+            UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()
+            UNION ALL SELECT concat_ws(' ', sequencename, start_value, increment_by)
+            FROM pg_sequences WHERE schemaname = current_schema()
+            UNION ALL SELECT pg_get_serial_sequence('events', 'sequence')
+            UNION ALL SELECT concat_ws(' ', count(*), min(slot), max(slot)) FROM lockSlot
+            UNION ALL SELECT concat_ws(' ', name, isCompatible) FROM schemaStep
+            """
+        ).rows
+        return Set(try rows.map { try $0.text(0).replacing(schema.name + ".", with: "") })
+    }
+
+    @Test("A database of 0.1.0 gets the tables of a new one; one from before is refused")
+    func upgraded() async throws {
+        let (old, new) = (try await TestSchema(), try await TestSchema())
+        let client = PostgreSQLClient(old.configuration)
+        let statements = try StoreSamples.tables(of: "0.1.0.postgresql").split(separator: ";\n")
+        _ = try await client.run(statements.map { PostgreSQLQuery(String($0)) })
+        await client.close()
+        for schema in [old, new] { await (try PostgreSQLStore(schema.configuration, place: schema.name)).close() }
+        let (expected, found) = (try await shape(of: new), try await shape(of: old))
+        #expect(expected.count > 300 && expected.symmetricDifference(found) == [])
+        try await old.run("DELETE FROM schemaStep WHERE name = 'rollouts'")
+        let error = await #expect(throws: StorageError.self) {
+            try await PostgreSQLStore(old.configuration, place: old.name)
+        }
+        #expect(error?.reason == "the store is from before 0.1.0; open it once with version 0.1.0")
     }
 
     @Test("Nothing that was stored is lost or stored twice if connections end while notifications arrive")

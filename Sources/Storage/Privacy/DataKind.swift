@@ -1,7 +1,7 @@
 /// The kinds of data in a store: how long each is kept, and what an erasure does with it. The raw value names the kind
 /// in the result of an erasure.
 ///
-/// An engine assigns its tables to these kinds. Retention, erasure and the footprint of a customer follow this table.
+/// ``StoreTable`` assigns the tables to these kinds. Retention, erasure and the footprint of a customer follow this table.
 package enum DataKind: String, Sendable, CaseIterable {
     case notifications, deliveries, bodies
     case transactions, supersededTransactions, subscriptions, companions, customers, revocations
@@ -15,6 +15,8 @@ package enum DataKind: String, Sendable, CaseIterable {
     case rollouts, rolloutCustomers
     case events
     case reconciliations
+    /// What the engine needs for itself. It has no values from outside.
+    case internals
 
     /// When data of a kind expires.
     package enum Lifetime: Sendable {
@@ -84,6 +86,7 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .leases: (.unlimited, .exempt("names of tasks and processes"))
         case .rollouts: (.unlimited, .exempt("counts, and when a rollout stopped"))
         case .reconciliations: (.unlimited, .exempt("counts, and when a reconciliation began and ended"))
+        case .internals: (.unlimited, .exempt("locks, times and random numbers of servers"))
         case .rolloutCustomers: (.period("comparisons", days: \.comparisons), .deleted)
         }
     }

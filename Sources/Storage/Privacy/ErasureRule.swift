@@ -1,7 +1,6 @@
 /// The erasure rule of one table: which rows belong to a customer.
 ///
-/// Every table is either in ``erased(_:)`` or in ``exempt``, or belongs to the engine. A test compares them with the
-/// tables of the store.
+/// Every table is in ``erased(_:)``, or its kind is exempt. A test compares them with the tables of the store.
 package struct ErasureRule: Sendable {
     /// Name of the table.
     package let table: String
@@ -17,30 +16,30 @@ package struct ErasureRule: Sendable {
             UNION SELECT id FROM notification WHERE \(dialect.isAny("id", "$4"))
             """
         return [
-            .init("delivery", .deliveries, "notification IN (\(theirNotifications))"),
-            .init("unusualBody", .bodies, "notification IN (\(theirNotifications))"),
-            .init("consumptionCase", .consumptionCases, "notification IN (\(theirNotifications))"),
-            .init("notification", .notifications, "id IN (\(theirNotifications))"),
-            .init("supersededTransaction", .supersededTransactions, isTheirs("transactionId")),
-            .init("transactionRecord", .transactions, isTheirs("transactionId")),
-            .init("subscription", .subscriptions, isTheirs("originalTransactionId")),
-            .init("companion", .companions, dialect.isAny("customer", "$3")),
-            .init("customer", .customers, dialect.isAny("id", "$3")),
-            .init("revocation", .revocations, isTheirs("transactionId")),
-            .init("events", .events, events(dialect)),
-            .init("presenter", .presenters, "\(dialect.isAny("originalTransactionId", "$11")) AND app = $1"),
-            .init("refund", .refunds, isTheirs("transactionId")),
-            .init("refundSweep", .refundSweeps, isTheirs("identifier")),
-            .init("renewalExtension", .renewalExtensions, isTheirs("originalTransactionId")),
-            .init("orderLookup", .orders, "app = $1 AND \(dialect.hasWord("identifiers", "$2"))"),
-            .init("learntIdentifiers", .learntIdentifiers, dialect.isAnyBytes("receipt", "$7")),
-            .init("lastGood", .lastGoodAnswers, dialect.isAny("id", "$6")),
-            .init("differenceExample", .comparisonExamples, dialect.isAny(dialect.rowID, "$5")),
+            .init(.delivery, "notification IN (\(theirNotifications))"),
+            .init(.unusualBody, "notification IN (\(theirNotifications))"),
+            .init(.consumptionCase, "notification IN (\(theirNotifications))"),
+            .init(.notification, "id IN (\(theirNotifications))"),
+            .init(.supersededTransaction, isTheirs("transactionId")),
+            .init(.transactionRecord, isTheirs("transactionId")),
+            .init(.subscription, isTheirs("originalTransactionId")),
+            .init(.companion, dialect.isAny("customer", "$3")),
+            .init(.customer, dialect.isAny("id", "$3")),
+            .init(.revocation, isTheirs("transactionId")),
+            .init(.events, events(dialect)),
+            .init(.presenter, "\(dialect.isAny("originalTransactionId", "$11")) AND app = $1"),
+            .init(.refund, isTheirs("transactionId")),
+            .init(.refundSweep, isTheirs("identifier")),
+            .init(.renewalExtension, isTheirs("originalTransactionId")),
+            .init(.orderLookup, "app = $1 AND \(dialect.hasWord("identifiers", "$2"))"),
+            .init(.learntIdentifiers, dialect.isAnyBytes("receipt", "$7")),
+            .init(.lastGood, dialect.isAny("id", "$6")),
+            .init(.differenceExample, dialect.isAny(dialect.rowID, "$5")),
             .init(
-                "comparedCustomer", .comparedCustomers,
+                .comparedCustomer,
                 "\(dialect.isAny("customer", "$8")) AND bundleId = $9 AND environment = $10"),
             .init(
-                "rolloutCustomer", .rolloutCustomers,
+                .rolloutCustomer,
                 """
                 \(dialect.isAny("customer", "$8")) AND environment = $10
                 AND rollout IN (SELECT id FROM rollout WHERE bundleId = $9)
@@ -48,12 +47,12 @@ package struct ErasureRule: Sendable {
         ]
     }
 
-    /// Tables without personal data.
-    package static let exempt: [String: DataKind] = [
-        "app": .apps, "addressee": .targets, "comparison": .comparisons, "difference": .differences,
-        "refundOutput": .refundOutputs, "signedHeader": .signers, "erasure": .erasures,
-        "handleKey": .handleKeys, "erasedIdentifier": .erasedIdentifiers,
-        "lease": .leases, "rollout": .rollouts, "reconciliation": .reconciliations,
+    /// Tables of running servers whose rows expire within minutes. An erasure deletes the customer's rows, and does not count
+    /// them. A row of `change` can name other customers, too: every server clears the caches of all customers after an
+    /// erasure.
+    package static let uncounted: [ErasureRule] = [
+        .init(.change, "(identifiers && $2 OR transactionIds && $2) AND app = $1"),
+        .init(.lookup, "identifier = ANY ($2) AND app = $1"),
     ]
 
     /// The events of the customer, without what is left of an earlier erasure.
@@ -64,9 +63,9 @@ package struct ErasureRule: Sendable {
         """
     }
 
-    package init(_ table: String, _ data: DataKind, _ condition: String) {
-        self.table = table
-        self.data = data
+    init(_ table: StoreTable, _ condition: String) {
+        self.table = table.name
+        data = table.data
         self.condition = condition
     }
 }

@@ -2,16 +2,6 @@ package import Base
 import GRDB
 
 extension SQLiteStore: PersonalDataStore {
-    /// Creates the table of erasures. Other processes with the same file read it to find out that data in their
-    /// memory may belong to an erased customer.
-    static func addErasure(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE erasure (
-                    id INTEGER PRIMARY KEY AUTOINCREMENT, erasedAt INTEGER NOT NULL, rows INTEGER NOT NULL)
-                """)
-    }
-
     package func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure {
         let found = try await locate(request)
         return try await write { db in

@@ -3,21 +3,6 @@ import GRDB
 
 /// The table of events. A store in a file has one writer, so events become visible in the order of their sequence.
 extension SQLiteStore: EventStore {
-    /// Creates the table of events.
-    ///
-    /// - `events`: changes of customers (``EventRow``). A sequence is never used again.
-    /// - `customer.eventKey`: the key of the customer's events; `nil` if none was stored since the column exists.
-    static func addEvents(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE events (
-                    sequence INTEGER PRIMARY KEY AUTOINCREMENT, time INTEGER NOT NULL, app TEXT NOT NULL,
-                    environment TEXT NOT NULL, customer TEXT NOT NULL, type TEXT NOT NULL, body TEXT NOT NULL);
-                CREATE INDEX eventsByCustomer ON events (customer, app);
-                ALTER TABLE customer ADD COLUMN eventKey TEXT;
-                """)
-    }
-
     package func eventHorizon() async throws(StorageError) -> Int64 {
         try await read { try $0.integer("SELECT max(sequence) FROM events") ?? 0 }
     }

@@ -5,32 +5,6 @@ import GRDB
 /// The outbox of forwarded notifications: one row for each notification and target, inserted in the transaction that
 /// stores the notification.
 extension SQLiteStore: DeliveryOutbox {
-    /// Creates the tables of the outbox.
-    ///
-    /// - `addressee`: a forwarding target (``ForwardingTargetKey``).
-    /// - `delivery`: a notification to be sent to a target. `state` is a ``DeliveryState``; `queuedAt` changes when a
-    ///   delivery is queued again, `createdAt` does not.
-    /// - `unusualBody`: the received body of a notification that is not `{"signedPayload":"<text>"}`.
-    static func addForwarding(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE addressee (
-                    id INTEGER PRIMARY KEY, bundleId TEXT NOT NULL, form TEXT NOT NULL, url TEXT NOT NULL,
-                    UNIQUE (bundleId, form, url));
-                CREATE TABLE delivery (
-                    id INTEGER PRIMARY KEY, addressee INTEGER NOT NULL REFERENCES addressee (id),
-                    notification INTEGER NOT NULL REFERENCES notification (id) ON DELETE CASCADE,
-                    state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
-                    bodiesSent INTEGER NOT NULL DEFAULT 0, createdAt INTEGER NOT NULL, queuedAt INTEGER NOT NULL,
-                    nextAttempt INTEGER NOT NULL, lastFailure TEXT, UNIQUE (notification, addressee));
-                CREATE INDEX deliveryDue ON delivery (addressee, nextAttempt, id) WHERE state = 0;
-                CREATE INDEX deliveryDead ON delivery (id) WHERE state = 2;
-                CREATE TABLE unusualBody (
-                    notification INTEGER PRIMARY KEY REFERENCES notification (id) ON DELETE CASCADE,
-                    body BLOB NOT NULL);
-                """)
-    }
-
     /// Inserts the deliveries of a notification. Runs in the transaction that stores the notification.
     static func enqueueDeliveries(
         of notification: NotificationRow, id: Int64, to targetKeys: [ForwardingTargetKey], in db: Database
@@ -58,16 +32,6 @@ extension SQLiteStore: DeliveryOutbox {
         try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
             arguments: arguments)
         return db.lastInsertedRowID
-    }
-
-    /// Adds the leases of deliveries, which are in flight until `leasedUntil` at most.
-    static func addLeases(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                ALTER TABLE delivery ADD COLUMN leasedUntil INTEGER;
-                ALTER TABLE delivery ADD COLUMN lessee TEXT;
-                CREATE INDEX deliveryLeased ON delivery (addressee, leasedUntil) WHERE leasedUntil IS NOT NULL;
-                """)
     }
 
     /// Ends the leases of processes of this machine that no longer run, so that the next process does not wait for their

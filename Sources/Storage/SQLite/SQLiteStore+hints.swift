@@ -10,15 +10,6 @@ extension SQLiteStore {
     /// `wholeHint`.
     private static let isWhole = "version = 1 AND instr(text, '{') > 0"
 
-    /// Creates the indices of version 1 notifications.
-    static func addHints(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE INDEX hintByArrival ON notification (app, receivedAt) WHERE version = 1;
-                CREATE INDEX wholeHint ON notification (id) WHERE \(isWhole)
-                """)
-    }
-
     package func wholeHintCount() async throws(StorageError) -> Int {
         Int(try await read { try $0.integer("SELECT count(*) FROM notification WHERE \(Self.isWhole)") } ?? 0)
     }

@@ -16,15 +16,13 @@ extension SQLiteStore {
             let database = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? database.close() }
             return try database.read { db in
-                guard try !migrator.hasBeenSuperseded(db) else {
-                    throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
-                }
+                let applied = try appliedSteps(in: db)
+                let missing = try schema.missingSteps(in: applied, at: path)
                 guard try !db.tableExists("storeCopy") else { throw StorageError.unfinishedCopy(at: path) }
-                let applied = try migrator.completedMigrations(db)
                 let (integrity, damage) = try check(db, at: path, limit: limit)
                 return StoreInspection(
-                    bytes: StoreFiles.size(of: path), layout: applied.last,
-                    isCurrent: try migrator.hasCompletedMigrations(db), integrity: integrity, damage: damage)
+                    bytes: StoreFiles.size(of: path), layout: schema.stepNames.last { applied[$0] != nil },
+                    isCurrent: missing.isEmpty, integrity: integrity, damage: damage)
             }
         }
     }
@@ -65,7 +63,7 @@ extension SQLiteStore {
     private static func damagedColumns(_ db: Database, at path: String) throws -> [StoreInspection.DamagedColumn] {
         let store = SQLiteStore(unopened: path, recordsEvents: false)
         let jws = Set(
-            TransferTable.all.flatMap { table in
+            StoreTable.all.flatMap { table in
                 table.columns.filter { $0.type == .jws }.map { "\(table.name).\($0.name)" }
             })
         var damage: [StoreInspection.DamagedColumn] = []

@@ -3,25 +3,6 @@ import Foundation
 import GRDB
 
 extension SQLiteStore: LeaseStore {
-    /// Creates the tables that processes with the same store use to agree with each other, and the indices of lookups.
-    ///
-    /// - `lease`: the last holder of each task (``SharedTask``). A row is never deleted, so that terms ascend.
-    /// - `presenter`: the first presenter of each purchase.
-    static func addCoordination(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE lease (
-                    name TEXT PRIMARY KEY, holder TEXT NOT NULL, term INTEGER NOT NULL, expiresAt INTEGER NOT NULL
-                ) WITHOUT ROWID;
-                CREATE TABLE presenter (
-                    id INTEGER PRIMARY KEY, app INTEGER NOT NULL REFERENCES app (id),
-                    originalTransactionId TEXT NOT NULL, presenter BLOB NOT NULL, seenAt INTEGER NOT NULL,
-                    UNIQUE (originalTransactionId, app));
-                CREATE INDEX revocationByLineItem ON revocation (webOrderLineItemId, app)
-                    WHERE webOrderLineItemId IS NOT NULL;
-                """)
-    }
-
     /// Asks the system whether the process of the holder has ended, which no other engine can. A damaged lease is free.
     package func claim(
         _ task: SharedTask, for holder: String, lasting duration: Duration
@@ -48,5 +29,3 @@ extension SQLiteStore: LeaseStore {
         }
     }
 }
-
-extension SQLiteStore: PresenterStore {}

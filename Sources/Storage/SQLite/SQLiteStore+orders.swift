@@ -3,19 +3,6 @@ import Foundation
 import GRDB
 
 extension SQLiteStore: OrderLog {
-    /// Creates the table of looked up orders. `identifiers` are transaction ids, separated by spaces.
-    static func addOrders(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE orderLookup (
-                    id INTEGER PRIMARY KEY, app INTEGER NOT NULL REFERENCES app (id), orderId TEXT NOT NULL,
-                    status INTEGER NOT NULL, transactions BLOB NOT NULL, identifiers TEXT NOT NULL,
-                    asked INTEGER NOT NULL, firstAskedAt INTEGER NOT NULL, lastAskedAt INTEGER NOT NULL,
-                    UNIQUE (orderId, app));
-                CREATE INDEX orderByTime ON orderLookup (app, lastAskedAt);
-                """)
-    }
-
     package func record(
         _ row: OrderLookupRow, of scope: AppScope, at now: Timestamp, limit: Int
     ) async throws(StorageError) -> Int64 {

@@ -2,27 +2,6 @@ package import Base
 import GRDB
 
 extension SQLiteStore: RefundStore {
-    /// Creates the tables of the refund sweep.
-    ///
-    /// - `refundSweep`: the revision of a customer's refund history, and when it was last read.
-    /// - `refund`: refunds found so far. `isTold` is 1 once a refund was reported.
-    /// - `refundOutput`: the size in bytes of each output file after the last report, so that a sweep that was killed
-    ///   can continue the file.
-    static func addRefunds(_ db: Database) throws {
-        try db.execute(
-            sql: """
-                CREATE TABLE refundSweep (
-                    app INTEGER NOT NULL REFERENCES app (id), identifier TEXT NOT NULL, revision TEXT,
-                    sweptAt INTEGER NOT NULL, PRIMARY KEY (identifier, app)) WITHOUT ROWID;
-                CREATE TABLE refund (
-                    id INTEGER PRIMARY KEY, app INTEGER NOT NULL REFERENCES app (id), transactionId TEXT NOT NULL,
-                    date INTEGER NOT NULL, text TEXT NOT NULL, isTold INTEGER NOT NULL DEFAULT 0,
-                    UNIQUE (transactionId, app, date));
-                CREATE INDEX refundUntold ON refund (id) WHERE isTold = 0;
-                CREATE TABLE refundOutput (path TEXT PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID;
-                """)
-    }
-
     /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
     /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
     /// status.

@@ -4,11 +4,6 @@ import GRDB
 
 /// The table of JWS headers, see ``JWSEncoder``.
 extension SQLiteStore {
-    /// Creates the table of headers. Rows of earlier versions stay unchanged.
-    static func addSignedTexts(_ db: Database) throws {
-        try db.execute(sql: "CREATE TABLE signedHeader (id INTEGER PRIMARY KEY, text BLOB NOT NULL)")
-    }
-
     /// Returns the original text of a column. Use it in read transactions only: a write may be rolled back, and the
     /// headers read here are cached.
     func text(_ row: SQLiteRow, _ column: Int, in db: Database) throws -> String {

@@ -104,11 +104,7 @@ package final class SQLiteStore: Sendable {
         let pool = try asStorageError(at: path) {
             let pool = try DatabasePool(path: path, configuration: configuration)
             try pool.writeWithoutTransaction { try $0.requireDurableCommits(at: path) }
-            let migrator = Self.migrator
-            guard try !pool.read(migrator.hasBeenSuperseded) else {
-                throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
-            }
-            try migrator.migrate(pool)
+            try Self.prepareSchema(of: pool, at: path)
             guard try allowsUnfinishedCopy || !pool.read({ try $0.tableExists("storeCopy") }) else {
                 throw StorageError.unfinishedCopy(at: path)
             }
@@ -137,34 +133,6 @@ package final class SQLiteStore: Sendable {
     }
 
     private var notOpen: StorageError { StorageError(.notOpen, at: path, "the store is not open") }
-
-    /// The schema migrations, one for each version that added tables. Existing steps never change; new ones are
-    /// appended.
-    static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerMigration("comparisons", migrate: addComparisons)
-        migrator.registerMigration("customers", migrate: addCustomers)
-        migrator.registerMigration("extensions", migrate: addExtensions)
-        migrator.registerMigration("refunds", migrate: addRefunds)
-        migrator.registerMigration("forwarding", migrate: addForwarding)
-        migrator.registerMigration("erasure", migrate: addErasure)
-        migrator.registerMigration("lastGood", migrate: addLastGood)
-        migrator.registerMigration("signedTexts", migrate: addSignedTexts)
-        migrator.registerMigration("hints", migrate: addHints)
-        migrator.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
-        migrator.registerMigration("comparedCustomers", migrate: addComparedCustomers)
-        migrator.registerMigration("leases", migrate: addLeases)
-        migrator.registerMigration("handles", migrate: addHandles)
-        migrator.registerMigration("coordination", migrate: addCoordination)
-        migrator.registerMigration("rollouts", migrate: addRollouts)
-        migrator.registerMigration("events", migrate: addEvents)
-        migrator.registerMigration("orders", migrate: addOrders)
-        migrator.registerMigration("consumptionCases", migrate: addConsumptionCases)
-        migrator.registerMigration("accountTokens", migrate: addAccountTokens)
-        migrator.registerMigration("reconciliation", migrate: addReconciliation)
-        migrator.registerMigration("companionIndex", migrate: addCompanionIndex)
-        return migrator
-    }
 
     /// Runs a change. When this returns, all of it is on disk; if it throws, nothing of it is.
     ///
@@ -241,3 +209,7 @@ extension SQLiteStore: Store {
 }
 
 extension SQLiteStore: StoreMaintenance {}
+
+// Repositories whose methods both engines share.
+extension SQLiteStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, PresenterStore {}
+extension SQLiteStore: ReconciliationStore, ResponseArchiveStore, RolloutStore {}

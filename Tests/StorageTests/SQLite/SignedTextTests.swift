@@ -259,8 +259,7 @@ struct SignedTextTests {
             try db.execute(
                 sql: """
                     UPDATE notification SET text = ?; UPDATE transactionRecord SET text = ?;
-                    UPDATE subscription SET renewal = ?; DROP TABLE signedHeader;
-                    DELETE FROM grdb_migrations WHERE identifier = 'signedTexts'
+                    UPDATE subscription SET renewal = ?; DELETE FROM signedHeader
                     """, arguments: [text, transactionJWS, renewalJWS])
         }
         let again = try SQLiteStore(path: store.path)

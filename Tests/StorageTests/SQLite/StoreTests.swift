@@ -133,34 +133,4 @@ struct StoreTests {
         let error = #expect(throws: StorageError.self) { try SQLiteStore(path: "/nonexistent/bridge.sqlite") }
         #expect(error?.code == .notPermitted)
     }
-
-    @Test("A store of the version before leases is opened, and its waiting deliveries can be claimed")
-    func beforeLeases() async throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path("bridge.sqlite")
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
-        let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
-        let now = Timestamp(milliseconds: 1_000)
-        let row = NotificationRow(
-            uuid: "1", version: 2, type: "TEST", subtype: nil, signedDate: now, receivedAt: now, text: "text")
-        let old = try SQLiteStore(path: path)
-        _ = try await old.save(row, NotificationUpdate(), of: scope, for: [target])
-        await old.close()
-        try await DatabaseQueue(path: path).write { db in
-            try db.execute(
-                sql: """
-                    DROP INDEX deliveryLeased;
-                    ALTER TABLE delivery DROP COLUMN leasedUntil;
-                    ALTER TABLE delivery DROP COLUMN lessee;
-                    DELETE FROM grdb_migrations WHERE identifier = 'leases'
-                    """)
-        }
-        #expect(try !SQLiteStore.inspect(path: path).isCurrent)
-        let store = try SQLiteStore(path: path)
-        let lease = DeliveryLease(lessee: "a", until: Timestamp(milliseconds: 2_000))
-        #expect(try await store.claim(to: target, for: lease, at: now, limit: 9).map(\.uuid) == ["1"])
-        await store.close()
-        #expect(try SQLiteStore.inspect(path: path).isCurrent)
-    }
 }

@@ -1,0 +1,299 @@
+extension StoreTable {
+    /// All tables, in an order in which every row comes after the rows that it refers to.
+    package static let all: [StoreTable] = [
+        app, signedHeader, notification, customer, companion, transactionRecord, supersededTransaction, subscription,
+        revocation, events, presenter, learntIdentifiers, addressee, delivery, unusualBody, consumptionCase, lastGood,
+        refundSweep, refund, refundOutput, renewalExtension, orderLookup, comparison, difference, differenceExample,
+        comparedCustomer, rollout, rolloutCustomer, erasure, handleKey, erasedIdentifier, lease, reconciliation, change,
+        lookup, callBucket, server, notificationGap, comparisonFlush, lockSlot,
+    ]
+
+    /// The tables that are copied.
+    package static let copied = all.filter { !$0.title.isEmpty }
+
+    // MARK: - Notifications and customers
+
+    // A record is one JWS and its date of signing. A customer groups the records of one history. Records whose customer
+    // is unknown have none until a lookup assigns one. Times are milliseconds since 1970.
+
+    /// An app in one environment (``AppScope``).
+    static let app = StoreTable(
+        "app", .apps, copiedAs: "apps", unique: "bundleId, environment",
+        [.number(), .text("bundleId"), .text("environment")])
+
+    /// The headers of JWS, see ``JWSEncoder``.
+    static let signedHeader = StoreTable(
+        "signedHeader", .signers, copiedAs: "JWS headers", [.number(), .bytes("text")],
+        indexes: [Index("signedHeaderByDigest", "(sha256(text))", .postgreSQL, isUnique: true)])
+
+    /// Received notifications (``NotificationRow``). Those of version 1 are unsigned, and only transaction ids are stored.
+    static let notification = StoreTable(
+        "notification", .notifications, copiedAs: "notifications", unique: "uuid",
+        [
+            .number(), .text("uuid"), .integer("version"), .text("type").optional, .text("subtype").optional,
+            .uncheckedApp, .integer("signedDate").optional, .integer("receivedAt"),
+            .text("originalTransactionId").optional, .jws("text"),
+        ],
+        indexes: [
+            Index(
+                "notificationByOriginal", "(originalTransactionId, app) WHERE originalTransactionId IS NOT NULL"),
+            Index("hintByArrival", "(app, receivedAt) WHERE version = 1"),
+            // Whole bodies, which an earlier version stored.
+            Index("wholeHint", "(id) WHERE version = 1 AND instr(text, '{') > 0", .sqlite),
+            Index("consumptionRequestByArrival", "(receivedAt) WHERE type = 'CONSUMPTION_REQUEST'"),
+        ])
+
+    /// A customer. `askedAt` is the time of the last lookup of the history, `revision` is its revision.
+    /// `needsLookupSince` is set while the customer is stale. `eventKey` is the key of the customer's events; NULL if none
+    /// was stored since the column exists.
+    static let customer = StoreTable(
+        "customer", .customers, copiedAs: "customers",
+        [
+            .number(), .app, .integer("askedAt"), .integer("appAppleId").optional, .text("revision").optional,
+            .integer("needsLookupSince").optional, .text("eventKey").optional,
+        ])
+
+    /// Aliases: identifiers of the customer's receipts that are not in the history.
+    static let companion = StoreTable(
+        "companion", .companions, copiedAs: "aliases of customers", key: ["customer", "identifier"],
+        [.reference("customer", .customer, "ON DELETE CASCADE"), .text("identifier")],
+        indexes: [Index("companionByIdentifier", "(identifier)")])
+
+    /// The most recently signed version of each transaction. `place` is the position in the history. `appAccountToken` is
+    /// empty for a transaction without a token, and `expiresDate` is ``TransactionRow/expiresColumn``; both are NULL in a
+    /// row of an earlier version or of a copy, and filled from the text.
+    static let transactionRecord = StoreTable(
+        "transactionRecord", .transactions, copiedAs: "transactions", unique: "transactionId, app",
+        [
+            .number(), .uncheckedApp, .text("transactionId"), .text("originalTransactionId"),
+            .text("appTransactionId").optional, .reference("customer", .customer, "ON DELETE SET NULL").optional,
+            .integer("place"), .integer("signedDate"), .jws("text"), .text("appAccountToken").optional.notCopied,
+            .integer("expiresDate").optional.notCopied,
+        ],
+        indexes: [
+            Index("transactionByOriginal", "(originalTransactionId, app)"),
+            Index("transactionByDownload", "(appTransactionId, app) WHERE appTransactionId IS NOT NULL"),
+            Index("transactionByCustomer", "(customer, place)"),
+            Index(
+                "transactionByToken", "(appAccountToken) WHERE appAccountToken IS NOT NULL AND appAccountToken <> ''"),
+            Index("transactionWithoutToken", "(id) WHERE appAccountToken IS NULL"),
+            Index("transactionByExpiry", "(expiresDate) WHERE expiresDate > 0", .sqlite),
+            Index("transactionByExpiry", "(expiresDate, id) WHERE expiresDate > 0", .postgreSQL),
+            Index("transactionWithoutExpiry", "(id) WHERE expiresDate IS NULL"),
+        ])
+
+    /// Replaced versions of transactions.
+    static let supersededTransaction = StoreTable(
+        "supersededTransaction", .supersededTransactions, copiedAs: "replaced transactions",
+        [
+            .number("id", .hiddenInSQLite), .uncheckedApp, .text("transactionId"), .integer("signedDate"), .jws("text"),
+        ],
+        indexes: [Index("supersededById", "(transactionId, app)")])
+
+    /// Status and renewal info. Each has its own date, and the later one is stored.
+    static let subscription = StoreTable(
+        "subscription", .subscriptions, copiedAs: "subscriptions", unique: "originalTransactionId, app",
+        [
+            .number(), .uncheckedApp, .text("originalTransactionId"), .integer("place"), .integer("status").optional,
+            .integer("statusClock"), .text("subscriptionGroupIdentifier").optional, .jws("renewal").optional,
+            .integer("renewalClock"),
+        ])
+
+    /// Revoked purchases.
+    static let revocation = StoreTable(
+        "revocation", .revocations, copiedAs: "revocations", key: ["transactionId", "app"],
+        [
+            .app, .text("transactionId"), .text("webOrderLineItemId").optional, .integer("date"),
+            .integer("reason").optional, .integer("signedDate").optional,
+        ],
+        indexes: [
+            Index("revocationByDate", "(app, date)", .postgreSQL),
+            Index("revocationByLineItem", "(webOrderLineItemId, app) WHERE webOrderLineItemId IS NOT NULL"),
+        ])
+
+    /// Changes of customers (``EventRow``). A sequence is never used again.
+    static let events = StoreTable(
+        "events", .events, copiedAs: "events",
+        [
+            .number("sequence", .assigned), .integer("time"), .text("app"), .text("environment"), .text("customer"),
+            .text("type"), .text("body"),
+        ],
+        indexes: [Index("eventsByCustomer", "(customer, app)")])
+
+    /// The first presenter of each purchase.
+    static let presenter = StoreTable(
+        "presenter", .presenters, copiedAs: "first presenters of purchases", unique: "originalTransactionId, app",
+        [.number(), .app, .text("originalTransactionId"), .bytes("presenter"), .integer("seenAt")],
+        indexes: [Index("presenterByDate", "(seenAt)", .postgreSQL)])
+
+    /// Customer identifiers of receipts without a purchase, as Apple returned them once. `receipt` is a digest.
+    static let learntIdentifiers = StoreTable(
+        "learntIdentifiers", .learntIdentifiers, copiedAs: "identifiers of receipts", key: ["receipt"],
+        [.bytes("receipt"), .integer("learntAt"), .text("originals"), .text("others")],
+        indexes: [Index("learntByDate", "(learntAt)"), Index("learntByOriginals", "(originals, learntAt)")])
+
+    // MARK: - Forwarding and the answers to Apple
+
+    /// A forwarding target (``ForwardingTargetKey``).
+    static let addressee = StoreTable(
+        "addressee", .targets, copiedAs: "forwarding targets", unique: "bundleId, form, url",
+        [.number(), .text("bundleId"), .text("form"), .text("url")])
+
+    /// A notification to be sent to a target. `subject` is the purchase that the notification is about. `state` is a
+    /// ``DeliveryState``. `queuedAt` changes when a delivery is queued again, `createdAt` does not. A delivery is in flight
+    /// until `leasedUntil` at most, see ``SQLDialect/noLease``.
+    static let delivery = StoreTable(
+        "delivery", .deliveries, copiedAs: "deliveries", unique: "notification, addressee",
+        [
+            .number(), .reference("addressee", .addressee),
+            .reference("notification", .notification, "ON DELETE CASCADE"), .text("subject").optional.only(.postgreSQL),
+            .integer("state", "DEFAULT 0"), .integer("attempts", "DEFAULT 0"), .integer("bodiesSent", "DEFAULT 0"),
+            .integer("createdAt"), .integer("queuedAt"), .integer("nextAttempt"), .text("lastFailure").optional,
+            .integer("leasedUntil").optional.only(.sqlite), .integer("leasedUntil", "DEFAULT 0").only(.postgreSQL),
+            .text("lessee").optional.notCopied,
+        ],
+        indexes: [
+            Index("deliveryDue", "(addressee, nextAttempt, id) WHERE state = 0"),
+            Index("deliveryDead", "(id) WHERE state = 2"),
+            Index("deliveryLeased", "(addressee, leasedUntil) WHERE leasedUntil IS NOT NULL", .sqlite),
+            Index("deliveryLeased", "(addressee, subject, leasedUntil) WHERE leasedUntil > 0", .postgreSQL),
+            // The first delivery about a purchase that is not settled.
+            Index("deliveryWaiting", "(addressee, subject, id) WHERE state = 0", .postgreSQL),
+        ])
+
+    /// The received body of a notification that is not `{"signedPayload":"<text>"}`.
+    static let unusualBody = StoreTable(
+        "unusualBody", .bodies, copiedAs: "bodies of notifications", key: ["notification"],
+        [.reference("notification", .notification, "ON DELETE CASCADE"), .bytes("body")])
+
+    /// What became of Apple's requests for consumption information.
+    static let consumptionCase = StoreTable(
+        "consumptionCase", .consumptionCases, copiedAs: "requests for consumption information", key: ["notification"],
+        [
+            .reference("notification", .notification, "ON DELETE CASCADE"), .integer("answeredAt").optional,
+            .text("decision").optional, .integer("settledAt").optional,
+        ])
+
+    // MARK: - Responses and operations
+
+    /// The archive of responses, one for each request. `originals` are original transaction ids, separated by spaces. The
+    /// total size is summed from an index: a row with the total would be locked by every write, and the sum is needed only
+    /// once an hour and when the archive grows over its limit.
+    static let lastGood = StoreTable(
+        "lastGood", .lastGoodAnswers, copiedAs: "archived responses", unique: "question",
+        [
+            .number(), .bytes("question"), .app, .integer("keptAt"), .integer("size"), .text("originals"),
+            .bytes("digest"), .integer("status"), .bytes("body"), .bytes("latestReceipt").optional,
+        ],
+        indexes: [
+            Index("lastGoodByDate", "(keptAt, size)", .sqlite),
+            Index("lastGoodByDate", "(keptAt) INCLUDE (size)", .postgreSQL),
+            Index("lastGoodByOriginals", "(app, originals)"),
+        ])
+
+    /// The revision of a customer's refund history, and when it was last read.
+    static let refundSweep = StoreTable(
+        "refundSweep", .refundSweeps, copiedAs: "swept customers", key: ["identifier", "app"],
+        [.app, .text("identifier"), .text("revision").optional, .integer("sweptAt")])
+
+    /// Refunds found so far. `isTold` is true once a refund was reported.
+    static let refund = StoreTable(
+        "refund", .refunds, copiedAs: "refunds", unique: "transactionId, app, date",
+        [
+            .number(), .app, .text("transactionId"), .integer("date"), .jws("text"),
+            .boolean("isTold", "DEFAULT false"),
+        ],
+        indexes: [
+            Index("refundUntold", "(id) WHERE isTold = 0", .sqlite),
+            Index("refundUntold", "(id) WHERE NOT isTold", .postgreSQL),
+        ])
+
+    /// The size in bytes of each output file after the last report, so that a sweep that was killed can continue the file.
+    static let refundOutput = StoreTable(
+        "refundOutput", .refundOutputs, copiedAs: "outputs of sweeps", key: ["path"], [.text("path"), .integer("size")])
+
+    /// Extensions of renewal dates (``ExtensionRow``).
+    static let renewalExtension = StoreTable(
+        "renewalExtension", .renewalExtensions, copiedAs: "extensions",
+        key: ["originalTransactionId", "app", "requestIdentifier"],
+        [
+            .app, .text("originalTransactionId"), .text("requestIdentifier"), .integer("days"), .integer("reason"),
+            .integer("extendedAt"), .integer("effectiveDate").optional,
+        ])
+
+    /// Looked up orders. `identifiers` are transaction ids, separated by spaces. `lastRequest` identifies the last lookup,
+    /// so that a statement that is repeated after a lost connection counts once.
+    static let orderLookup = StoreTable(
+        "orderLookup", .orders, copiedAs: "order lookups", unique: "orderId, app",
+        [
+            .number(), .app, .text("orderId"), .integer("status"), .bytes("transactions"), .text("identifiers"),
+            .integer("asked"), .integer("firstAskedAt"), .integer("lastAskedAt"),
+            .integer("lastRequest", "DEFAULT 0").only(.postgreSQL),
+        ],
+        indexes: [Index("orderByTime", "(app, lastAskedAt)")])
+
+    // MARK: - Comparisons and rollouts
+
+    /// Counts of comparisons of one day, in days since 1970.
+    static let comparison = StoreTable(
+        "comparison", .comparisons, copiedAs: "comparisons", key: ["day", "bundleId", "environment", "outcome"],
+        [.integer("day"), .text("bundleId"), .text("environment"), .text("outcome"), .integer("count")])
+
+    /// Counts of differences.
+    static let difference = StoreTable(
+        "difference", .differences, copiedAs: "differences", unique: "day, bundleId, environment, verdict, rule, path",
+        [
+            .number("key"), .integer("day"), .text("bundleId"), .text("environment"), .text("verdict"), .text("rule"),
+            .text("path"), .integer("count"), .integer("first"), .integer("last"),
+        ])
+
+    /// A few examples of each difference.
+    static let differenceExample = StoreTable(
+        "differenceExample", .comparisonExamples, copiedAs: "examples of differences",
+        [
+            .number("id", .hiddenInSQLite), .reference("difference", .difference, "ON DELETE CASCADE"),
+            .bytes("example"),
+        ],
+        indexes: [Index("exampleByDifference", "(difference)")])
+
+    /// Each customer once, as a digest, with the day of the last comparison. So several receipts of a customer count once,
+    /// also across restarts and days.
+    static let comparedCustomer = StoreTable(
+        "comparedCustomer", .comparedCustomers, copiedAs: "compared customers",
+        key: ["bundleId", "environment", "customer"],
+        [.text("bundleId"), .text("environment"), .integer("customer"), .integer("day")])
+
+    /// An app and a block of its configuration, with the counts of its customers.
+    static let rollout = StoreTable(
+        "rollout", .rollouts, copiedAs: "rollouts", unique: "bundleId, block",
+        [
+            .number(), .text("bundleId"), .text("block"), .integer("startedAt"), .integer("stoppedAt").optional,
+            .integer("compared"), .integer("different"),
+        ])
+
+    /// Each compared customer of a rollout once, as a digest.
+    static let rolloutCustomer = StoreTable(
+        "rolloutCustomer", .rolloutCustomers, copiedAs: "customers of rollouts",
+        key: ["rollout", "environment", "customer"],
+        [
+            .reference("rollout", .rollout, "ON DELETE CASCADE"), .text("environment"), .integer("customer"),
+            .boolean("isDifferent"), .integer("comparedAt"),
+        ])
+
+    // MARK: - Erasures and handles
+
+    /// Erasures. Other processes read them to find out that data in their memory may belong to an erased customer.
+    static let erasure = StoreTable(
+        "erasure", .erasures, copiedAs: "erasures",
+        [.number("id", .neverReused), .integer("erasedAt"), .integer("rows")])
+
+    /// The key of bridge handles, at most one row.
+    static let handleKey = StoreTable(
+        "handleKey", .handleKeys, copiedAs: "handle keys", key: ["id"],
+        [.integer("id", "CHECK (id = 1)"), .bytes("key")])
+
+    /// Keyed digests of erased ids.
+    static let erasedIdentifier = StoreTable(
+        "erasedIdentifier", .erasedIdentifiers, copiedAs: "erased ids", key: ["digest"],
+        [.bytes("digest"), .integer("erasedAt")])
+}
