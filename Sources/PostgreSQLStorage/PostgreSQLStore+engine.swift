@@ -27,12 +27,12 @@ extension PostgreSQLStore: SQLEngine {
             do { return try row.optionalBytes(column) } catch { throw store.storageError(error) }
         }
 
-        package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {
-            do { return try row.bytes(column) } catch { throw store.storageError(error) }
+        package func optionalJWS(_ column: Int) throws(StorageError) -> EncodedJWS? {
+            do { return try row.optionalJWS(column) } catch { throw store.storageError(error) }
         }
 
-        package func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS? {
-            try optionalBytes(column).map { EncodedJWS(column: $0) }
+        package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {
+            do { return try row.bytes(column) } catch { throw store.storageError(error) }
         }
 
         package func signedText(_ column: Int) throws(StorageError) -> String {
@@ -118,6 +118,10 @@ extension PostgreSQLStore: SQLEngine {
                 }
             }
         }
+    }
+
+    package func writeSlowly(_ statements: [SQLStatement]) async throws(StorageError) {
+        _ = try await runSlowly(statements.map(PostgreSQLQuery.init))
     }
 
     /// Decodes rows. If another server has stored a header since, the headers are read again.

@@ -167,7 +167,7 @@ struct ConsumptionCaseTests {
         let target = try #require(copy.store as? any StoreTransfer)
         _ = try await target.beginCopy(from: "test")
         for name in ["app", "signedHeader", "transactionRecord"] {
-            let table = try #require(TransferTable.all.first { $0.name == name })
+            let table = try #require(StoreTable.copied.first { $0.name == name })
             try await target.insert(
                 try await transfer.rows(table.copy, after: nil, limit: 9, decodesJWS: false), into: table)
         }

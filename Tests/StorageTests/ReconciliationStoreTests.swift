@@ -137,7 +137,7 @@ struct ReconciliationStoreTests {
         )
         _ = try await destination.beginCopy(from: "test")
         for name in ["app", "signedHeader", "customer", "transactionRecord"] {
-            let table = try #require(TransferTable.all.first { $0.name == name })
+            let table = try #require(StoreTable.copied.first { $0.name == name })
             try await destination.insert(
                 try await source.rows(table.copy, after: nil, limit: 9, decodesJWS: false), into: table)
         }

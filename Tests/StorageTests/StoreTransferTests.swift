@@ -23,12 +23,12 @@ struct StoreTransferTests {
     private func filled(_ name: String, rows: Int64 = 7) async throws -> SQLiteStore {
         let store = try sqlite(name)
         _ = try await store.beginCopy(from: "fixture")
-        for table in TransferTable.all {
+        for table in StoreTable.copied {
             let numbers = table.name == "handleKey" ? 1...1 : 1...rows
             let rows = numbers.map { number in
-                let values = table.columns.map { Self.value(of: $0, in: table, row: number) }
+                let values = table.copiedColumns.map { Self.value(of: $0, in: table, row: number) }
                 let key = table.key.map { name in
-                    zip(table.columns, values).first { $0.0.name == name }?.1 ?? .null
+                    zip(table.copiedColumns, values).first { $0.0.name == name }?.1 ?? .null
                 }
                 return TransferRow(key + values, of: table.copy)
             }
@@ -47,11 +47,11 @@ struct StoreTransferTests {
     ]
 
     private static func value(
-        of column: TransferTable.Column, in table: TransferTable, row: Int64
+        of column: StoreTable.Column, in table: StoreTable, row: Int64
     ) -> TransferValue {
         if row == 7, optional.contains("\(table.name).\(column.name)") { return .null }
         if table.name == "signedHeader", column.name == "text" { return .bytes(header(row)) }
-        if column.name == table.rowID || column.name == "id" || column.reference != nil { return .integer(row) }
+        if column.name == table.number || column.name == "id" || column.reference != nil { return .integer(row) }
         switch column.type {
         case .integer: return .integer(row * 1_000_000_007)
         case .boolean: return .integer(row % 2)
@@ -77,29 +77,10 @@ struct StoreTransferTests {
     /// All columns of all rows.
     private func contents(of store: any StoreTransfer) async throws -> [String: [TransferRow]] {
         var contents: [String: [TransferRow]] = [:]
-        for table in TransferTable.all {
+        for table in StoreTable.copied {
             contents[table.name] = try await store.rows(table.copy, after: nil, limit: 1_000, decodesJWS: false)
         }
         return contents
-    }
-
-    @Test("Every column of every table is copied, or listed as not copied", arguments: StoreTestEngine.available)
-    func completeness(_ engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        let store = try #require(stage.store as? any StoreTransfer)
-        for (name, columns) in try await store.columns() {
-            let table = TransferTable.all.first { $0.name.lowercased() == name.lowercased() }
-            let excluded = TransferTable.excluded.first { $0.key.lowercased() == name.lowercased() }?.value
-            guard let table else {
-                #expect(excluded != nil, "the table \(name) is neither in TransferTable.all nor in .excluded")
-                continue
-            }
-            let known = Set(table.columns.map { $0.name.lowercased() })
-            let missing = Set(columns.map { $0.lowercased() }).subtracting(known)
-                .subtracting((excluded ?? []).map { $0.lowercased() })
-            #expect(missing.isEmpty, "\(name) has columns that are neither copied nor excluded")
-        }
-        await store.close()
     }
 
     @Test("All values survive a copy from SQLite to SQLite, which can be stopped after every transaction")
@@ -160,7 +141,7 @@ struct StoreTransferTests {
             ExtensionRow(
                 originalTransactionId: "1", requestIdentifier: "r", days: 1, reason: 1, extendedAt: .now,
                 effectiveDate: nil), of: scope)
-        #expect(try await database.count(of: TransferTable.all[0]) == 8)
+        #expect(try await database.count(of: StoreTable.copied[0]) == 8)
         await database.close()
         await back.close()
         await source.close()

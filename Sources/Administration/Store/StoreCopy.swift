@@ -43,9 +43,9 @@ package struct StoreCopy: Sendable {
             return true
         }
         var rows: Int64 = 0
-        for table in TransferTable.all { rows += try await source.count(of: table) }
+        for table in StoreTable.copied { rows += try await source.count(of: table) }
         var copied: Int64 = 0
-        for table in TransferTable.all {
+        for table in StoreTable.copied {
             var last = begun[table.name]
             if last != nil { copied += try await destination.count(of: table) }
             while true {
@@ -64,7 +64,7 @@ package struct StoreCopy: Sendable {
 
     private func requireSameData() async throws(StorageError) {
         guard try await StoreDigest.all(of: source) != StoreDigest.all(of: destination) else { return }
-        for table in TransferTable.all where try await destination.count(of: table) > 0 {
+        for table in StoreTable.copied where try await destination.count(of: table) > 0 {
             throw StorageError(.changed, at: destination.place, "the store is not empty: it has other \(table.title)")
         }
     }

@@ -39,7 +39,7 @@ package struct StoreDigest: Sendable, Hashable {
     ) async throws(StorageError) -> [StoreDigest] {
         var digests: [StoreDigest] = []
         var read: Int64 = 0
-        for table in TransferTable.all {
+        for table in StoreTable.copied {
             var digest = StoreDigest(title: table.title)
             var last: TransferKey?
             while true {

@@ -102,6 +102,14 @@ package enum SQLDialect: Sendable {
         }
     }
 
+    /// A condition: the table exists.
+    package func exists(table: String) -> String {
+        switch self {
+        case .sqlite: "EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(table)')"
+        case .postgreSQL: "to_regclass('\(table)') IS NOT NULL"
+        }
+    }
+
     /// The greater of two values that are not NULL.
     package func greatest(_ first: String, _ second: String) -> String {
         switch self {

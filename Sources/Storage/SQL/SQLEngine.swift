@@ -35,6 +35,9 @@ package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// Runs a transaction whose later statements depend on the rows of earlier ones. Otherwise as ``write(_:_:)``.
     func transaction<Result: Sendable>(_ first: SQLStep<Row, Result>) async throws(StorageError) -> Result
 
+    /// As ``write(_:)``, for statements about whole tables. They can take minutes, and are not repeated.
+    func writeSlowly(_ statements: [SQLStatement]) async throws(StorageError)
+
     /// Returns the row id of an app in one environment. Inserts a missing row.
     func appID(of scope: AppScope) async throws(StorageError) -> Int64
 
@@ -124,6 +127,8 @@ extension SQLEngine {
     ) async throws(StorageError) -> [Value] {
         try await read(statement, decode)
     }
+
+    package func writeSlowly(_ statements: [SQLStatement]) async throws(StorageError) { try await write(statements) }
 
     /// As ``read(_:_:)``. Rows with a damaged value are left out and counted.
     package func readIntact<Value: Sendable>(
@@ -219,10 +224,10 @@ package protocol SQLRow {
     func optionalInteger(_ column: Int) throws(StorageError) -> Int64?
     func optionalText(_ column: Int) throws(StorageError) -> String?
     func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]?
+    /// A JWS as it is stored; `nil` for NULL.
+    func optionalJWS(_ column: Int) throws(StorageError) -> EncodedJWS?
     /// The bytes of a text, of bytes or of a JWS, as they are stored.
     func storedBytes(_ column: Int) throws(StorageError) -> [UInt8]
-    /// A JWS as it is stored; `nil` for NULL.
-    func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS?
     /// The original text of a stored JWS.
     func signedText(_ column: Int) throws(StorageError) -> String
     /// The error for a value of a column.

@@ -25,6 +25,10 @@ extension SQLiteStore: SQLEngine {
             do { return try row.optionalBytes(column) } catch { throw StorageError(error, at: store.path) }
         }
 
+        package func optionalJWS(_ column: Int) throws(StorageError) -> EncodedJWS? {
+            row.isNull(column) ? nil : row.jws(column)
+        }
+
         package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {
             switch row.value(column).storage {
             case .string(let text): Array(text.utf8)
@@ -32,8 +36,6 @@ extension SQLiteStore: SQLEngine {
             case .null, .int64, .double: []
             }
         }
-
-        package func encodedText(_ column: Int) -> EncodedJWS? { row.isNull(column) ? nil : row.jws(column) }
 
         package func signedText(_ column: Int) throws(StorageError) -> String {
             try asStorageError(at: store.path) { try store.text(row, column, in: db) }
@@ -100,8 +102,11 @@ extension SQLiteStore: SQLEngine {
     package func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement] { [] }
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [] }
-
     package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
+}
+
+extension SQLiteStore: StoreTransfer {
+    package var completionOfCopy: [SQLStatement] { [] }
 }
 
 extension SQLStatement {

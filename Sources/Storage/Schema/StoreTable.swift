@@ -30,7 +30,7 @@ package struct StoreTable: Sendable {
     enum Numbering: Sendable {
         /// By the next number.
         case ordinary
-        /// As ``ordinary``. In SQLite, the number is the row id, and no column.
+        /// As ``ordinary``. In SQLite, the number is no column. So the column is ``SQLDialect/rowID``.
         case hiddenInSQLite
         /// By a number that no row had before.
         case neverReused

@@ -3,9 +3,6 @@ package protocol StoreTransfer: Sendable {
     /// Where the data is, for messages.
     var place: String { get }
 
-    /// Returns the columns of every table of the store, for checks that ``TransferTable/all`` is complete.
-    func columns() async throws(StorageError) -> [String: Set<String>]
-
     /// Returns rows in the order of the key.
     ///
     /// - Parameters:
@@ -16,7 +13,7 @@ package protocol StoreTransfer: Sendable {
     ) async throws(StorageError) -> [TransferRow]
 
     /// Returns the number of rows of a table.
-    func count(of table: TransferTable) async throws(StorageError) -> Int64
+    func count(of table: StoreTable) async throws(StorageError) -> Int64
 
     /// Begins a copy into this store, or resumes the one that was begun from the same source. Returns the last copied
     /// key of each table.
@@ -27,7 +24,10 @@ package protocol StoreTransfer: Sendable {
     func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey]?
 
     /// Inserts rows with all columns of a table, and records the key of the last one, in one transaction.
-    func insert(_ rows: [TransferRow], into table: TransferTable) async throws(StorageError)
+    func insert(_ rows: [TransferRow], into table: StoreTable) async throws(StorageError)
+
+    /// What the engine needs after all rows were copied.
+    var completionOfCopy: [SQLStatement] { get }
 
     /// Marks the copy as complete, so that servers can use the store.
     func finishCopy() async throws(StorageError)

@@ -167,7 +167,7 @@ struct DamagedStoreTests {
         await call { _ = try await store.sizeOfRefundOutput("refunds.jsonl") }
         await call { _ = try await store.footprint(of: ErasureRequest(.transaction(first))) }
         await call { _ = try await store.expired(Retention(), at: now) }
-        for other in TransferTable.all where TestSize.pick(debug: other.name == table, release: true) {
+        for other in StoreTable.copied where TestSize.pick(debug: other.name == table, release: true) {
             await call { _ = try await store.rows(other.content, after: nil, limit: 9, decodesJWS: true) }
         }
         await call {
@@ -300,7 +300,7 @@ struct DamagedStoreTests {
             let store = try SQLiteStore(path: path)
             let error = await #expect(throws: StorageError.self, "\(table)") { try await read(store) }
             #expect(error?.code == .damaged || error?.code == .notADatabase, "\(table)")
-            let transfer = try #require(TransferTable.all.first { $0.name == table })
+            let transfer = try #require(StoreTable.copied.first { $0.name == table })
             await #expect(throws: StorageError.self, "\(table)") {
                 _ = try await store.rows(transfer.content, after: nil, limit: 99, decodesJWS: false)
             }
