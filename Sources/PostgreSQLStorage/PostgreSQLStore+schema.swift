@@ -16,25 +16,23 @@ extension PostgreSQLStore {
     ///
     /// - Throws: `changed` if a newer version has applied a step that this version cannot work with.
     func prepareSchema() async throws {
-        if try await !missingSteps().isEmpty { try await applySteps() }
+        if try await isIncomplete() { try await applySteps() }
         try await loadHeaders()
     }
 
-    /// Returns the steps that were not applied. Needs no right to create tables.
-    private func missingSteps() async throws -> [SchemaStep] {
-        let applied: PostgreSQLResult?
+    /// Needs no right to create tables.
+    private func isIncomplete() async throws -> Bool {
         do {
-            applied = try await client.query(Self.appliedSteps)
-        } catch  where error.code == .missing {
-            applied = nil
+            return try !missingSteps(in: try await client.query(Self.appliedSteps)).isEmpty
+        } catch let error as PostgreSQLError where error.code == .missing {
+            return true
         }
-        return try missingSteps(in: applied)
     }
 
     private static let appliedSteps = PostgreSQLQuery("SELECT name, isCompatible FROM schemaStep")
 
-    private func missingSteps(in result: PostgreSQLResult?) throws -> [SchemaStep] {
-        let applied = try (result?.rows ?? []).map { (try $0.text(0), try $0.boolean(1)) }
+    private func missingSteps(in result: PostgreSQLResult) throws -> [SchemaStep] {
+        let applied = try result.rows.map { (try $0.text(0), try $0.boolean(1)) }
         return try Self.schema.missingSteps(in: Dictionary(applied) { first, _ in first }, at: place)
     }
 

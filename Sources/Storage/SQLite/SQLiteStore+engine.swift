@@ -102,6 +102,7 @@ extension SQLiteStore: SQLEngine {
     package func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement] { [] }
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [] }
+
     package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
 }
 

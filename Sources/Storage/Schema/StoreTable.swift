@@ -5,20 +5,20 @@ package struct StoreTable: Sendable {
     package struct Column: Sendable {
         package let name: String
         package let type: ColumnType
-        /// What the row id in this column refers to; `nil` for any other column.
-        package let reference: Reference?
         /// The end of the SQL definition, for example `DEFAULT 0`.
-        let constraint: String?
-        /// How the rows are numbered, if this is their number.
-        let numbering: Numbering?
-        /// Another type in PostgreSQL than that of ``type``.
-        let postgreSQLType: String?
-        private(set) var isOptional = false
-        /// The only engine that has the column; `nil` if both have it. Such a column is not copied.
-        private(set) var engine: SQLDialect?
+        var constraint: String?
+        /// What the row id in this column refers to; `nil` for any other column.
+        package fileprivate(set) var reference: Reference?
         /// Whether PostgreSQL checks the reference.
-        private(set) var isChecked = true
-        private(set) var isCopied = true
+        var isChecked = true
+        /// How the rows are numbered, if this is their number.
+        var numbering: Numbering?
+        /// Another type in PostgreSQL than that of ``type``.
+        var postgreSQLType: String?
+        var isOptional = false
+        /// The only engine that has the column; `nil` if both have it. Such a column is not copied.
+        var engine: SQLDialect?
+        var isCopied = true
     }
 
     /// The type of a column. An engine stores it as its own type, for example a JWS as a text or as bytes.
@@ -119,39 +119,33 @@ package struct StoreTable: Sendable {
 }
 
 extension StoreTable.Column {
-    private init(
-        _ name: String, _ type: StoreTable.ColumnType, _ constraint: String? = nil,
-        reference: StoreTable.Reference? = nil, numbering: StoreTable.Numbering? = nil, postgreSQLType: String? = nil
-    ) {
-        self.name = name
-        self.type = type
-        self.constraint = constraint
-        self.reference = reference
-        self.numbering = numbering
-        self.postgreSQLType = postgreSQLType
-    }
-
     /// The number of a row.
     static func number(_ name: String = "id", _ numbering: StoreTable.Numbering = .ordinary) -> Self {
-        Self(name, .integer, numbering: numbering)
+        Self(name: name, type: .integer, numbering: numbering)
     }
 
-    static func integer(_ name: String, _ constraint: String? = nil) -> Self { Self(name, .integer, constraint) }
-    static func boolean(_ name: String, _ constraint: String? = nil) -> Self { Self(name, .boolean, constraint) }
-    static func text(_ name: String) -> Self { Self(name, .text) }
-    static func bytes(_ name: String) -> Self { Self(name, .bytes) }
-    static func jws(_ name: String) -> Self { Self(name, .jws) }
+    static func integer(_ name: String, _ constraint: String? = nil) -> Self {
+        Self(name: name, type: .integer, constraint: constraint)
+    }
+
+    static func boolean(_ name: String, _ constraint: String? = nil) -> Self {
+        Self(name: name, type: .boolean, constraint: constraint)
+    }
+
+    static func text(_ name: String) -> Self { Self(name: name, type: .text) }
+    static func bytes(_ name: String) -> Self { Self(name: name, type: .bytes) }
+    static func jws(_ name: String) -> Self { Self(name: name, type: .jws) }
 
     /// A column of a type that only PostgreSQL has.
     static func postgreSQL(_ name: String, _ type: String, _ constraint: String? = nil) -> Self {
-        Self(name, .text, constraint, postgreSQLType: type).only(.postgreSQL)
+        Self(name: name, type: .text, constraint: constraint, postgreSQLType: type, engine: .postgreSQL)
     }
 
     /// A row id of another table.
     ///
     /// - Parameter constraint: for example what happens to this row if the other one is deleted.
     static func reference(_ name: String, _ reference: StoreTable.Reference, _ constraint: String? = nil) -> Self {
-        Self(name, .integer, constraint, reference: reference)
+        Self(name: name, type: .integer, constraint: constraint, reference: reference)
     }
 
     /// The app and environment that a row belongs to.
