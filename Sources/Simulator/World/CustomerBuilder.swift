@@ -12,6 +12,8 @@ struct CustomerBuilder {
     var customer: SimulatedCustomer
     /// The speed of the customer's subscriptions.
     let clock: SandboxClock
+    /// End of the periods of ``PastNumber/drawn(monthsEarlier:)``.
+    var end: Timestamp
     private let downloadId: String
     private var appTransactionId: String? { customer.hasAppTransaction ? downloadId : nil }
     private let appAccountToken: String?
@@ -28,7 +30,7 @@ struct CustomerBuilder {
         self.options = options
         clock = options.clock(in: environment)
         self.kind = kind
-        self.epoch = epoch
+        (self.epoch, end) = (epoch, epoch)
         random = SplitMix64(seed: seed)
         let digits = String(index + 1)
         downloadId = String(704_000_000_000_000_000 + index)
@@ -91,31 +93,29 @@ struct CustomerBuilder {
         return String(nextTransaction)
     }
 
-    /// Adds consecutive periods, the last of which ends at `end`. Returns the indices of their transactions.
+    /// Adds consecutive periods, the last of which ends at `end`.
     ///
     /// A run that continues an older one (`older`) keeps that one's original transaction. For example, a
     /// resubscription after a gap does.
     mutating func subscribe(
         _ product: SimulatedProduct, periods: Int64, until end: Timestamp, firstOffer: SimulatedOffer? = nil,
         continuing older: Int? = nil
-    ) -> [Int] {
-        var indices: [Int] = []
+    ) {
+        let first = older ?? customer.transactions.count
         let length = clock.period(days: product.days)
         for period in 0..<periods {
             var start = end.advanced(byMilliseconds: -(periods - period) * length)
             let stop = start.advanced(byMilliseconds: length)
             let isTrial = period == 0 && firstOffer == .freeTrial
             if isTrial { start = stop.advanced(byMilliseconds: -clock.period(days: 7)) }
-            let original = (older ?? indices.first).map { customer.transactions[$0] }
+            let original = customer.transactions.indices.contains(first) ? customer.transactions[first] : nil
             let index = buy(
                 product, at: start, renewalOf: original, expires: stop, offer: period == 0 ? firstOffer : nil)
             // The first period of a run was bought by the customer, not renewed by the App Store. In an accelerated
             // sandbox the customer buys again after the last renewal.
             let isBought = clock == .apple ? period % Int64(SandboxClock.maximumRenewals + 1) == 0 : period == 0
             if isBought { customer.transactions[index].isRenewal = false }
-            indices.append(index)
         }
-        return indices
     }
 
     /// Adds the renewal state of the subscription whose newest transaction is at `index`.
@@ -136,17 +136,13 @@ struct CustomerBuilder {
         customer.renewals.append(renewal)
     }
 
-    /// Adds an App Receipt created `seconds` after the newest purchase in it.
-    ///
-    /// It lists the transactions up to `index`, or all of them if `index` is `nil`. Finished consumables
-    /// are not listed.
-    mutating func appReceipt(
-        upTo index: Int? = nil, secondsLater seconds: Int64 = 5, isVolumePurchase: Bool = false
-    ) {
-        let listed = customer.transactions.prefix((index ?? customer.transactions.count - 1) + 1)
+    /// Adds an App Receipt with the transactions up to `index`, created five seconds after the newest purchase in it.
+    /// Finished consumables are not listed.
+    mutating func appReceipt(upTo index: Int, isVolumePurchase: Bool) {
+        let listed = customer.transactions.prefix(index + 1)
         let newest = listed.map(\.purchaseDate).max() ?? ago(days: 20)
         addReceipt(
-            nil, at: newest.advanced(byMilliseconds: seconds * 1000),
+            nil, at: newest.advanced(byMilliseconds: 5000),
             listed.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
     }
 
@@ -166,5 +162,53 @@ struct CustomerBuilder {
             ReceiptPlan(
                 id: id, version: version, creationDate: date, transactionIds: ids, seed: random.next(),
                 isVolumePurchase: isVolumePurchase))
+    }
+}
+
+/// Events of single kinds.
+extension CustomerBuilder {
+    /// Upgrades from a month to a year within the month. The month's row is marked `isUpgraded`, not revoked.
+    mutating func upgrade(daysAgo days: Int64) {
+        let last = customer.transactions.count - 1
+        let start = ago(days: days)
+        customer.transactions[last].isUpgraded = true
+        customer.transactions[last].upgradedDate = start
+        customer.transactions[last].reportsUpgradeAsCancellation = options.upgradesAreCancelled
+        let year = buy(
+            .yearly, at: start, renewalOf: customer.transactions[0],
+            expires: start.advanced(byMilliseconds: clock.period(days: 365)))
+        customer.transactions[year].isRenewal = false
+    }
+
+    /// Gives each month and the renewal its place in a commitment.
+    mutating func commit(isCancelled: Bool) {
+        var newest: TransactionCommitment?
+        for (index, month) in customer.transactions.enumerated() {
+            newest = .following(
+                newest, monthEnding: month.expiresDate ?? epoch, length: clock.period(days: month.product.days),
+                price: month.product.price)
+            customer.transactions[index].commitment = newest
+        }
+        customer.renewals[0].commitment = newest.map {
+            RenewalCommitment(after: $0, of: customer.renewals[0].autoRenewProductId, willRenew: !isCancelled)
+        }
+    }
+
+    /// Adds the developer's SKU to the periods of the newest subscription and to its renewal.
+    mutating func describeSKU() {
+        guard let original = customer.transactions.last?.originalTransactionId else { return }
+        let details = AdvancedCommerceDetails.lessons(of: original)
+        for index in customer.transactions.indices where customer.transactions[index].originalTransactionId == original
+        {
+            customer.transactions[index].advancedCommerce = details
+        }
+        for index in customer.renewals.indices where customer.renewals[index].originalTransactionId == original {
+            customer.renewals[index].advancedCommerce = details
+        }
+    }
+
+    /// Sorts the transactions by purchase date, for histories whose purchases were not added in that order.
+    mutating func sortByPurchase() {
+        customer.transactions.sort { ($0.purchaseDate, $0.transactionId) < ($1.purchaseDate, $1.transactionId) }
     }
 }
