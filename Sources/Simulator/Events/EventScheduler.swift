@@ -12,7 +12,7 @@ package final class EventScheduler: Sendable {
         var calls: UInt64 = 0
     }
 
-    private let customerRegistry: CustomerRegistry
+    let customerRegistry: CustomerRegistry
     private let state = Mutex(State())
 
     package init(_ customerRegistry: CustomerRegistry) {
@@ -69,15 +69,6 @@ package final class EventScheduler: Sendable {
             ])
     }
 
-    /// The customers whose subscriptions are accelerated, as they were generated.
-    var sandboxCustomers: [SimulatedCustomer] {
-        let world = customerRegistry.world
-        return world.options.sandboxClock == .apple ? world.customers.filter { $0.environment == .sandbox } : []
-    }
-
-    /// Returns the current state of a customer.
-    func current(_ customer: SimulatedCustomer) -> SimulatedCustomer { customerRegistry.current(customer) }
-
     /// Returns the generator of a call, which depends on the number of calls if no seed is given.
     private func generator(_ seed: UInt64?) -> SplitMix64 {
         let call = state.withLock { state in
@@ -120,7 +111,7 @@ package final class EventScheduler: Sendable {
             rest -= event.weight
             guard rest < 0 else { continue }
             let subject = subjects[Int(random.number(below: Int64(subjects.count)))]
-            return change(customer, event: event, random: random) { $0.run(event, on: subject) }
+            return change(customer, event: event, random: random) { event.happen(to: subject, in: &$0) }
         }
         return nil
     }
@@ -138,7 +129,7 @@ package final class EventScheduler: Sendable {
             namesSubscription
             ? subjects.last : subjects.isEmpty ? nil : subjects[Int(random.number(below: Int64(subjects.count)))]
         guard let subject else { return nil }
-        return change(customer, event: event, random: random) { $0.run(event, on: subject) }
+        return change(customer, event: event, random: random) { event.happen(to: subject, in: &$0) }
     }
 
     /// Applies a change to a customer. Nothing is stored if the change was not possible.

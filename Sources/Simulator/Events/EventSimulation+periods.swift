@@ -101,39 +101,37 @@ extension EventSimulation {
     /// billing retry.
     mutating func fail(_ index: Int, withGrace: Bool) {
         guard let newest = end(index) else { return }
-        let end = customer.transactions[newest].expiresDate ?? date
-        customer.renewals[index].status = withGrace ? .gracePeriod : .billingRetry
-        customer.renewals[index].expirationIntent = 2
-        customer.renewals[index].isInBillingRetryPeriod = true
-        customer.renewals[index].gracePeriodExpiresDate =
-            withGrace ? end.advanced(byMilliseconds: clock.gracePeriod) : nil
-        emit("DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil, of: newest)
-    }
-
-    /// Ends the grace period; billing retry continues.
-    mutating func endGrace(_ index: Int) {
-        guard let newest = newest(of: index) else { return }
-        customer.renewals[index].status = .billingRetry
-        customer.renewals[index].gracePeriodExpiresDate = nil
-        emit("GRACE_PERIOD_EXPIRED", of: newest)
+        let graceEnd = (customer.transactions[newest].expiresDate ?? date).advanced(byMilliseconds: clock.gracePeriod)
+        update(index, "DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil) { renewal, _ in
+            renewal.status = withGrace ? .gracePeriod : .billingRetry
+            renewal.expirationIntent = 2
+            renewal.isInBillingRetryPeriod = true
+            renewal.gracePeriodExpiresDate = withGrace ? graceEnd : nil
+        }
     }
 
     /// Ends the subscription for good. The customer becomes eligible for win-back offers.
     mutating func expire(_ index: Int, _ subtype: String?, intent: Int64) {
-        guard let newest = end(index) else { return }
-        customer.renewals[index].status = .expired
-        customer.renewals[index].willRenew = false
-        customer.renewals[index].expirationIntent = intent
-        customer.renewals[index].isInBillingRetryPeriod = false
-        customer.renewals[index].gracePeriodExpiresDate = nil
-        customer.renewals[index].offer = nil
-        customer.renewals[index].commitment?.willRenew = false
-        customer.renewals[index].eligibleWinBackOfferIds = ["come_back", "come_back_free"]
-        emit("EXPIRED", subtype, of: newest)
+        guard end(index) != nil else { return }
+        update(index, "EXPIRED", subtype) { renewal, _ in
+            renewal.expire(intent: intent)
+            renewal.gracePeriodExpiresDate = nil
+            renewal.offer = nil
+            renewal.commitment?.willRenew = false
+            renewal.eligibleWinBackOfferIds = SimulatedOffer.winBackIds
+        }
     }
 }
 
 extension SimulatedRenewal {
+    /// The state after the last period.
+    mutating func expire(intent: Int64) {
+        status = .expired
+        willRenew = false
+        expirationIntent = intent
+        isInBillingRetryPeriod = false
+    }
+
     /// Clears everything that described the end of the previous period.
     fileprivate mutating func begin(_ transaction: SimulatedTransaction, _ product: SimulatedProduct) {
         productId = product.productId

@@ -5,53 +5,51 @@ extension EventSimulation {
     /// Turns the renewal off or on. Within a commitment this concerns the commitment; its months continue:
     /// https://developer.apple.com/documentation/storekit/managing-lifecycle-of-monthly-subscriptions-with-a-12-month-commitment-
     mutating func setAutoRenew(_ index: Int, _ willRenew: Bool) {
-        guard let newest = newest(of: index) else { return }
-        customer.renewals[index].commitment?.willRenew = willRenew
-        if customer.transactions[newest].commitment?.isLast ?? true { customer.renewals[index].willRenew = willRenew }
-        emit("DID_CHANGE_RENEWAL_STATUS", willRenew ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED", of: newest)
+        let subtype = willRenew ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED"
+        update(index, "DID_CHANGE_RENEWAL_STATUS", subtype) { renewal, newest in
+            renewal.commitment?.willRenew = willRenew
+            if newest.commitment?.isLast ?? true { renewal.willRenew = willRenew }
+        }
     }
 
     /// Upgrades from a month to a year at once. Only the history shows that the month was upgraded; no notification
     /// reports it.
     mutating func upgrade(_ index: Int, offer: SimulatedOffer? = nil) {
         guard let previous = newest(of: index) else { return }
-        customer.transactions[previous].isUpgraded = true
-        customer.transactions[previous].upgradedDate = date
+        customer.transactions[previous].upgrade(at: date, options)
         customer.transactions[previous].changeDate = date
-        customer.transactions[previous].reportsUpgradeAsCancellation = options.upgradesAreCancelled
         guard let new = begin(.yearly, of: index, by: .purchase, offer: offer) else { return }
         emit(offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "UPGRADE", of: new)
     }
 
     /// Sets the renewal of a yearly subscription to the monthly product.
     mutating func downgrade(_ index: Int, offer: SimulatedOffer? = nil) {
-        guard let newest = newest(of: index) else { return }
-        customer.renewals[index].autoRenewProductId = SimulatedProduct.monthly.productId
-        customer.renewals[index].billingPlan = nil
-        customer.renewals[index].offer = offer
-        customer.renewals[index].renewalPrice = Self.price(of: .monthly, offer)
-        emit(offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "DOWNGRADE", of: newest)
+        update(index, offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "DOWNGRADE") { renewal, _ in
+            renewal.autoRenewProductId = SimulatedProduct.monthly.productId
+            renewal.billingPlan = nil
+            renewal.offer = offer
+            renewal.renewalPrice = Self.price(of: .monthly, offer)
+        }
     }
 
     /// Reverses a downgrade before it took effect.
     mutating func reverseDowngrade(_ index: Int) {
-        guard let newest = newest(of: index) else { return }
-        customer.renewals[index].autoRenewProductId = customer.renewals[index].productId
-        customer.renewals[index].billingPlan = customer.transactions[newest].product.billingPlan
-        customer.renewals[index].offer = nil
-        customer.renewals[index].renewalPrice = customer.transactions[newest].product.price
-        emit("DID_CHANGE_RENEWAL_PREF", of: newest)
+        update(index, "DID_CHANGE_RENEWAL_PREF") { renewal, newest in
+            renewal.autoRenewProductId = renewal.productId
+            renewal.billingPlan = newest.product.billingPlan
+            renewal.offer = nil
+            renewal.renewalPrice = newest.product.price
+        }
     }
 
     /// Redeems an offer, which makes the next period of the same product cheaper.
     mutating func redeemOffer(_ index: Int) {
-        guard let newest = newest(of: index) else { return }
         let offer = someOffer()
-        customer.renewals[index].offer = offer
-        customer.renewals[index].willRenew = true
-        let product = customer.renewals[index].nextProduct
-        customer.renewals[index].renewalPrice = product.map { Self.price(of: $0, offer) } ?? 0
-        emit("OFFER_REDEEMED", of: newest)
+        update(index, "OFFER_REDEEMED") { renewal, _ in
+            renewal.offer = offer
+            renewal.willRenew = true
+            renewal.renewalPrice = renewal.nextProduct.map { Self.price(of: $0, offer) } ?? 0
+        }
     }
 
     mutating func someOffer() -> SimulatedOffer {
@@ -59,36 +57,20 @@ extension EventSimulation {
         return offers[Int(random.number(below: Int64(offers.count)))]
     }
 
-    /// Announces a price increase that needs the customer's consent.
-    mutating func requestConsent(_ index: Int) {
-        guard let newest = newest(of: index) else { return }
-        customer.renewals[index].priceIncreaseStatus = 0
-        emit("PRICE_INCREASE", "PENDING", of: newest)
-    }
-
-    /// Records the customer's consent to a price increase of one dollar.
-    mutating func consent(_ index: Int) {
-        guard let newest = newest(of: index) else { return }
-        customer.renewals[index].priceIncreaseStatus = 1
-        customer.renewals[index].renewalPrice += 1000
-        emit("PRICE_INCREASE", "ACCEPTED", of: newest)
-    }
-
     /// Extends the renewal date by a number of days.
     mutating func extend(_ index: Int, days: Int64) {
-        guard let newest = newest(of: index), let expires = customer.transactions[newest].expiresDate else { return }
-        let length = clock.extensionLength(days: days)
-        let end = expires.advanced(byMilliseconds: length)
-        customer.transactions[newest].expiresDate = end
-        if let commitment = customer.transactions[newest].commitment {
-            let end = commitment.expiresDate.advanced(byMilliseconds: length)
-            customer.transactions[newest].commitment?.expiresDate = end
-            customer.renewals[index].commitment?.renewalDate = end
+        guard let newest = newest(of: index), customer.transactions[newest].expiresDate != nil else { return }
+        let (length, date) = (clock.extensionLength(days: days), date)
+        update(index, "RENEWAL_EXTENDED") { renewal, newest in
+            newest.expiresDate = newest.expiresDate?.advanced(byMilliseconds: length)
+            newest.changeDate = date
+            if let end = newest.commitment?.expiresDate.advanced(byMilliseconds: length) {
+                newest.commitment?.expiresDate = end
+                renewal.commitment?.renewalDate = end
+            }
+            renewal.renewalDate = newest.expiresDate ?? renewal.renewalDate
+            renewal.extensionDates.append(date)
         }
-        customer.transactions[newest].changeDate = date
-        customer.renewals[index].renewalDate = end
-        customer.renewals[index].extensionDates.append(date)
-        emit("RENEWAL_EXTENDED", of: newest)
     }
 
     /// Migrates a subscription to the Advanced Commerce API. It continues with a new original transaction id until the
@@ -114,17 +96,8 @@ extension EventSimulation {
         transaction.changeDate = date
         customer.transactions.append(transaction)
         customer.renewals.append(customer.renewals[index].migrated(to: transaction))
-        customer.renewals[index].status = .expired
-        customer.renewals[index].willRenew = false
-        customer.renewals[index].expirationIntent = 5
-        customer.renewals[index].isInBillingRetryPeriod = false
+        customer.renewals[index].expire(intent: 5)
         emit("MIGRATION", of: customer.transactions.count - 1)
-    }
-
-    /// Reports that an extension for all subscribers failed for this subscription.
-    mutating func emitExtensionFailure(_ index: Int) {
-        guard let newest = newest(of: index) else { return }
-        emit("RENEWAL_EXTENSION", "FAILURE", of: newest)
     }
 }
 
@@ -140,5 +113,14 @@ extension SimulatedRenewal {
         renewal.appAccountToken = appAccountToken
         renewal.advancedCommerce = transaction.advancedCommerce
         return renewal
+    }
+}
+
+extension SimulatedTransaction {
+    /// Marks the period as upgraded, which is not a revocation.
+    mutating func upgrade(at date: Timestamp, _ options: WorldOptions) {
+        isUpgraded = true
+        upgradedDate = date
+        reportsUpgradeAsCancellation = options.upgradesAreCancelled
     }
 }

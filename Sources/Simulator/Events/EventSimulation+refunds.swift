@@ -12,10 +12,6 @@ extension EventSimulation {
         emit("CONSUMPTION_REQUEST", of: index, reason: reason)
     }
 
-    mutating func declineRefund(_ index: Int) {
-        emit("REFUND_DECLINED", of: index)
-    }
-
     /// Refunds a past period, the current period, or a product that does not renew.
     ///
     /// If the current period is refunded, the subscription is revoked and Apple turns off its renewal.

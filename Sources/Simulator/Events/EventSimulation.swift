@@ -53,9 +53,14 @@ struct EventSimulation {
                 type: type, subtype: subtype, reason: reason, date: date, transaction: transaction, renewal: renewal))
     }
 
-    /// Emits a notification about the customer's app transaction.
-    mutating func emit(_ type: String, of appTransaction: SimulatedAppTransaction) {
-        emitted.append(EmittedNotification(type: type, subtype: nil, date: date, appTransaction: appTransaction))
+    /// Changes a subscription and its newest transaction, and emits a notification about it.
+    mutating func update(
+        _ subscription: Int, _ type: String, _ subtype: String? = nil,
+        _ edit: (inout SimulatedRenewal, inout SimulatedTransaction) -> Void = { _, _ in }
+    ) {
+        guard let newest = newest(of: subscription) else { return }
+        edit(&customer.renewals[subscription], &customer.transactions[newest])
+        emit(type, subtype, of: newest)
     }
 
     /// Removes the account. Apple reports this by errors only.
@@ -68,7 +73,8 @@ struct EventSimulation {
     mutating func rescindConsent() {
         guard let appTransaction = customer.appTransaction else { return }
         customer.isConsentRescinded = true
-        emit("RESCIND_CONSENT", of: appTransaction)
+        emitted.append(
+            EmittedNotification(type: "RESCIND_CONSENT", subtype: nil, date: date, appTransaction: appTransaction))
     }
 
     /// Returns the index of a subscription's newest transaction.

@@ -1,89 +1,67 @@
 package import Base
 
-/// Decides what happens by itself to a subscription of the accelerated sandbox, and when.
-enum SandboxSchedule {
-    /// A change that the App Store makes without the customer.
-    enum Step: Sendable, Hashable {
-        case renew
-        case endGracePeriod
-        /// `subtype` of `EXPIRED`, and the `expirationIntent`.
-        case expire(subtype: String, intent: Int64)
-    }
-
-    /// Returns the next step of a subscription and its date, or `nil` if none follows.
+extension SimulatedRenewal {
+    /// Returns the next event of a subscription in the accelerated sandbox, which happens by itself, and its date. Returns
+    /// `nil` if none follows.
     ///
     /// - Parameters:
-    ///     - renewal: state of the subscription.
-    ///     - expires: end of its newest period.
+    ///     - expires: end of the newest period.
     ///     - renewals: number of renewals since the customer last bought the subscription.
-    static func next(
-        _ renewal: SimulatedRenewal, expires: Timestamp, renewals: Int
-    ) -> (step: Step, date: Timestamp)? {
-        switch renewal.status {
-        case .active where renewal.priceIncreaseStatus == 0:
-            return (.expire(subtype: "PRICE_INCREASE", intent: 3), expires)
-        case .active where renewal.willRenew && renewals < SandboxClock.maximumRenewals:
-            return (.renew, expires)
-        case .active:
-            return (.expire(subtype: "VOLUNTARY", intent: 1), expires)
+    fileprivate func next(expires: Timestamp, renewals: Int) -> (event: WorldEvent, date: Timestamp)? {
+        let clock = SandboxClock.apple
+        switch status {
+        case .active where priceIncreaseStatus == 0: return (.expirePriceIncrease, expires)
+        case .active: return (willRenew && renewals < SandboxClock.maximumRenewals ? .renew : .expireVoluntary, expires)
         case .gracePeriod:
-            let end = expires.advanced(byMilliseconds: SandboxClock.apple.gracePeriod)
-            return (.endGracePeriod, renewal.gracePeriodExpiresDate ?? end)
-        case .billingRetry:
-            let end = expires.advanced(byMilliseconds: SandboxClock.apple.billingRetry)
-            return (.expire(subtype: "BILLING_RETRY", intent: 2), end)
-        case .expired, .revoked:
-            return nil
+            let end = gracePeriodExpiresDate ?? expires.advanced(byMilliseconds: clock.gracePeriod)
+            return (.gracePeriodExpired, end)
+        case .billingRetry: return (.expireBillingRetry, expires.advanced(byMilliseconds: clock.billingRetry))
+        case .expired, .revoked: return nil
         }
     }
 }
 
 extension SimulatedCustomer {
-    /// Returns the earliest step that is due at that instant, with the index of its subscription.
-    func dueStep(at instant: Timestamp) -> (index: Int, step: SandboxSchedule.Step)? {
+    /// Returns the earliest event that is due at that instant, with the index of its subscription.
+    fileprivate func dueEvent(at instant: Timestamp) -> (index: Int, event: WorldEvent)? {
         guard !isRemoved else { return nil }
-        var earliest: (index: Int, step: SandboxSchedule.Step, date: Timestamp)?
+        var earliest: (index: Int, event: WorldEvent, date: Timestamp)?
         for (index, renewal) in renewals.enumerated() {
             let periods = transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
             guard let expires = periods.last?.expiresDate else { continue }
             let count = periods.reversed().prefix(while: \.isRenewal).count
-            guard let (step, date) = SandboxSchedule.next(renewal, expires: expires, renewals: count),
+            guard let (event, date) = renewal.next(expires: expires, renewals: count),
                 date <= instant, earliest.map({ date < $0.date }) ?? true
             else { continue }
-            earliest = (index, step, date)
+            earliest = (index, event, date)
         }
-        return earliest.map { ($0.index, $0.step) }
-    }
-}
-
-extension EventSimulation {
-    /// Makes a step of the accelerated sandbox.
-    mutating func take(_ step: SandboxSchedule.Step, on index: Int) {
-        switch step {
-        case .renew: renew(index, by: .schedule)
-        case .endGracePeriod: endGrace(index)
-        case .expire(let subtype, let intent): expire(index, subtype, intent: intent)
-        }
+        return earliest.map { ($0.index, $0.event) }
     }
 }
 
 extension EventScheduler {
-    /// Makes all steps of the accelerated sandbox that are due. Returns the outcomes in order, for each customer the
+    /// Lets all events of the accelerated sandbox happen that are due. Returns the outcomes in order, for each customer the
     /// earliest first.
     package func makeDue(at instant: Timestamp) -> [EventOutcome] {
+        let world = customerRegistry.world
+        guard world.options.sandboxClock == .apple else { return [] }
         var outcomes: [EventOutcome] = []
-        for customer in sandboxCustomers {
-            while let outcome = makeDueStep(of: customer, at: instant) { outcomes.append(outcome) }
+        for customer in world.customers where customer.environment == .sandbox {
+            while let outcome = makeDueEvent(of: customer, at: instant) { outcomes.append(outcome) }
         }
         return outcomes
     }
 
-    private func makeDueStep(of customer: SimulatedCustomer, at instant: Timestamp) -> EventOutcome? {
-        guard current(customer).dueStep(at: instant) != nil else { return nil }
+    private func makeDueEvent(of customer: SimulatedCustomer, at instant: Timestamp) -> EventOutcome? {
+        guard customerRegistry.current(customer).dueEvent(at: instant) != nil else { return nil }
         return make(of: customer) { simulation in
             // The customer may have changed since.
-            guard let (index, step) = simulation.customer.dueStep(at: instant) else { return }
-            simulation.take(step, on: index)
+            guard let (index, event) = simulation.customer.dueEvent(at: instant) else { return }
+            if event == .renew {
+                simulation.renew(index, by: .schedule)
+            } else {
+                event.happen(to: .subscription(index), in: &simulation)
+            }
         }
     }
 }

@@ -91,7 +91,7 @@ extension SimulatedServerAPI {
                         counts.succeeded += 1
                     } else {
                         counts.failed += 1
-                        apply(to: renewal, customer) { $0.emitExtensionFailure($1) }
+                        apply(to: renewal, customer) { $0.update($1, "RENEWAL_EXTENSION", "FAILURE") }
                     }
                 }
             }

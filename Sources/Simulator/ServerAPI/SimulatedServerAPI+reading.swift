@@ -160,10 +160,9 @@ extension SimulatedServerAPI {
         return APIAnswer(body: .object(["signedTransactions": .array(newest)]))
     }
 
-    /// Returns the refunds in order. The end of family sharing is not a refund.
+    /// Returns the refunds in order.
     private static func refunds(of customer: SimulatedCustomer) -> [SimulatedTransaction] {
-        customer.transactions.filter { $0.revocation.map { $0.type != "FAMILY_REVOKE" } ?? false }
-            .sorted { position($0).precedes(position($1)) }
+        customer.transactions.filter(\.isRefunded).sorted { position($0).precedes(position($1)) }
     }
 
     /// Returns the position of a refund in the history.

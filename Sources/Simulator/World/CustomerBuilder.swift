@@ -74,8 +74,7 @@ struct CustomerBuilder {
             product: product, transactionId: id,
             originalTransactionId: original?.originalTransactionId ?? id, purchaseDate: date,
             originalPurchaseDate: original?.originalPurchaseDate ?? ownDate, expiresDate: expires,
-            price: offer?.discountType == "FREE_TRIAL" ? 0 : offer == nil ? product.price : product.price / 2,
-            appTransactionId: appTransactionId)
+            price: EventSimulation.price(of: product, offer), appTransactionId: appTransactionId)
         transaction.appAccountToken = appAccountToken
         transaction.offer = offer
         transaction.isRenewal = original != nil
@@ -167,13 +166,11 @@ struct CustomerBuilder {
 
 /// Events of single kinds.
 extension CustomerBuilder {
-    /// Upgrades from a month to a year within the month. The month's row is marked `isUpgraded`, not revoked.
+    /// Upgrades from a month to a year within the month.
     mutating func upgrade(daysAgo days: Int64) {
         let last = customer.transactions.count - 1
         let start = ago(days: days)
-        customer.transactions[last].isUpgraded = true
-        customer.transactions[last].upgradedDate = start
-        customer.transactions[last].reportsUpgradeAsCancellation = options.upgradesAreCancelled
+        customer.transactions[last].upgrade(at: start, options)
         let year = buy(
             .yearly, at: start, renewalOf: customer.transactions[0],
             expires: start.advanced(byMilliseconds: clock.period(days: 365)))

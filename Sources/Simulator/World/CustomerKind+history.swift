@@ -216,7 +216,7 @@ extension CustomerKind {
             .subscribed(periods: .between(2, 6), until: 75),
             .expired(intent: intent) {
                 if intent == 3 { $0.priceIncreaseStatus = 0 }
-                $0.eligibleWinBackOfferIds = ["come_back", "come_back_free"]
+                $0.eligibleWinBackOfferIds = SimulatedOffer.winBackIds
             }, .appReceipt(),
         ]
     }

@@ -99,8 +99,7 @@ extension CustomerBuilder {
             }
         case .expired(let intent, let index, let change):
             renewal(of: position(index), .expired, willRenew: false) {
-                $0.expirationIntent = intent
-                $0.isInBillingRetryPeriod = false
+                $0.expire(intent: intent)
                 change(&$0)
             }
         case .changed(let index, let change): change(&customer.transactions[position(index)])

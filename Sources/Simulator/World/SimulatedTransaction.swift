@@ -103,6 +103,8 @@ package struct SimulatedOffer: Sendable, Hashable {
         type: 3, identifier: "free_code", discountType: "FREE_TRIAL", period: "P1M")
     package static let freeWinBack = SimulatedOffer(
         type: 4, identifier: "come_back_free", discountType: "FREE_TRIAL", period: "P1M")
+    /// The win-back offers for which a customer is eligible after an expiry.
+    static let winBackIds = ["come_back", "come_back_free"]
     /// An offer code for a product that does not renew, so it has no period.
     package static let oneTimeCode = SimulatedOffer(type: 3, identifier: "unlock_code", discountType: "ONE_TIME")
 }
