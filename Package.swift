@@ -171,11 +171,7 @@ let package = Package(
             AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Cryptography Notifications Operations \
             PostgreSQLClient PostgreSQLStorage ReceiptDecoding Responses Server Storage Transport VerifyReceipt
             """),
-        target(
-            "Simulator",
-            """
-            Base Cryptography Hummingbird HTTPTypes Logging NIOCore NIOHTTP1 NIOPosix ServiceLifecycle
-            """),
+        target("Simulator", "Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore ServiceLifecycle"),
         executable(
             "receipt-bridge",
             """

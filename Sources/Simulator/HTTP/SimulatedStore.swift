@@ -188,7 +188,7 @@ extension SimulatedStore {
                 if stopsOnSignals { try await application.runService() } else { try await application.run() }
             }
             group.addTask { for try await _ in failures {} }
-            group.addTask { await self.outbox.deliveryLoop.run() }
+            group.addTask { try await self.outbox.deliveryLoop.run() }
             if world.options.sandboxClock == .apple { group.addTask { try await self.runSandbox() } }
             try await group.next()
             group.cancelAll()

@@ -54,14 +54,16 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// Runs until the task is canceled. Queued notifications stay queued for the next run.
-    func run() async {
+    /// Runs until the task is canceled. Queued notifications stay queued for the next run. Throws if no HTTP client can be
+    /// started.
+    func run() async throws {
+        let sender = try NotificationSender()
         let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         state.withLock { $0.signal = signal }
         signal.yield()
         await withDiscardingTaskGroup { group in
             for await _ in signals {
-                for _ in 0..<reserveWorkers() { group.addTask { await self.work() } }
+                for _ in 0..<reserveWorkers() { group.addTask { await self.work(sender) } }
                 guard let due = newTimer() else { continue }
                 group.addTask {
                     try? await Task.sleep(until: due, clock: .continuous)
@@ -71,6 +73,7 @@ final class DeliveryLoop: Sendable {
             }
             group.cancelAll()
         }
+        await sender.shutDown()
         state.withLock {
             $0.signal = nil
             $0.timer = nil
@@ -99,8 +102,7 @@ final class DeliveryLoop: Sendable {
 
 /// The worker tasks.
 extension DeliveryLoop {
-    private func work() async {
-        var sender = NotificationSender()
+    private func work(_ sender: NotificationSender) async {
         while let notification = dequeue() {
             if let body = body(notification) {
                 finish(notification, await sender.deliver(body, to: notification.target))
@@ -108,7 +110,6 @@ extension DeliveryLoop {
                 finish(notification, nil)
             }
         }
-        sender.close()
     }
 
     /// Returns the next due notification, or `nil` if there is none or if there are too many workers. The worker then

@@ -1,10 +1,7 @@
-import NIOCore
-import NIOHTTP1
+import Transport
 
-/// Sends bodies one after another over one connection, which it opens again if it was closed.
-struct NotificationSender {
-    private var connection: LoopbackConnection?
-
+/// Posts the bodies of notifications, over connections that it keeps.
+struct NotificationSender: Sendable {
     /// The outcome of one attempt.
     struct Outcome: Sendable, Hashable {
         let result: SendAttempt.Result
@@ -12,33 +9,28 @@ struct NotificationSender {
         let isWorthRetrying: Bool
     }
 
+    private let transport: CurlTransport
+
+    init() throws(TransportError) {
+        var configuration = CurlConfiguration(
+            version: "", proxy: .direct, limits: .init(total: 256, perOrigin: 256, connectingPerOrigin: 256))
+        configuration.userAgent = "App-Store/1.0"
+        transport = try CurlTransport(configuration)
+    }
+
     /// Sends a body and waits for the response.
-    mutating func deliver(_ body: [UInt8], to target: NotificationTarget) async -> Outcome {
-        if let connection, connection.url.authority != target.url.authority { close() }
-        do {
-            let open: LoopbackConnection
-            if let connection {
-                open = connection
-            } else {
-                open = try await LoopbackConnection.open(to: target.url)
-                connection = open
-            }
-            let reply = try await open.post(body, to: target.url, timeout: target.timeout)
-            if !reply.keepsAlive { close() }
-            return Self.outcome(of: reply.status)
+    func deliver(_ body: [UInt8], to target: NotificationTarget) async -> Outcome {
+        do throws(TransportError) {
+            let request = try HTTPRequest(
+                method: .post, url: target.url.url, headers: ["Content-Type": "application/json; charset=UTF-8"],
+                body: body, timeout: target.timeout)
+            return Self.outcome(of: try await transport.send(request).status)
         } catch {
-            let hadConnection = connection != nil
-            close()
-            return Outcome(result: hadConnection ? Self.result(of: error) : .socketIssue, isWorthRetrying: true)
+            return Outcome(result: Self.result(of: error), isWorthRetrying: true)
         }
     }
 
-    /// Closes the connection. Call it before the sender goes out of scope, because it is a structure and cannot close
-    /// by itself.
-    mutating func close() {
-        connection?.close()
-        connection = nil
-    }
+    func shutDown() async { await transport.shutDown() }
 
     /// Success and retries by HTTP status:
     /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
@@ -50,11 +42,12 @@ struct NotificationSender {
         }
     }
 
-    private static func result(of error: any Error) -> SendAttempt.Result {
-        switch error {
-        case LoopbackError.timedOut: .timedOut
-        case is HTTPParserError: .invalidResponse
-        default: .prematureClose
+    private static func result(of error: TransportError) -> SendAttempt.Result {
+        switch error.code {
+        case .timedOut: .timedOut
+        case .protocolError: .invalidResponse
+        case .connectionReset, .emptyReply, .truncated, .responseTooLarge, .cancelled, .shutDown: .prematureClose
+        default: .socketIssue
         }
     }
 }

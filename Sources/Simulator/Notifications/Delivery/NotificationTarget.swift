@@ -1,5 +1,21 @@
 package import Base
 import Synchronization
+import Transport
+
+/// An HTTP URL of this machine, for example `http://127.0.0.1:8080/path?query`.
+///
+/// Notifications of a simulator look like Apple's but are not signed by Apple, so they must never reach another
+/// machine.
+package struct LoopbackURL: Sendable, Hashable {
+    let url: HTTPURL
+    package var text: String { url.text }
+
+    /// Returns `nil` if the text is not a URL of unencrypted HTTP to the loopback interface.
+    package init?(_ text: String) {
+        guard let url = try? HTTPURL(text), !url.isSecure, url.isLoopback else { return nil }
+        self.url = url
+    }
+}
 
 /// A target: the URL of the app's server and the version of its notifications. App Store Connect stores one for each
 /// environment.
