@@ -31,7 +31,7 @@ struct NotificationPayload: Sendable {
     ) throws(CryptographyError) -> JSONValue {
         let (environment, date) = (notification.environment, notification.date)
         let bundleId = JWSIssuer.bundleId(tampering)
-        var members = Self.envelope(environment, bundleId: bundleId)
+        var members = SimulatedApp.envelope(environment, bundleId: bundleId)
         if let transaction = notification.transaction {
             members.append(.init("bundleVersion", .string("42")))
             let row = transaction.row(environment, signedDate: date, bundleId: bundleId)
@@ -56,22 +56,16 @@ struct NotificationPayload: Sendable {
         let bundleId = JWSIssuer.bundleId(tampering)
         let row = transaction.row(receiptCreationDate: notification.date, bundleId: bundleId)
         return .object(
-            Self.envelope(notification.environment, bundleId: bundleId) + [
+            SimulatedApp.envelope(notification.environment, bundleId: bundleId) + [
                 .init("signedAppTransactionInfo", .string(try issuer.sign(row, tampering)))
             ])
-    }
-
-    /// Returns the members that identify the app. `appAppleId` is absent in the sandbox.
-    private static func envelope(_ environment: AppStoreEnvironment, bundleId: String) -> [JSONValue.Member] {
-        [.init("environment", .string(environment.rawValue)), .init("bundleId", .string(bundleId))]
-            + (environment == .production ? [.init("appAppleId", .number(SimulatedApp.first.appAppleId))] : [])
     }
 
     private static func summary(
         _ summary: SimulatedNotification.ExtensionSummary, _ environment: AppStoreEnvironment
     ) -> JSONValue {
         .object(
-            envelope(environment, bundleId: SimulatedApp.first.bundleId) + [
+            SimulatedApp.envelope(environment) + [
                 .init("requestIdentifier", .string(summary.requestIdentifier)),
                 .init("productId", .string(summary.productId)),
             ]

@@ -70,4 +70,7 @@ package struct APIAnswer: Sendable {
         self.headers = headers
         self.body = body
     }
+
+    /// A successful response. Members whose value is `nil` are absent.
+    init(_ members: KeyValuePairs<String, JSONValue?>) { self.init(body: .object(members)) }
 }

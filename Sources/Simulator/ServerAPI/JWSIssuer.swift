@@ -25,6 +25,7 @@ final class JWSIssuer: Sendable {
     /// The cache key of a signed row.
     private struct Key: Hashable {
         let row: Row
+        let tampering: Tampering?
         let second: Int64
         /// Needed because a row can return to an earlier state after a change and its reversal.
         let changedAt: Timestamp?
@@ -43,34 +44,18 @@ final class JWSIssuer: Sendable {
             JSONValue.object(["alg": .string("ES256"), "x5c": .array(chain)]).bytes)
     }
 
-    // Swift 6.3.1 crashes when it optimizes what these are inlined into (CopyPropagation: "Found ownership error").
-    @inline(never)
     func transaction(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer, at instant: Timestamp,
         _ tampering: Tampering? = nil
     ) throws(CryptographyError) -> String {
-        if let tampering {
-            let date = Self.date(of: customer, at: instant)
-            let bundleId = Self.bundleId(tampering)
-            return try sign(transaction.row(customer.environment, signedDate: date, bundleId: bundleId), tampering)
-        }
-        return try cached(.transaction(transaction), of: customer, at: instant) {
-            transaction.row(customer.environment, signedDate: $0)
-        }
+        try sign(.transaction(transaction), of: customer, at: instant, tampering)
     }
 
-    @inline(never)
     func renewal(
         _ renewal: SimulatedRenewal, of customer: SimulatedCustomer, at instant: Timestamp,
         _ tampering: Tampering? = nil
     ) throws(CryptographyError) -> String {
-        if let tampering {
-            let date = Self.date(of: customer, at: instant)
-            return try sign(renewal.row(customer.environment, signedDate: date), tampering)
-        }
-        return try cached(.renewal(renewal), of: customer, at: instant) {
-            renewal.row(customer.environment, signedDate: $0)
-        }
+        try sign(.renewal(renewal), of: customer, at: instant, tampering)
     }
 
     /// Signs a payload. Each call gives another signature, because ECDSA signatures contain a random number.
@@ -91,14 +76,21 @@ final class JWSIssuer: Sendable {
         max(instant, customer.changedAt ?? instant)
     }
 
+    // Swift 6.3.1 crashes when it optimizes what this is inlined into (CopyPropagation: "Found ownership error").
     @inline(never)
-    private func cached(
-        _ row: Row, of customer: SimulatedCustomer, at instant: Timestamp, payload: (Timestamp) -> JSONValue
+    private func sign(
+        _ row: Row, of customer: SimulatedCustomer, at instant: Timestamp, _ tampering: Tampering?
     ) throws(CryptographyError) -> String {
         let date = Self.date(of: customer, at: instant)
-        let key = Key(row: row, second: date.seconds, changedAt: customer.changedAt)
+        let key = Key(row: row, tampering: tampering, second: date.seconds, changedAt: customer.changedAt)
         if let existing = signed.withLock({ $0[key] }) { return existing }
-        let jws = try sign(payload(date))
+        let payload =
+            switch row {
+            case .transaction(let transaction):
+                transaction.row(customer.environment, signedDate: date, bundleId: Self.bundleId(tampering))
+            case .renewal(let renewal): renewal.row(customer.environment, signedDate: date)
+            }
+        let jws = try sign(payload, tampering)
         signed.withLock {
             if $0.count >= 20_000 { $0.removeAll() }
             $0[key] = jws

@@ -15,7 +15,7 @@ package final class RateLimiter: Sendable {
 
         /// Apple's rate limit: an hour at the endpoint's rate, and a tenth of that in the sandbox.
         package static func published(_ endpoint: APIEndpoint, _ environment: AppStoreEnvironment) -> Budget {
-            Budget(capacity: endpoint.rate * (environment == .production ? 3600 : 360))
+            Budget(capacity: endpoint.row.rate * (environment == .production ? 3600 : 360))
         }
     }
 

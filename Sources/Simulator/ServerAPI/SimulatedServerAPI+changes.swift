@@ -5,7 +5,7 @@ extension SimulatedServerAPI {
     /// Handles Set App Account Token. If the transaction is one of a subscription, the token applies to the whole
     /// subscription. It is stored in lower case, because Apple returns it so.
     func setAppAccountToken(_ call: ServerAPICall) throws -> APIAnswer {
-        let (customer, first) = try original(call, malformed: 4_000_006, notOriginal: 4_000_187)
+        let (customer, first) = try transaction(call, unknown: 4_040_005, notOriginal: 4_000_187)
         if first.isFamilyShared { throw APIFailure(4_000_185) }
         guard let token = try call.request.document()["appAccountToken"]?.text, Self.isUUID(token) else {
             throw APIFailure(4_000_183)

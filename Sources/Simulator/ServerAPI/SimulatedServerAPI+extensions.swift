@@ -1,4 +1,5 @@
 import Base
+import Synchronization
 
 /// Endpoints that extend the renewal date of one subscription or of all subscriptions of a product.
 ///
@@ -26,18 +27,17 @@ extension SimulatedServerAPI {
 
     /// Handles Extend a Subscription Renewal Date.
     func extend(_ call: ServerAPICall) throws -> APIAnswer {
-        let (customer, first) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
+        let (customer, first) = try subscription(call)
         let body = try ExtensionRequestBody(call.request.document())
         guard let renewal = customer.renewals.first(where: { $0.originalTransactionId == first.transactionId }) else {
             throw APIFailure(4_030_004)
         }
         let (lineItem, date) = try extend(renewal, of: customer, by: body.days)
-        return APIAnswer(
-            body: .object([
-                "originalTransactionId": .string(first.transactionId),
-                "webOrderLineItemId": lineItem.map(JSONValue.string), "success": .bool(true),
-                "effectiveDate": .number(date.milliseconds),
-            ]))
+        return APIAnswer([
+            "originalTransactionId": .string(first.transactionId),
+            "webOrderLineItemId": lineItem.map(JSONValue.string), "success": .bool(true),
+            "effectiveDate": .number(date.milliseconds),
+        ])
     }
 
     /// Extends a subscription. It must be active, paid and not shared, and have fewer than two extensions in the last
@@ -83,44 +83,42 @@ extension SimulatedServerAPI {
             guard codes.allSatisfy({ $0.text?.utf8.count == 3 }) else { throw APIFailure(4_000_028) }
             includesStorefront = codes.contains(.string("USA"))
         }
-        if jobs.massExtension(body.identifier, call.environment) == nil {
-            var counts: (succeeded: Int64, failed: Int64) = (0, 0)
+        let key = ServerAPIJobs.Key(name: body.identifier, environment: call.environment)
+        if jobs.withLock({ $0.extensions[key] }) == nil {
+            var (succeeded, failed): (Int64, Int64) = (0, 0)
             for customer in includesStorefront ? customerRegistry.customers(in: call.environment) : [] {
                 for renewal in customer.renewals where renewal.productId == product && renewal.status == .active {
                     if (try? extend(renewal, of: customer, by: body.days)) != nil {
-                        counts.succeeded += 1
+                        succeeded += 1
                     } else {
-                        counts.failed += 1
+                        failed += 1
                         apply(to: renewal, customer) { $0.update($1, "RENEWAL_EXTENSION", "FAILURE") }
                     }
                 }
             }
-            jobs.add(
-                .init(
-                    productId: product, completeDate: clock.now, succeeded: counts.succeeded, failed: counts.failed),
-                body.identifier, call.environment)
             let summary = SimulatedNotification.ExtensionSummary(
                 requestIdentifier: body.identifier, productId: product,
                 storefronts: document["storefrontCountryCodes"]?.elements?.compactMap(\.text) ?? [],
-                succeeded: counts.succeeded, failed: counts.failed)
+                succeeded: succeeded, failed: failed)
+            jobs.withLock { $0.extensions[key] = (summary, clock.now) }
             outbox.post([events.make(summary, in: call.environment, at: clock.now)])
         }
-        return APIAnswer(body: .object(["requestIdentifier": .string(body.identifier)]))
+        return APIAnswer(["requestIdentifier": .string(body.identifier)])
     }
 
     /// Handles Get Status of Subscription Renewal Date Extensions.
     func massExtendStatus(_ call: ServerAPICall) throws -> APIAnswer {
         let (product, identifier) = (call.values[0], call.values[1])
         guard Self.isUUID(identifier) else { throw APIFailure(4_000_011) }
-        guard let job = jobs.massExtension(identifier, call.environment), job.productId == product else {
+        let key = ServerAPIJobs.Key(name: identifier, environment: call.environment)
+        guard let job = jobs.withLock({ $0.extensions[key] }), job.summary.productId == product else {
             throw APIFailure(4_040_009)
         }
-        return APIAnswer(
-            body: .object([
-                "requestIdentifier": .string(identifier), "complete": .bool(true),
-                "completeDate": .number(job.completeDate.milliseconds), "succeededCount": .number(job.succeeded),
-                "failedCount": .number(job.failed),
-            ]))
+        return APIAnswer([
+            "requestIdentifier": .string(identifier), "complete": .bool(true),
+            "completeDate": .number(job.date.milliseconds), "succeededCount": .number(job.summary.succeeded),
+            "failedCount": .number(job.summary.failed),
+        ])
     }
 
     /// Returns whether the text is a UUID in upper or lower case.

@@ -1,33 +1,34 @@
 import Base
+import Synchronization
 
 /// Endpoints for test notifications and the notification history.
 extension SimulatedServerAPI {
     /// Handles Request a Test Notification. If no target was ever set, the notification counts as delivered.
     func testNotification(_ call: ServerAPICall) throws -> APIAnswer {
         let now = call.instant
-        var random = SplitMix64(seed: UInt64(bitPattern: now.milliseconds &+ jobs.nextNumber() << 44))
+        var random = SplitMix64(seed: UInt64(bitPattern: now.milliseconds &+ jobs.withLock { $0.nextNumber() } << 44))
         let token = "\(random.uuid())_\(now.milliseconds)"
         let notification = SimulatedNotification(
             uuid: random.uuid(), type: "TEST", subtype: nil, environment: call.environment, customerId: nil, date: now,
             transaction: nil, renewal: nil)
         guard let index = outbox.postTest(notification) else { throw APIFailure(4_040_007) }
-        jobs.add(testNotification: index, token, call.environment)
-        return APIAnswer(body: .object(["testNotificationToken": .string(token)]))
+        jobs.withLock { $0.testNotifications[.init(name: token, environment: call.environment)] = index }
+        return APIAnswer(["testNotificationToken": .string(token)])
     }
 
     /// Handles Get Test Notification Status. The notification is not found until its first attempt has ended.
     func testNotificationStatus(_ call: ServerAPICall) throws -> APIAnswer {
         let token = call.values[0]
         guard token.utf8.count <= 256, token.split(separator: "_").count == 2 else { throw APIFailure(4_000_020) }
-        guard let entry = jobs.testNotification(token, call.environment).flatMap({ log[$0] }),
+        let key = ServerAPIJobs.Key(name: token, environment: call.environment)
+        guard let entry = jobs.withLock({ $0.testNotifications[key] }).flatMap({ log[$0] }),
             let first = entry.attempts.first
         else { throw APIFailure(4_040_008) }
-        return APIAnswer(
-            body: .object([
-                "signedPayload": .string(try payloads.signed(entry.notification, call.fault?.tampering)),
-                "firstSendAttemptResult": .string(first.result.rawValue),
-                "sendAttempts": .array(entry.attempts.map(\.document)),
-            ]))
+        return APIAnswer([
+            "signedPayload": .string(try payloads.signed(entry.notification, call.fault?.tampering)),
+            "firstSendAttemptResult": .string(first.result.rawValue),
+            "sendAttempts": .array(entry.attempts.map(\.document)),
+        ])
     }
 
     /// Handles Get Notification History: 20 notifications a page, oldest first. The pagination token is the number of
@@ -59,11 +60,16 @@ extension SimulatedServerAPI {
         }
         let page = all.dropFirst(offset ?? 0).prefix(HistoryQuery.pageSize)
         let next = page.endIndex < all.count ? page.endIndex : nil
-        return APIAnswer(
-            body: .object([
-                "notificationHistory": .array(try page.map { try item($0, call) }),
-                "hasMore": .bool(next != nil), "paginationToken": next.map { .string(String($0)) },
-            ]))
+        let items = try page.map { entry in
+            JSONValue.object([
+                "signedPayload": .string(try payloads.signed(entry.notification, call.fault?.tampering)),
+                "sendAttempts": .array(entry.attempts.map(\.document)),
+            ])
+        }
+        return APIAnswer([
+            "notificationHistory": .array(items), "hasMore": .bool(next != nil),
+            "paginationToken": next.map { .string(String($0)) },
+        ])
     }
 
     /// Returns the requested period. Apple stores 180 days in production and 30 in the sandbox; an end in the future
@@ -76,12 +82,5 @@ extension SimulatedServerAPI {
         let oldest = call.instant.advanced(byMilliseconds: -days * SandboxClock.day)
         guard start >= oldest.milliseconds else { throw APIFailure(4_000_012) }
         return Timestamp(milliseconds: start)..<Timestamp(milliseconds: end)
-    }
-
-    private func item(_ entry: NotificationLog.Entry, _ call: ServerAPICall) throws -> JSONValue {
-        .object([
-            "signedPayload": .string(try payloads.signed(entry.notification, call.fault?.tampering)),
-            "sendAttempts": .array(entry.attempts.map(\.document)),
-        ])
     }
 }

@@ -1,4 +1,5 @@
 import Base
+import Synchronization
 
 /// Endpoints that read transactions, subscriptions and orders.
 extension SimulatedServerAPI {
@@ -7,8 +8,7 @@ extension SimulatedServerAPI {
     /// Handles Get Transaction Info.
     func transactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
-        let signed = try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
-        return APIAnswer(body: .object(["signedTransactionInfo": .string(signed)]))
+        return APIAnswer(["signedTransactionInfo": try sign(transaction, of: customer, for: call)])
     }
 
     /// Handles Get Transaction History. Version 1 omits finished consumables unless they were refunded.
@@ -18,22 +18,13 @@ extension SimulatedServerAPI {
         let rows = customer.transactions.filter { listsFinished || $0.isInReceipts || $0.revocation != nil }
         let (pageRows, hasMore) = query.page(of: rows)
         var page = HistoryPage(rows: pageRows, hasMore: hasMore, revision: call.request.value("revision") ?? "0")
-        if !pageRows.isEmpty { page.revision = Self.revision(of: pageRows[pageRows.count - 1]) }
+        if let last = pageRows.last { page.revision = HistoryQuery.Revision(last).text }
         applyFault(&page, of: rows, for: call)
-        let signed = try sign(page.rows, of: customer, for: call)
+        let signed = try page.rows.map { try sign($0, of: customer, for: call) }
         return APIAnswer(
             body: .object(
                 [Member("revision", .string(page.revision)), Member("hasMore", .bool(page.hasMore))] + call.envelope
                     + [Member("signedTransactions", .array(signed))]))
-    }
-
-    private static func revision(of row: SimulatedTransaction) -> String { HistoryQuery.Revision(row).text }
-
-    /// Signs rows of the history.
-    func sign(
-        _ rows: some Sequence<SimulatedTransaction>, of customer: SimulatedCustomer, for call: ServerAPICall
-    ) throws -> [JSONValue] {
-        try rows.map { .string(try issuer.transaction($0, of: customer, at: call.instant, call.fault?.tampering)) }
     }
 
     /// The content of one page of a history.
@@ -57,7 +48,7 @@ extension SimulatedServerAPI {
         case .endlessPages:
             page = HistoryPage(
                 rows: Array(rows.prefix(HistoryQuery.pageSize)), hasMore: true,
-                revision: "\(Int64(clock.now.seconds))_\(jobs.nextNumber())")
+                revision: "\(Int64(clock.now.seconds))_\(jobs.withLock { $0.nextNumber() })")
         case .repeatedRows:
             page.rows += page.rows.prefix(1)
         default: break
@@ -80,8 +71,7 @@ extension SimulatedServerAPI {
             let item = JSONValue.object([
                 "originalTransactionId": .string(renewal.originalTransactionId),
                 "status": .number(renewal.status.rawValue),
-                "signedTransactionInfo": .string(
-                    try issuer.transaction(newest, of: customer, at: call.instant, call.fault?.tampering)),
+                "signedTransactionInfo": try sign(newest, of: customer, for: call),
                 "signedRenewalInfo": .string(
                     try issuer.renewal(renewal, of: customer, at: call.instant, call.fault?.tampering)),
             ])
@@ -104,8 +94,7 @@ extension SimulatedServerAPI {
         guard let transaction = try customer(call).appTransaction else { throw APIFailure(4_040_019) }
         let payload = transaction.row(
             receiptCreationDate: clock.now, bundleId: JWSIssuer.bundleId(call.fault?.tampering))
-        return APIAnswer(
-            body: .object(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault?.tampering))]))
+        return APIAnswer(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault?.tampering))])
     }
 
     /// Handles Look Up Order ID. An unknown order has status 1, which is not an error. Only production knows orders.
@@ -116,10 +105,9 @@ extension SimulatedServerAPI {
         else { throw APIFailure(4_000_000) }
         guard let id = customerRegistry.transactionId(order: order),
             case .transaction(let customer, let transaction)? = customerRegistry.find(id, in: .production)
-        else { return APIAnswer(body: .object(["status": .number(1)])) }
-        let signed = try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
-        return APIAnswer(
-            body: .object(["status": .number(0), "signedTransactions": .array([.string(signed)])]))
+        else { return APIAnswer(["status": .number(1)]) }
+        let signed = try sign(transaction, of: customer, for: call)
+        return APIAnswer(["status": .number(0), "signedTransactions": .array([signed])])
     }
 }
 
@@ -146,18 +134,17 @@ extension SimulatedServerAPI {
         }
         let page = rest.prefix(HistoryQuery.pageSize)
         let revision = page.last.map { Self.position($0).text } ?? requestedRevision ?? "0"
-        return APIAnswer(
-            body: .object([
-                "signedTransactions": .array(try sign(page, of: customer, for: call)), "revision": .string(revision),
-                "hasMore": .bool(rest.count > page.count),
-            ]))
+        return APIAnswer([
+            "signedTransactions": .array(try page.map { try sign($0, of: customer, for: call) }),
+            "revision": .string(revision), "hasMore": .bool(rest.count > page.count),
+        ])
     }
 
     /// Handles version 1: the 50 newest refunds; only the original transaction id is accepted.
     func refundHistoryV1(_ call: ServerAPICall) throws -> APIAnswer {
-        let (customer, _) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
-        let newest = try sign(Self.refunds(of: customer).suffix(50), of: customer, for: call)
-        return APIAnswer(body: .object(["signedTransactions": .array(newest)]))
+        let (customer, _) = try subscription(call)
+        let newest = try Self.refunds(of: customer).suffix(50).map { try sign($0, of: customer, for: call) }
+        return APIAnswer(["signedTransactions": .array(newest)])
     }
 
     /// Returns the refunds in order.

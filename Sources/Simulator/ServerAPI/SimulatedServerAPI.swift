@@ -1,5 +1,6 @@
 import Base
 package import Cryptography
+import Synchronization
 
 /// Serves the App Store Server API for the customers of a simulated App Store in both environments.
 package final class SimulatedServerAPI: Sendable {
@@ -9,7 +10,7 @@ package final class SimulatedServerAPI: Sendable {
     let customerRegistry: CustomerRegistry
     let issuer: JWSIssuer
     let clock: SimulatedClock
-    let jobs = ServerAPIJobs()
+    let jobs = Mutex(ServerAPIJobs())
     let events: EventScheduler
     let log: NotificationLog
     let archive: NotificationArchive
@@ -45,39 +46,14 @@ package final class SimulatedServerAPI: Sendable {
         }
         let call = ServerAPICall(request: request, values: values, fault: fault, instant: clock.now)
         do {
-            return try answer(call, at: endpoint)
+            if case .failure(let code, let retryAfter)? = fault { throw APIFailure(code, retryAfter: retryAfter) }
+            return try endpoint.row.respond(self, call)
         } catch let failure as APIFailure {
             return failure.answer
         } catch let error as CryptographyError {
             throw error
         } catch {
             return APIFailure(5_000_000).answer
-        }
-    }
-
-    private func answer(_ call: ServerAPICall, at endpoint: APIEndpoint) throws -> APIAnswer {
-        if case .failure(let code, let retryAfter)? = call.fault {
-            throw APIFailure(code, retryAfter: retryAfter)
-        }
-        switch endpoint {
-        case .transactionInfo: return try transactionInfo(call)
-        case .history: return try history(call, listsFinished: true)
-        case .historyV1: return try history(call, listsFinished: false)
-        case .subscriptionStatuses: return try subscriptionStatuses(call)
-        case .appTransactionInfo: return try appTransactionInfo(call)
-        case .refundHistory: return try refundHistory(call)
-        case .refundHistoryV1: return try refundHistoryV1(call)
-        case .orderLookup: return try orderLookup(call)
-        case .extend: return try extend(call)
-        case .massExtend: return try massExtend(call)
-        case .massExtendStatus: return try massExtendStatus(call)
-        case .notificationHistory: return try notificationHistory(call)
-        case .testNotification: return try testNotification(call)
-        case .testNotificationStatus: return try testNotificationStatus(call)
-        case .consumption: return try consumption(call, ConsumptionRules.second)
-        case .consumptionV1: return try consumption(call, ConsumptionRules.first)
-        case .appAccountToken: return try setAppAccountToken(call)
-        case .finish: return try finish(call)
         }
     }
 }
@@ -123,13 +99,7 @@ struct ServerAPICall: Sendable {
 
     /// The first members of responses about a customer.
     var envelope: [JSONValue.Member] {
-        let app = SimulatedApp.first
-        return [
-            .init("environment", .string(environment.rawValue)),
-            .init("bundleId", .string(JWSIssuer.bundleId(fault?.tampering))),
-        ]
-            // Absent in the sandbox.
-            + (environment == .production ? [.init("appAppleId", .number(app.appAppleId))] : [])
+        SimulatedApp.envelope(environment, bundleId: JWSIssuer.bundleId(fault?.tampering))
     }
 }
 
@@ -150,31 +120,33 @@ extension SimulatedServerAPI {
     }
 
     /// Returns the transaction that the path names. The id of the app's download is an error here (4000048).
+    ///
+    /// - Parameter notOriginal: the error if it is not the original transaction, or `nil` to accept any transaction.
     func transaction(
-        _ call: ServerAPICall
-    ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
-        let id = call.values[0]
-        try APIFailure.checkIdentifier(id)
-        switch try find(id, call) {
-        case .transaction(let customer, let transaction)?: return (customer, transaction)
-        case .appTransaction?: throw APIFailure(4_000_048)
-        case nil: throw APIFailure(4_040_010)
-        }
-    }
-
-    /// Returns the original transaction that the path names. Throws `notOriginal` if it is the id of another
-    /// transaction.
-    func original(
-        _ call: ServerAPICall, malformed: Int64, notOriginal: Int64
+        _ call: ServerAPICall, malformed: Int64 = 4_000_006, unknown: Int64 = 4_040_010, notOriginal: Int64? = nil
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id, code: malformed)
         switch try find(id, call) {
         case .transaction(let customer, let transaction)?:
-            guard transaction.originalTransactionId == id else { throw APIFailure(notOriginal) }
+            if let notOriginal, transaction.originalTransactionId != id { throw APIFailure(notOriginal) }
             return (customer, transaction)
         case .appTransaction?: throw APIFailure(4_000_048)
-        case nil: throw APIFailure(4_040_005)
+        case nil: throw APIFailure(unknown)
         }
+    }
+
+    /// Returns the first transaction of the subscription that the path names.
+    func subscription(
+        _ call: ServerAPICall
+    ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
+        try transaction(call, malformed: 4_000_008, unknown: 4_040_005, notOriginal: 4_040_005)
+    }
+
+    /// Signs a transaction for a response.
+    func sign(
+        _ transaction: SimulatedTransaction, of customer: SimulatedCustomer, for call: ServerAPICall
+    ) throws(CryptographyError) -> JSONValue {
+        .string(try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering))
     }
 }

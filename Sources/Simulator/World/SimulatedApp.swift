@@ -1,3 +1,5 @@
+import Base
+
 /// An app of the simulated App Store with its products.
 package struct SimulatedApp: Sendable, Hashable {
     package let bundleId: String
@@ -10,6 +12,14 @@ package struct SimulatedApp: Sendable, Hashable {
         bundleId: "com.example.app", appAppleId: 1_234_567_890,
         sharedSecret: "5afb5f7a1f0e4d1c9a2b3c4d5e6f7081",
         products: [.monthly, .yearly, .coins, .unlock, .season, .newsMonthly])
+
+    /// Returns the members that identify the app in responses and notifications. `appAppleId` is absent in the sandbox.
+    static func envelope(
+        _ environment: AppStoreEnvironment, bundleId: String = first.bundleId
+    ) -> [JSONValue.Member] {
+        [.init("environment", .string(environment.rawValue)), .init("bundleId", .string(bundleId))]
+            + (environment == .production ? [.init("appAppleId", .number(first.appAppleId))] : [])
+    }
 }
 
 /// A product of the app.
