@@ -23,16 +23,12 @@ struct EventsRequest: Sendable {
 
     /// Returns `nil` if a value is not valid. The response is then 400.
     init?(_ document: JSONValue) {
-        guard case .object = document, let options = DeliveryOptions(document) else { return nil }
-        self.options = options
+        guard case .object = document, let options = DeliveryOptions(document),
+            let environment = document.environment
+        else { return nil }
+        (self.options, self.environment) = (options, environment)
         isSilent = document["silent"] == .bool(true)
         seed = document["seed"]?.integer.map { UInt64(bitPattern: $0) }
-        switch document["environment"]?.text?.lowercased() {
-        case nil: environment = nil
-        case "production": environment = .production
-        case "sandbox": environment = .sandbox
-        default: return nil
-        }
         if let name = document["event"]?.text {
             guard let event = WorldEvent(rawValue: name) else { return nil }
             kind = .one(

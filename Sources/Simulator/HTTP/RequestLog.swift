@@ -1,3 +1,5 @@
+import HTTPTypes
+import Hummingbird
 import Synchronization
 
 /// A log of the requests to the simulated App Store, without receipts and secrets. Tests read it to check what a
@@ -66,14 +68,13 @@ package final class RequestLog: Sendable {
 
 extension RequestLog.Entry {
     /// Creates an entry from a received request, without the values of its body.
-    init(
-        method: String, path: String, endpoint: String, contentType: String?, contentLength: Int?, body: [UInt8]
-    ) {
-        let request = try? JSONValue(reading: body)
+    init(_ request: Request, endpoint: String, contentLength: Int?, body: [UInt8]) {
+        let document = try? JSONValue(reading: body)
         self.init(
-            method: method, path: path, endpoint: endpoint, contentType: contentType, contentLength: contentLength,
-            bytes: body.count, hasPassword: request?["password"]?.text.map { !$0.isEmpty } ?? false,
-            excludeOldTransactions: (request?["exclude-old-transactions"]).map {
+            method: request.method.rawValue, path: request.uri.path, endpoint: endpoint,
+            contentType: request.headers[.contentType], contentLength: contentLength, bytes: body.count,
+            hasPassword: document?["password"]?.text.map { !$0.isEmpty } ?? false,
+            excludeOldTransactions: (document?["exclude-old-transactions"]).map {
                 String(decoding: $0.bytes, as: UTF8.self)
             })
     }

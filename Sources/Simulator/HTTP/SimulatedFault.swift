@@ -60,36 +60,19 @@ package struct SimulatedFault: Sendable, Hashable {
         guard let name = document["kind"]?.text, document.hasOnly(Self.members(ofKind: name)) else { return nil }
         switch name {
         case "status": kind = .status(Int(clamping: document["status"]?.integer ?? 503))
-        case "html": kind = .html
         case "body": kind = .body(document["body"]?.text ?? "")
-        case "delay": kind = .delay
-        case "reset": kind = .reset
-        case "truncate": kind = .truncate
         case "error":
             guard let code = document["errorCode"]?.integer, (4_000_000..<6_000_000).contains(code) else { return nil }
             kind = .serverAPI(.failure(code: code, retryAfter: document["retryAfter"]?.text))
-        case "endlessPages": kind = .serverAPI(.endlessPages)
-        case "unchangedRevision": kind = .serverAPI(.unchangedRevision)
-        case "emptyHistory": kind = .serverAPI(.emptyHistory)
-        case "emptyPage": kind = .serverAPI(.emptyPage)
-        case "repeatedRows": kind = .serverAPI(.repeatedRows)
-        case "wrongBundle": kind = .serverAPI(.wrongBundle)
-        case "badSignature": kind = .serverAPI(.badSignature)
         default:
-            guard name.hasPrefix("status"), let status = Int64(name.dropFirst(6)) else { return nil }
-            kind = .verdict(status)
+            let verdict = name.hasPrefix("status") ? Int64(name.dropFirst(6)).map(Kind.verdict) : nil
+            guard let named = Self.kinds[name] ?? verdict else { return nil }
+            kind = named
         }
-        switch document["environment"] {
-        case nil, .null?: environment = nil
-        case .string(let name)? where name.lowercased() == "production": environment = .production
-        case .string(let name)? where name.lowercased() == "sandbox": environment = .sandbox
-        default: return nil
-        }
-        if case .serverAPI = kind {
-            endpoint = document["endpoint"]?.text ?? "serverAPI"
-        } else {
-            endpoint = document["endpoint"]?.text ?? "verifyReceipt"
-        }
+        guard let environment = document.environment else { return nil }
+        self.environment = environment
+        let isOfServerAPI = if case .serverAPI = kind { true } else { false }
+        endpoint = document["endpoint"]?.text ?? (isOfServerAPI ? "serverAPI" : "verifyReceipt")
         guard ["verifyReceipt", "serverAPI"].contains(endpoint) || APIEndpoint(rawValue: endpoint) != nil else {
             return nil
         }
@@ -100,16 +83,24 @@ package struct SimulatedFault: Sendable, Hashable {
 }
 
 extension SimulatedFault {
+    /// The kinds without members of their own.
+    private static let kinds: [String: Kind] = [
+        "html": .html, "delay": .delay, "reset": .reset, "truncate": .truncate,
+        "endlessPages": .serverAPI(.endlessPages), "unchangedRevision": .serverAPI(.unchangedRevision),
+        "emptyHistory": .serverAPI(.emptyHistory), "emptyPage": .serverAPI(.emptyPage),
+        "repeatedRows": .serverAPI(.repeatedRows), "wrongBundle": .serverAPI(.wrongBundle),
+        "badSignature": .serverAPI(.badSignature),
+    ]
+
     /// Returns the members that a fault of this kind may have.
     private static func members(ofKind kind: String) -> [String: MemberType] {
-        let all: [String: MemberType] = [
-            "kind": .text, "endpoint": .text, "environment": .text, "times": .number, "milliseconds": .number,
-        ]
         let own: [String: [String: MemberType]] = [
             "status": ["status": .number], "body": ["body": .text],
             "error": ["errorCode": .number, "retryAfter": .text],
         ]
-        return all.merging(own[kind] ?? [:]) { first, _ in first }
+        return [
+            "kind": .text, "endpoint": .text, "environment": .text, "times": .number, "milliseconds": .number,
+        ].merging(own[kind] ?? [:]) { first, _ in first }
     }
 }
 
@@ -119,6 +110,17 @@ enum MemberType {
 }
 
 extension JSONValue {
+    /// Value of the member `environment`, in upper or lower case: `.some(nil)` if it is absent and means both, `nil` if no
+    /// environment has this name.
+    var environment: AppStoreEnvironment?? {
+        switch self["environment"]?.text?.lowercased() {
+        case nil: .some(nil)
+        case "production": .production
+        case "sandbox": .sandbox
+        default: nil
+        }
+    }
+
     /// Returns whether this is an object that has no members but these, each at most once and with a value of its
     /// type.
     func hasOnly(_ types: [String: MemberType]) -> Bool {
@@ -177,27 +179,18 @@ struct SimulatedBudget: Sendable {
     /// `nil` for both environments.
     let environment: AppStoreEnvironment?
 
-    private static let members: [String: MemberType] = [
-        "kind": .text, "limit": .number, "seconds": .number, "endpoint": .text, "environment": .text,
-    ]
-
     /// Returns `nil` if the document is not a valid budget.
     init?(_ document: JSONValue) {
-        guard document["kind"]?.text == "budget", let limit = document["limit"]?.integer, limit >= 0,
-            document.hasOnly(Self.members)
+        let members: [String: MemberType] = [
+            "kind": .text, "limit": .number, "seconds": .number, "endpoint": .text, "environment": .text,
+        ]
+        let name = document["endpoint"]?.text ?? "serverAPI"
+        guard document["kind"]?.text == "budget", document.hasOnly(members), let limit = document["limit"]?.integer,
+            limit >= 0, let environment = document.environment,
+            name == "serverAPI" || APIEndpoint(rawValue: name) != nil
         else { return nil }
         budget = .init(capacity: limit, seconds: document["seconds"]?.integer ?? 3600)
-        switch document["endpoint"]?.text {
-        case nil, "serverAPI": endpoint = nil
-        case let name?:
-            guard let named = APIEndpoint(rawValue: name) else { return nil }
-            endpoint = named
-        }
-        switch document["environment"]?.text?.lowercased() {
-        case nil: environment = nil
-        case "production": environment = .production
-        case "sandbox": environment = .sandbox
-        default: return nil
-        }
+        endpoint = APIEndpoint(rawValue: name)
+        self.environment = environment
     }
 }

@@ -48,12 +48,8 @@ extension SimulatorRoutes {
         guard let version = NotificationTarget.Version(rawValue: document?["version"]?.integer ?? 2) else {
             throw HTTPError(.badRequest, message: "version must be 1 or 2")
         }
-        let environment: AppStoreEnvironment?
-        switch document?["environment"]?.text?.lowercased() {
-        case nil: environment = nil
-        case "production": environment = .production
-        case "sandbox": environment = .sandbox
-        default: throw HTTPError(.badRequest, message: "environment must be production or sandbox")
+        guard let environment = document?.environment else {
+            throw HTTPError(.badRequest, message: "environment must be production or sandbox")
         }
         let seconds = min(max(document?["timeout"]?.integer ?? 30, 1), 600)
         outbox.targets.set(.init(url: url, version: version, timeout: .seconds(seconds)), for: environment)
@@ -61,7 +57,7 @@ extension SimulatorRoutes {
     }
 
     /// Returns the body as JSON, or `nil` if it is not JSON.
-    private func document(of request: Request) async throws -> JSONValue? {
+    func document(of request: Request) async throws -> JSONValue? {
         let body = try await request.body.collect(upTo: 65_536)
         return try? JSONValue(reading: Array(body.readableBytesView))
     }

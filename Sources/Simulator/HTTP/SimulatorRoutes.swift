@@ -85,20 +85,60 @@ struct SimulatorRoutes: Sendable {
         let bytes = Array(body.readableBytesView)
         requests.add(
             .init(
-                method: request.method.rawValue, path: request.uri.path, endpoint: "verifyReceipt.\(endpoint)",
-                contentType: request.headers[.contentType],
+                request, endpoint: "verifyReceipt.\(endpoint)",
                 contentLength: request.headers[.contentLength].flatMap { Int($0) }, body: bytes))
-        let fault = faults.consume(
-            endpoint: "verifyReceipt", environment: endpoint == .sandbox ? .sandbox : .production)
-        guard let fault else { return Self.json(try verifyReceipt.answer(body: bytes, at: endpoint)) }
-        if fault.milliseconds > 0 { try await Task.sleep(for: .milliseconds(fault.milliseconds)) }
-        return try await Self.response(to: fault.kind, context) { try verifyReceipt.answer(body: bytes, at: endpoint) }
+        let fault = try await fault(at: "verifyReceipt", in: endpoint == .sandbox ? .sandbox : .production)
+        return try await Self.response(to: fault?.kind, context) { try verifyReceipt.answer(body: bytes, at: endpoint) }
+    }
+
+    /// Returns the fault for a request, after its delay. An unknown endpoint has none.
+    private func fault(
+        at endpoint: String?, group: String? = nil, in environment: AppStoreEnvironment
+    ) async throws -> SimulatedFault? {
+        guard let endpoint else { return nil }
+        let fault = faults.consume(endpoint: endpoint, group: group, environment: environment)
+        if let fault, fault.milliseconds > 0 { try await Task.sleep(for: .milliseconds(fault.milliseconds)) }
+        return fault
+    }
+
+    /// Responds to a request to the Server API, with the first matching fault if there is one.
+    private func serverAPIResponse(
+        to request: Request, in environment: AppStoreEnvironment, _ context: SimulatorContext
+    ) async throws -> Response {
+        let body = Array(try await request.body.collect(upTo: 1_048_576).readableBytesView)
+        let call = APIRequest(
+            request.method.rawValue, target: request.uri.string, authorization: request.headers[.authorization],
+            body: body, environment: environment)
+        guard let call else { return Response(status: .notFound) }
+        let name = APIEndpoint.matching(method: call.method, path: call.path)?.endpoint.rawValue
+        requests.add(
+            .init(
+                request, endpoint: "\(name ?? "unknown").\(environment.rawValue.lowercased())",
+                contentLength: body.count, body: body))
+        let fault = try await fault(at: name, group: "serverAPI", in: environment)
+        switch fault?.kind {
+        case nil, .delay?, .verdict?: return Self.response(try serverAPI.answer(call))
+        case .serverAPI(let kind)?: return Self.response(try serverAPI.answer(call, fault: kind))
+        case .truncate?:
+            let answer = try serverAPI.answer(call).body ?? .object([])
+            return try await Self.response(to: .truncate, context) { answer }
+        case let kind?: return try await Self.response(to: kind, context) { .object([]) }
+        }
+    }
+
+    private static func response(_ answer: APIAnswer) -> Response {
+        let status = HTTPResponse.Status(code: answer.status)
+        var response = Response(status: status)
+        if let body = answer.body { response = respond(status, "application/json", body.bytes) }
+        for (name, value) in answer.headers {
+            if let name = HTTPField.Name(name) { response.headers[name] = value }
+        }
+        return response
     }
 
     /// Handles `POST /faults`.
     private func addFault(_ request: Request) async throws -> Response {
-        let body = try await request.body.collect(upTo: 65_536)
-        let document = try? JSONValue(reading: Array(body.readableBytesView))
+        let document = try await document(of: request)
         if let document, let budget = SimulatedBudget(document) {
             serverAPI.limiter.set(budget.budget, for: budget.endpoint, in: budget.environment)
         } else if let document, let fault = SimulatedFault(document) {
@@ -122,7 +162,7 @@ extension SimulatorRoutes {
 
     /// Responds as the fault requires; `answer` gives the response without the fault.
     static func response(
-        to fault: SimulatedFault.Kind, _ context: SimulatorContext, answer: () throws -> JSONValue
+        to fault: SimulatedFault.Kind?, _ context: SimulatorContext, answer: () throws -> JSONValue
     ) async throws -> Response {
         switch fault {
         case .status(let code): return Response(status: .init(code: min(max(code, 200), 599)))
@@ -130,7 +170,7 @@ extension SimulatorRoutes {
             let page = "<html><head><title>Maintenance</title></head><body>We'll be back.</body></html>"
             return respond(.ok, "text/html", Array(page.utf8))
         case .body(let text): return respond(.ok, "application/json", Array(text.utf8))
-        case .delay, .serverAPI: return json(try answer())
+        case nil, .delay, .serverAPI: return json(try answer())
         case .verdict(let status): return json(SimulatedVerifyReceipt.statusOnly(status))
         case .reset:
             await context.abort()
