@@ -69,10 +69,12 @@ extension TestPKI {
     ///
     /// Faster than ``foreign(rsaBits:)``, because only the root gets another key.
     package func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
-        let templates = PKITemplates(Options(names: .apple))
-        let root = try CertificateIdentity.selfSigned(templates.root, key: Self.forgersKey(bits: options.rsaBits))
-        let authority = try root.issue(templates.developerRelations, key: developerRelations.key)
-        let leaf = try authority.issue(templates.receiptLeaf, key: receiptLeaf.key)
+        let apple = Options(names: .apple)
+        let root = try CertificateIdentity.selfSigned(
+            CertificatePosition.root.template(apple), key: Self.forgersKey(bits: options.rsaBits))
+        let authority = try root.issue(
+            CertificatePosition.developerRelations.template(apple), key: developerRelations.key)
+        let leaf = try authority.issue(CertificatePosition.receiptLeaf.template(apple), key: receiptLeaf.key)
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
     }
 

@@ -4,9 +4,8 @@ package import Cryptography
 /// ever in the repository.
 ///
 /// There are two trees, as at Apple: RSA for receipts (root, developer relations with the receipt signer, iTunes
-/// Store with the signer of version 2 transactionReceipts) and EC for JWS. The members are variables, and methods
-/// like ``issueReceiptSigner(key:changing:)`` issue further certificates, so that a test can put a wrong certificate
-/// at any position.
+/// Store with the signer of version 2 transactionReceipts) and EC for JWS. Methods like
+/// ``issueReceiptSigner(key:changing:)`` issue further certificates for tests.
 package struct TestPKI: Sendable {
     /// The names in the certificates.
     package enum Names: Sendable {
@@ -40,34 +39,54 @@ package struct TestPKI: Sendable {
     }
 
     package let options: Options
-    package var root: CertificateIdentity
-    package var developerRelations: CertificateIdentity
-    package var receiptLeaf: CertificateIdentity
-    package var iTunesStore: CertificateIdentity
-    package var purchaseLeaf: CertificateIdentity
-    package var jwsRoot: CertificateIdentity
-    package var jwsAuthority: CertificateIdentity
-    package var jwsLeaf: CertificateIdentity
+    package let root, developerRelations, receiptLeaf, iTunesStore, purchaseLeaf: CertificateIdentity
+    package let jwsRoot, jwsAuthority, jwsLeaf: CertificateIdentity
 
     /// Makes new keys for all certificates, which takes about half a second.
     package init(_ options: Options = Options()) throws(CryptographyError) {
-        try self.init(options, stored: PKIStore())
+        try self.init(options, stored: [:])
     }
 
-    /// Uses the keys and certificates of `stored`, and makes those that it does not have.
-    init(_ options: Options, stored: PKIStore) throws(CryptographyError) {
+    /// Uses the keys and certificates of an earlier run, and makes those that are not stored.
+    init(_ options: Options, stored: [CertificatePosition: StoredIdentity]) throws(CryptographyError) {
+        /// Returns the stored identity at `position`, or a new one. Without an issuer, the new one is self-signed.
+        func identity(
+            _ position: CertificatePosition, by issuer: CertificateIdentity? = nil
+        ) throws(CryptographyError) -> CertificateIdentity {
+            let template = position.template(options)
+            if let entry = stored[position] {
+                return CertificateIdentity(
+                    template: template, issuerName: issuer?.template.subject ?? template.subject,
+                    key: try SigningKey(privateKeyPEM: entry.privateKeyPEM), certificate: entry.certificate)
+            }
+            let key = try position.makeKey(options)
+            guard let issuer else { return try .selfSigned(template, key: key) }
+            return try issuer.issue(template, key: key)
+        }
         self.options = options
-        let templates = PKITemplates(options)
-        let rsa = KeyKind.rsa(bits: options.rsaBits)
-        root = try stored.identity(.root, templates.root, rsa)
-        developerRelations = try stored.identity(.developerRelations, templates.developerRelations, rsa, by: root)
-        receiptLeaf = try stored.identity(.receiptLeaf, templates.receiptLeaf, rsa, by: developerRelations)
-        iTunesStore = try stored.identity(.iTunesStore, templates.iTunesStore, rsa, by: root)
-        purchaseLeaf = try stored.identity(
-            .purchaseLeaf, templates.purchaseLeaf, .rsa(bits: options.purchaseSignerBits), by: iTunesStore)
-        jwsRoot = try stored.identity(.jwsRoot, templates.jwsRoot, .p384)
-        jwsAuthority = try stored.identity(.jwsAuthority, templates.jwsAuthority, .p384, by: jwsRoot)
-        jwsLeaf = try stored.identity(.jwsLeaf, templates.jwsLeaf, .p256, by: jwsAuthority)
+        root = try identity(.root)
+        developerRelations = try identity(.developerRelations, by: root)
+        receiptLeaf = try identity(.receiptLeaf, by: developerRelations)
+        iTunesStore = try identity(.iTunesStore, by: root)
+        purchaseLeaf = try identity(.purchaseLeaf, by: iTunesStore)
+        jwsRoot = try identity(.jwsRoot)
+        jwsAuthority = try identity(.jwsAuthority, by: jwsRoot)
+        jwsLeaf = try identity(.jwsLeaf, by: jwsAuthority)
+    }
+
+    /// A key and its certificate, in the form that a state directory stores.
+    struct StoredIdentity: Sendable {
+        let privateKeyPEM: String
+        let certificate: [UInt8]
+    }
+
+    /// All keys and certificates.
+    var identities: [(CertificatePosition, CertificateIdentity)] {
+        [
+            (.root, root), (.developerRelations, developerRelations), (.receiptLeaf, receiptLeaf),
+            (.iTunesStore, iTunesStore), (.purchaseLeaf, purchaseLeaf), (.jwsRoot, jwsRoot),
+            (.jwsAuthority, jwsAuthority), (.jwsLeaf, jwsLeaf),
+        ]
     }
 }
 

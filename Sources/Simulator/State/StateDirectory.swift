@@ -22,8 +22,7 @@ package struct StateDirectory: Sendable {
         options: WorldOptions = .init()
     ) throws -> SimulatedStore {
         let stored = storedKeys()
-        let pki: TestPKI
-        if stored.entries.isEmpty, let newKeys { pki = newKeys } else { pki = try TestPKI(.init(), stored: stored) }
+        let pki = stored.isEmpty ? try newKeys ?? TestPKI() : try TestPKI(.init(), stored: stored)
         let previous = files.read("keys/world.json").flatMap { try? JSONValue(reading: $0) }
         var isSame =
             previous?["seed"]?.integer == Int64(bitPattern: seed) && previous?["customers"]?.integer == Int64(customers)
@@ -85,9 +84,9 @@ package struct StateDirectory: Sendable {
     /// which stays the same once it exists. A simulator that is started with this directory uses them.
     package func writeKeys(_ store: SimulatedStore) throws {
         let folder = try files.folder("keys")
-        for (position, entry) in store.pki.stored.entries {
-            try folder.write("\(position.rawValue).pem", entry.privateKeyPEM)
-            try folder.write("\(position.rawValue).cer", entry.certificate)
+        for (position, identity) in store.pki.identities {
+            try folder.write("\(position.rawValue).pem", identity.key.privateKeyPEM)
+            try folder.write("\(position.rawValue).cer", identity.certificate)
         }
         let world = JSONValue.object([
             "seed": .number(Int64(bitPattern: store.world.seed)),
@@ -106,16 +105,15 @@ package struct StateDirectory: Sendable {
         return try .p256()
     }
 
-    /// Returns the stored keys and certificates.
-    private func storedKeys() -> PKIStore {
-        var stored = PKIStore()
-        for position in PKIStore.Position.allCases {
-            // All or none: certificates issued by a new CA would not verify below the stored ones.
+    /// Returns the stored keys and certificates: all or none, because certificates issued by a new CA would not verify
+    /// below the stored ones.
+    private func storedKeys() -> [CertificatePosition: TestPKI.StoredIdentity] {
+        var stored: [CertificatePosition: TestPKI.StoredIdentity] = [:]
+        for position in CertificatePosition.allCases {
             guard let pem = files.read("keys/\(position.rawValue).pem"),
                 let certificate = files.read("keys/\(position.rawValue).cer")
-            else { return PKIStore() }
-            stored.entries[position] = PKIStore.Entry(
-                privateKeyPEM: String(decoding: pem, as: UTF8.self), certificate: certificate)
+            else { return [:] }
+            stored[position] = .init(privateKeyPEM: String(decoding: pem, as: UTF8.self), certificate: certificate)
         }
         return stored
     }
