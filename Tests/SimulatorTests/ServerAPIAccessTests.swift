@@ -13,9 +13,10 @@ struct ServerAPIAccessTests {
 
     private func status(_ authorization: String?) throws -> Int {
         let id = try #require(store.world.customers.first?.transactions.first?.transactionId)
-        let answer = try store.serverAPI.answer(
+        let request = try #require(
             APIRequest(
-                "GET", path: ["v1", "transactions", id], authorization: authorization, environment: .production))
+                "GET", target: "/inApps/v1/transactions/\(id)", authorization: authorization, environment: .production))
+        let answer = try store.serverAPI.answer(request)
         #expect((answer.body == nil) == (answer.status == 401))
         return answer.status
     }

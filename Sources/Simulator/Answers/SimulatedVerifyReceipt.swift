@@ -3,6 +3,8 @@ package import Cryptography
 
 /// Serves verifyReceipt as Apple does, for the receipts of a simulated App Store.
 package struct SimulatedVerifyReceipt: Sendable {
+    private typealias Member = JSONValue.Member
+
     /// The verifyReceipt endpoint of a request.
     package enum Endpoint: Sendable, Hashable {
         case production
@@ -16,18 +18,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     package let clock: SimulatedClock
     let customerRegistry: CustomerRegistry
     /// Called with each receipt that is signed for a response, so that a caller can store it.
-    package let onIssue: @Sendable (IssuedReceipt) -> Void
-
-    package init(
-        issuer: ReceiptIssuer, registry: ReceiptRegistry, customerRegistry: CustomerRegistry, clock: SimulatedClock,
-        onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
-    ) {
-        self.issuer = issuer
-        self.registry = registry
-        self.customerRegistry = customerRegistry
-        self.clock = clock
-        self.onIssue = onIssue
-    }
+    let onIssue: @Sendable (IssuedReceipt) -> Void
 
     /// Returns the response to the body of a POST; the content type does not matter.
     package func answer(body: [UInt8], at endpoint: Endpoint) throws(CryptographyError) -> JSONValue {
@@ -113,5 +104,148 @@ package struct SimulatedVerifyReceipt: Sendable {
         registry.add(issued)
         onIssue(issued)
         return issued
+    }
+}
+
+/// The nested responses to App Receipts.
+extension SimulatedVerifyReceipt {
+    /// Returns the response to an App Receipt.
+    ///
+    /// `latest_receipt_info` and `latest_receipt` are included only if the password is right, `pending_renewal_info`
+    /// only if the customer also has an auto-renewable subscription now, in this receipt or in a newer one. A receipt
+    /// without any purchase does not identify a customer, so its response never has them.
+    func appReceiptAnswer(
+        to receipt: IssuedReceipt, excludesOld: Bool, isRightPassword: Bool
+    ) throws(CryptographyError) -> JSONValue {
+        var members = [
+            Member("environment", .string(receipt.environment.rawValue)),
+            Member("receipt", receiptObject(of: receipt)),
+        ]
+        if isRightPassword, !receipt.transactions.isEmpty {
+            let current = receipt.customer.transactions.filter(\.isInReceipts)
+            let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.receiptId))
+            let latest = try latest(plan, of: receipt.customer)
+            let rows = excludesOld ? newestPerSeries(current) : Array(ascending(current).suffix(100))
+            members += [
+                Member("latest_receipt_info", .array(rows.map { AnswerRowWriter.transaction($0, isCurrent: true) })),
+                Member("latest_receipt", .string(latest.base64)),
+            ]
+            if receipt.customer.transactions.contains(where: \.isAutoRenewable) {
+                let renewals = receipt.customer.renewals.map(AnswerRowWriter.renewal)
+                members.append(Member("pending_renewal_info", .array(renewals)))
+            }
+        }
+        return .object(members + [Member("status", .number(0))])
+    }
+
+    /// Returns the member `receipt`.
+    private func receiptObject(of receipt: IssuedReceipt) -> JSONValue {
+        let content = AppReceiptContent(receipt.plan, of: receipt.customer)
+        var members = [
+            Member("receipt_type", .string(content.receiptType)),
+            Member("adam_id", .number(content.appAppleId)),
+            Member("app_item_id", .number(content.appAppleId)),
+            Member("bundle_id", .string(content.bundleId)),
+            Member("application_version", .string(content.applicationVersion)),
+            Member("download_id", .number(content.downloadId)),
+            Member("version_external_identifier", .number(content.versionExternalIdentifier)),
+        ]
+        members += AnswerRowWriter.dates("receipt_creation_date", Timestamp(seconds: content.creationDate.seconds))
+        members += AnswerRowWriter.dates("request_date", clock.now)
+        members += AnswerRowWriter.dates("original_purchase_date", content.originalPurchaseDate)
+        members.append(Member("original_application_version", .string(content.originalApplicationVersion)))
+        members += AnswerRowWriter.dates("expiration_date", content.expirationDate)
+        members += AnswerRowWriter.dates("preorder_date", receipt.customer.preorderDate)
+        let rows = receipt.transactions.map {
+            AnswerRowWriter.transaction($0, isCurrent: false, includesOwnership: receipt.plan.includesOwnership)
+        }
+        return .object(members + [Member("in_app", .array(rows))])
+    }
+
+    /// Sorts by purchase date, then by numeric id.
+    private func ascending(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
+        rows.sorted {
+            let (left, right) = ($0.purchaseDate.seconds, $1.purchaseDate.seconds)
+            return left != right ? left < right : (Int64($0.receiptId) ?? 0) < (Int64($1.receiptId) ?? 0)
+        }
+    }
+
+    /// Implements `exclude-old-transactions`: the newest row of each subscription and of each other product.
+    private func newestPerSeries(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
+        let newest = Dictionary(
+            ascending(rows).map { ($0.isAutoRenewable ? $0.originalTransactionId : $0.product.productId, $0) },
+            uniquingKeysWith: { _, newer in newer })
+        return ascending(Array(newest.values))
+    }
+}
+
+/// The flat responses to iOS 6 transactionReceipts.
+extension SimulatedVerifyReceipt {
+    /// Returns the response to a transactionReceipt: 21006 and `latest_expired_receipt_info` if the subscription has
+    /// expired. There is never an `environment`.
+    ///
+    /// The submitted transaction is shown as it was when the receipt was created, with the refund date added if it
+    /// was refunded since.
+    func transactionReceiptAnswer(
+        to receipt: IssuedReceipt, asMadeFor previous: SimulatedCustomer
+    ) throws(CryptographyError) -> JSONValue {
+        let own = Member("receipt", flat(receipt.plan, of: previous, now: receipt.customer))
+        guard let transaction = receipt.transactions.first, transaction.isAutoRenewable,
+            let renewal = receipt.customer.renewals.first(where: {
+                $0.originalTransactionId == transaction.originalTransactionId
+            })
+        else { return .object([own, Member("status", .number(0))]) }
+        let newest =
+            receipt.customer.transactions
+            .filter { $0.originalTransactionId == transaction.originalTransactionId }
+            .max { $0.purchaseDate < $1.purchaseDate } ?? transaction
+        let plan = latestPlan(
+            for: receipt, named: "latest-\(newest.originalTransactionId)",
+            version: ReceiptPlan.transactionReceiptVersion(at: clock.now), [newest.transactionId])
+        let info = newestObject(plan, of: receipt.customer)
+        let willRenew = Member("auto_renew_status", .number(renewal.willRenew ? 1 : 0))
+        let product = Member("auto_renew_product_id", .string(renewal.autoRenewProductId))
+        if renewal.isEntitled {
+            let latest = try latest(plan, of: receipt.customer)
+            return .object([
+                own, product, willRenew, Member("latest_receipt_info", info),
+                Member("latest_receipt", .string(latest.base64)), Member("status", .number(0)),
+            ])
+        }
+        let intent = renewal.expirationIntent.map { Member("expiration_intent", .string(String($0))) }
+        let retry = Member(
+            "is_in_billing_retry_period", .string(renewal.isInBillingRetryPeriod == true ? "1" : "0"))
+        // The response to a refunded subscription repeats the text of the date and the reason at the top level.
+        let refund = ["cancellation_date", "cancellation_reason"].compactMap { key in
+            info[key].map { Member(key, $0) }
+        }
+        return .object(
+            [
+                willRenew, Member("status", .number(21006)), product, own,
+                Member("latest_expired_receipt_info", info),
+            ] + [intent, retry].compactMap { $0 } + refund)
+    }
+
+    /// Returns the newest transaction of the subscription. As in genuine responses, it has no
+    /// `version_external_identifier`, but it has `app_item_id` in the sandbox too.
+    private func newestObject(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> JSONValue {
+        let info = flat(plan, of: customer, now: customer, omitting: "version_external_identifier")
+        guard info["app_item_id"] == nil, case .object(let members) = info else { return info }
+        return .object(members + [Member("app_item_id", .string(String(SimulatedApp.first.appAppleId)))])
+    }
+
+    /// Returns purchase-info with underscores instead of hyphens, and the cancellation, which a receipt cannot contain.
+    private func flat(
+        _ plan: ReceiptPlan, of previous: SimulatedCustomer, now customer: SimulatedCustomer,
+        omitting omitted: String? = nil
+    ) -> JSONValue {
+        let members = PurchaseInfo.entries(plan, of: previous).map {
+            Member($0.key.replacing("-", with: "_"), .string($0.value))
+        }
+        let transaction = plan.transactionIds.first.flatMap(customer.transaction)
+        let revocation = transaction?.product.kind == .consumable ? nil : transaction?.revocation
+        return .object(
+            members.filter { $0.key != omitted } + AnswerRowWriter.dates("cancellation_date", revocation?.date)
+                + AnswerRowWriter.texts(["cancellation_reason": (revocation?.reason).map { String($0) }]))
     }
 }

@@ -37,3 +37,45 @@ package struct EventRequest: Sendable, Hashable {
         }
     }
 }
+
+/// The result of an event: the customer before and after it, and the notifications about it.
+package struct EventOutcome: Sendable {
+    /// `nil` if the app's owner made the change through the Server API.
+    package let event: WorldEvent?
+    /// `nil` if the notifications are not about one customer.
+    package let before, after: SimulatedCustomer?
+    package let notifications: [SimulatedNotification]
+
+    /// The event without its notifications.
+    var silent: EventOutcome { EventOutcome(event: event, before: before, after: after, notifications: []) }
+
+    /// An element of the response to `POST /events`: `{"event", "customer", "environment", "notifications":
+    /// [{"notificationUUID", "notificationType", "subtype", "transactionId", "originalTransactionId",
+    /// "signedDate"}]}`.
+    var document: JSONValue {
+        .object([
+            "event": (event?.rawValue).map(JSONValue.string), "customer": (after?.id).map(JSONValue.string),
+            "environment": (after?.environment.rawValue).map(JSONValue.string),
+            "notifications": .array(
+                notifications.map { notification in
+                    .object([
+                        "notificationUUID": .string(notification.uuid),
+                        "notificationType": .string(notification.type),
+                        "subtype": notification.subtype.map(JSONValue.string),
+                        "transactionId": (notification.transaction?.transactionId).map(JSONValue.string),
+                        "originalTransactionId":
+                            (notification.transaction?.originalTransactionId).map(JSONValue.string),
+                        "signedDate": .number(notification.date.milliseconds),
+                    ])
+                }),
+        ])
+    }
+}
+
+/// The error if a requested event cannot happen.
+package enum EventFailure: Error, Sendable, Hashable {
+    /// There is no such customer or transaction. The response is 404.
+    case unknown
+    /// The state of the customer, subscription or transaction does not allow the event. The response is 409.
+    case impossible
+}

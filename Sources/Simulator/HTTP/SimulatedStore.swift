@@ -56,7 +56,7 @@ package final class SimulatedStore: Sendable {
         self.credentials = credentials
         catalog = try ReceiptCatalog(world: world, issuer: issuer, registry: registry, storedReceipts: storedReceipts)
         verifyReceipt = SimulatedVerifyReceipt(
-            issuer: issuer, registry: registry, customerRegistry: customerRegistry, clock: clock, onIssue: onIssue)
+            issuer: issuer, registry: registry, clock: clock, customerRegistry: customerRegistry, onIssue: onIssue)
         let bodies = NotificationBodies(
             log: NotificationLog(), payloads: NotificationPayload(issuer: JWSIssuer(pki.jwsSigner)),
             version1: NotificationV1Body(customerRegistry: customerRegistry, verifyReceipt: verifyReceipt))

@@ -2,14 +2,14 @@ package import Base
 package import Cryptography
 
 /// Verifies that a caller is the app's owner: `Authorization: Bearer` with a JWT signed by the account's key.
-package struct ProviderTokenCheck: Sendable {
+struct ProviderTokenCheck: Sendable {
     private let key: VerifyingKey
     private let keyId: String
     private let issuerId: String
     private let bundleId: String
     private let clock: SimulatedClock
 
-    package init(_ credentials: SimulatedCredentials, clock: SimulatedClock) throws(CryptographyError) {
+    init(_ credentials: SimulatedCredentials, clock: SimulatedClock) throws(CryptographyError) {
         key = try VerifyingKey(publicKeyInfo: credentials.key.publicKeyInfo.span)
         keyId = credentials.keyId
         issuerId = credentials.issuerId
@@ -19,7 +19,7 @@ package struct ProviderTokenCheck: Sendable {
 
     /// Returns whether the token is valid: ES256 by the account's key, correct claims, and a lifetime of at most an
     /// hour.
-    package func accepts(_ authorization: String?) -> Bool {
+    func accepts(_ authorization: String?) -> Bool {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
         let parts = authorization.dropFirst(7).split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.document(parts[0]), let claims = Self.document(parts[1]),
@@ -60,10 +60,6 @@ package struct SimulatedCredentials: Sendable {
     package let bundleId = SimulatedApp.first.bundleId
     /// The In-App Purchase key; its ``Cryptography/SigningKey/privateKeyPEM`` is the content of the `.p8` file.
     package let key: SigningKey
-
-    package init(key: SigningKey) {
-        self.key = key
-    }
 
     /// Returns a JWT that is valid for five minutes. `claims` replaces the default claims, and a `nil` value removes
     /// one.

@@ -1,4 +1,5 @@
 import Base
+import Synchronization
 
 /// Endpoints with which an app's owner changes transactions or reports about them.
 extension SimulatedServerAPI {
@@ -45,5 +46,132 @@ extension SimulatedServerAPI {
         try rules.check(call.request.document(), transaction.product.kind)
         if transaction.isFamilyShared { throw APIFailure(4_000_185) }
         return APIAnswer(202)
+    }
+}
+
+/// Endpoints that extend the renewal date of one subscription or of all subscriptions of a product.
+///
+/// A day is a day in the sandbox too, unless its subscriptions are accelerated. Each extension is reported by a
+/// notification.
+extension SimulatedServerAPI {
+    /// The members that both extension requests have.
+    private struct ExtensionRequestBody {
+        let days: Int64
+        let identifier: String
+
+        init(_ document: JSONValue) throws(APIFailure) {
+            guard let days = document["extendByDays"]?.integer, (1...90).contains(days) else {
+                throw APIFailure(4_000_009)
+            }
+            guard let reason = document["extendReasonCode"]?.integer, (0...3).contains(reason) else {
+                throw APIFailure(4_000_010)
+            }
+            guard let identifier = document["requestIdentifier"]?.text, (1...128).contains(identifier.utf8.count)
+            else { throw APIFailure(4_000_011) }
+            self.days = days
+            self.identifier = identifier
+        }
+    }
+
+    /// Handles Extend a Subscription Renewal Date.
+    func extend(_ call: ServerAPICall) throws -> APIAnswer {
+        let (customer, first) = try subscription(call)
+        let body = try ExtensionRequestBody(call.request.document())
+        guard let renewal = customer.renewals.first(where: { $0.originalTransactionId == first.transactionId }) else {
+            throw APIFailure(4_030_004)
+        }
+        let (lineItem, date) = try extend(renewal, of: customer, by: body.days)
+        return APIAnswer([
+            "originalTransactionId": .string(first.transactionId),
+            "webOrderLineItemId": lineItem.map(JSONValue.string), "success": .bool(true),
+            "effectiveDate": .number(date.milliseconds),
+        ])
+    }
+
+    /// Extends a subscription. It must be active, paid and not shared, and have fewer than two extensions in the last
+    /// 365 days.
+    private func extend(
+        _ renewal: SimulatedRenewal, of customer: SimulatedCustomer, by days: Int64
+    ) throws(APIFailure) -> (lineItem: String?, date: Timestamp) {
+        guard let newest = customer.newestTransaction(of: renewal), let expires = newest.expiresDate else {
+            throw APIFailure(4_030_004)
+        }
+        if newest.isFamilyShared { throw APIFailure(4_030_007) }
+        let year = clock.now.advanced(byMilliseconds: -365 * SandboxClock.day)
+        guard renewal.extensionDates.filter({ $0 > year }).count < 2 else { throw APIFailure(4_030_005) }
+        guard renewal.status == .active, newest.price > 0 else { throw APIFailure(4_030_004) }
+        apply(to: renewal, customer) { $0.extend($1, days: days) }
+        let length = customerRegistry.world.options.clock(in: customer.environment).extensionLength(days: days)
+        return (newest.webOrderLineItemId, expires.advanced(byMilliseconds: length))
+    }
+
+    /// Applies a change to a subscription and sends the notifications about it. `change` receives the index of the
+    /// subscription.
+    private func apply(
+        to renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ change: (inout EventSimulation, Int) -> Void
+    ) {
+        let outcome = events.make(of: customer) { simulation in
+            let original = renewal.originalTransactionId
+            let index = simulation.customer.renewals.firstIndex { $0.originalTransactionId == original }
+            if let index { change(&simulation, index) }
+        }
+        if let outcome { outbox.post([outcome]) }
+    }
+
+    /// Handles Extend Subscription Renewal Dates for All Active Subscribers. Completes at once, whereas Apple takes
+    /// hours. A repeated `requestIdentifier` changes nothing.
+    func massExtend(_ call: ServerAPICall) throws -> APIAnswer {
+        let document = try call.request.document()
+        let body = try ExtensionRequestBody(document)
+        guard Self.isUUID(body.identifier) else { throw APIFailure(4_000_011) }
+        guard let product = document["productId"]?.text, !product.isEmpty else { throw APIFailure(4_000_023) }
+        var includesStorefront = true
+        if let list = document["storefrontCountryCodes"] {
+            guard let codes = list.elements, !codes.isEmpty else { throw APIFailure(4_000_027) }
+            guard codes.allSatisfy({ $0.text?.utf8.count == 3 }) else { throw APIFailure(4_000_028) }
+            includesStorefront = codes.contains(.string("USA"))
+        }
+        let key = ServerAPIJobs.Key(name: body.identifier, environment: call.environment)
+        if jobs.withLock({ $0.extensions[key] }) == nil {
+            var (succeeded, failed): (Int64, Int64) = (0, 0)
+            for customer in includesStorefront ? customerRegistry.customers(in: call.environment) : [] {
+                for renewal in customer.renewals where renewal.productId == product && renewal.status == .active {
+                    if (try? extend(renewal, of: customer, by: body.days)) != nil {
+                        succeeded += 1
+                    } else {
+                        failed += 1
+                        apply(to: renewal, customer) { $0.update($1, "RENEWAL_EXTENSION", "FAILURE") }
+                    }
+                }
+            }
+            let summary = SimulatedNotification.ExtensionSummary(
+                requestIdentifier: body.identifier, productId: product,
+                storefronts: document["storefrontCountryCodes"]?.elements?.compactMap(\.text) ?? [],
+                succeeded: succeeded, failed: failed)
+            jobs.withLock { $0.extensions[key] = (summary, clock.now) }
+            outbox.post([events.make(summary, in: call.environment, at: clock.now)])
+        }
+        return APIAnswer(["requestIdentifier": .string(body.identifier)])
+    }
+
+    /// Handles Get Status of Subscription Renewal Date Extensions.
+    func massExtendStatus(_ call: ServerAPICall) throws -> APIAnswer {
+        let (product, identifier) = (call.values[0], call.values[1])
+        guard Self.isUUID(identifier) else { throw APIFailure(4_000_011) }
+        let key = ServerAPIJobs.Key(name: identifier, environment: call.environment)
+        guard let job = jobs.withLock({ $0.extensions[key] }), job.summary.productId == product else {
+            throw APIFailure(4_040_009)
+        }
+        return APIAnswer([
+            "requestIdentifier": .string(identifier), "complete": .bool(true),
+            "completeDate": .number(job.date.milliseconds), "succeededCount": .number(job.summary.succeeded),
+            "failedCount": .number(job.summary.failed),
+        ])
+    }
+
+    /// Returns whether the text is a UUID in upper or lower case.
+    static func isUUID(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.map(\.utf8.count) == [8, 4, 4, 4, 12] && parts.joined().allSatisfy { $0.isASCII && $0.isHexDigit }
     }
 }
