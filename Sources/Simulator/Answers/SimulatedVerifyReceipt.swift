@@ -141,15 +141,12 @@ extension SimulatedVerifyReceipt {
     /// Returns the member `receipt`.
     private func receiptObject(of receipt: IssuedReceipt) -> JSONValue {
         let content = AppReceiptContent(receipt.plan, of: receipt.customer)
-        var members = [
-            Member("receipt_type", .string(content.receiptType)),
-            Member("adam_id", .number(content.appAppleId)),
-            Member("app_item_id", .number(content.appAppleId)),
-            Member("bundle_id", .string(content.bundleId)),
-            Member("application_version", .string(content.applicationVersion)),
-            Member("download_id", .number(content.downloadId)),
-            Member("version_external_identifier", .number(content.versionExternalIdentifier)),
-        ]
+        var members = JSONValue.members([
+            "receipt_type": .string(content.receiptType), "adam_id": .number(content.appAppleId),
+            "app_item_id": .number(content.appAppleId), "bundle_id": .string(content.bundleId),
+            "application_version": .string(content.applicationVersion), "download_id": .number(content.downloadId),
+            "version_external_identifier": .number(content.versionExternalIdentifier),
+        ])
         members += AnswerRowWriter.dates("receipt_creation_date", Timestamp(seconds: content.creationDate.seconds))
         members += AnswerRowWriter.dates("request_date", clock.now)
         members += AnswerRowWriter.dates("original_purchase_date", content.originalPurchaseDate)

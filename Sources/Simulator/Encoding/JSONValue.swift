@@ -115,7 +115,12 @@ extension JSONValue {
 extension JSONValue {
     /// Returns an object without the members whose value is `nil`.
     package static func object(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
-        .object(members.compactMap { member in member.value.map { Member(member.key, $0) } })
+        .object(Self.members(members))
+    }
+
+    /// Returns the members whose value is not `nil`.
+    static func members(_ members: KeyValuePairs<String, JSONValue?>) -> [Member] {
+        members.compactMap { member in member.value.map { Member(member.key, $0) } }
     }
 }
 
@@ -172,32 +177,35 @@ private struct JSONReader {
     }
 
     private mutating func object(depth: Int) throws(JSONReadingError) -> JSONValue {
-        position += 1
-        skipSpaces()
         var members: [JSONValue.Member] = []
-        if consume("}") { return .object(members) }
-        while true {
-            skipSpaces()
-            guard next == UInt8(ascii: "\"") else { throw failure }
-            let key = try text()
-            skipSpaces()
-            guard consume(":") else { throw failure }
-            members.append(.init(key, try value(depth: depth + 1)))
-            skipSpaces()
-            if consume("}") { return .object(members) }
-            guard consume(",") else { throw failure }
+        try list(until: "}") { reader throws(JSONReadingError) in
+            guard reader.next == UInt8(ascii: "\"") else { throw reader.failure }
+            let key = try reader.text()
+            reader.skipSpaces()
+            guard reader.consume(":") else { throw reader.failure }
+            members.append(.init(key, try reader.value(depth: depth + 1)))
         }
+        return .object(members)
     }
 
     private mutating func array(depth: Int) throws(JSONReadingError) -> JSONValue {
+        var elements: [JSONValue] = []
+        try list(until: "]") { reader throws(JSONReadingError) in elements.append(try reader.value(depth: depth + 1)) }
+        return .array(elements)
+    }
+
+    /// Reads elements that are separated by commas, from the opening bracket on.
+    private mutating func list(
+        until end: StaticString, element: (inout JSONReader) throws(JSONReadingError) -> Void
+    ) throws(JSONReadingError) {
         position += 1
         skipSpaces()
-        var elements: [JSONValue] = []
-        if consume("]") { return .array(elements) }
+        if consume(end) { return }
         while true {
-            elements.append(try value(depth: depth + 1))
             skipSpaces()
-            if consume("]") { return .array(elements) }
+            try element(&self)
+            skipSpaces()
+            if consume(end) { return }
             guard consume(",") else { throw failure }
         }
     }

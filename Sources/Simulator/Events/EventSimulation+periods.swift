@@ -23,17 +23,10 @@ extension EventSimulation {
         let previous = customer.transactions[newest]
         let period = period(
             of: product, after: previous, wasInGrace: customer.renewals[index].status == .gracePeriod, beginning)
-        var transaction = SimulatedTransaction(
-            product: product, transactionId: identifiers.transaction(customer.environment),
-            originalTransactionId: previous.originalTransactionId, purchaseDate: period.lowerBound,
-            originalPurchaseDate: previous.originalPurchaseDate, expiresDate: period.upperBound,
-            price: Self.price(of: product, offer), appTransactionId: appTransactionId)
-        transaction.isFamilyShared = previous.isFamilyShared
+        var transaction = transaction(
+            product, at: period.lowerBound, expires: period.upperBound, continuing: previous, offer: offer)
         transaction.appAccountToken = previous.appAccountToken
-        if !previous.isFamilyShared { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
-        transaction.offer = offer
         transaction.isRenewal = beginning != .purchase
-        transaction.changeDate = date
         transaction.copyDetails(of: previous, length: clock.period(days: product.days))
         customer.transactions.append(transaction)
         customer.renewals[index].begin(transaction, product)

@@ -82,37 +82,21 @@ extension EventSimulation {
         let previous = customer.transactions[newest]
         let paidUntil = previous.expiresDate
         _ = end(index)
-        let id = identifiers.transaction(customer.environment)
         let start = purchaseDate
-        var transaction = SimulatedTransaction(
-            product: .generic, transactionId: id, originalTransactionId: id, purchaseDate: start,
-            originalPurchaseDate: start.advanced(byMilliseconds: 1000),
-            expiresDate: paidUntil.map { max($0, start.advanced(byMilliseconds: 1000)) }, price: previous.price,
-            appTransactionId: appTransactionId)
-        transaction.webOrderLineItemId = identifiers.lineItem(customer.environment)
+        let end = paidUntil.map { max($0, start.advanced(byMilliseconds: 1000)) }
+        var transaction = transaction(.generic, at: start, expires: end)
+        transaction.price = previous.price
         transaction.appAccountToken = previous.appAccountToken
-        transaction.advancedCommerce = .lessons(of: id)
+        transaction.advancedCommerce = .lessons(of: transaction.transactionId)
         transaction.previousOriginalTransactionId = previous.originalTransactionId
-        transaction.changeDate = date
         customer.transactions.append(transaction)
-        customer.renewals.append(customer.renewals[index].migrated(to: transaction))
+        let old = customer.renewals[index]
+        var renewal = SimulatedRenewal(
+            after: transaction, willRenew: old.willRenew, start: old.recentSubscriptionStartDate)
+        renewal.appAccountToken = old.appAccountToken
+        customer.renewals.append(renewal)
         customer.renewals[index].expire(intent: 5)
         emit("MIGRATION", of: customer.transactions.count - 1)
-    }
-}
-
-extension SimulatedRenewal {
-    /// Returns the renewal of the subscription after its migration.
-    fileprivate func migrated(to transaction: SimulatedTransaction) -> SimulatedRenewal {
-        var renewal = SimulatedRenewal(
-            originalTransactionId: transaction.originalTransactionId, productId: transaction.product.productId,
-            autoRenewProductId: transaction.product.productId, status: .active, willRenew: willRenew,
-            recentSubscriptionStartDate: recentSubscriptionStartDate,
-            renewalDate: transaction.expiresDate ?? renewalDate,
-            renewalPrice: transaction.product.price, appTransactionId: appTransactionId)
-        renewal.appAccountToken = appAccountToken
-        renewal.advancedCommerce = transaction.advancedCommerce
-        return renewal
     }
 }
 

@@ -20,14 +20,7 @@ extension EventSimulation {
         let length = clock.period(days: offer == .freeTrial ? 7 : product.days)
         let start = purchaseDate
         let index = append(product, expires: start.advanced(byMilliseconds: length), offer: offer)
-        let bought = customer.transactions[index]
-        var renewal = SimulatedRenewal(
-            originalTransactionId: bought.originalTransactionId, productId: product.productId,
-            autoRenewProductId: product.productId, status: .active, willRenew: true, recentSubscriptionStartDate: start,
-            renewalDate: bought.expiresDate ?? start, renewalPrice: product.price,
-            appTransactionId: appTransactionId)
-        renewal.appAccountToken = bought.appAccountToken
-        customer.renewals.append(renewal)
+        customer.renewals.append(SimulatedRenewal(after: customer.transactions[index], start: start))
         emit("SUBSCRIBED", "INITIAL_BUY", of: index)
     }
 
@@ -45,16 +38,8 @@ extension EventSimulation {
 
     /// Adds a purchase that begins now, and returns its index.
     private mutating func append(_ product: SimulatedProduct, expires: Timestamp?, offer: SimulatedOffer?) -> Int {
-        let start = purchaseDate
-        let id = identifiers.transaction(customer.environment)
-        var transaction = SimulatedTransaction(
-            product: product, transactionId: id, originalTransactionId: id, purchaseDate: start,
-            originalPurchaseDate: expires == nil ? start : start.advanced(byMilliseconds: 1000), expiresDate: expires,
-            price: Self.price(of: product, offer), appTransactionId: appTransactionId)
+        var transaction = transaction(product, at: purchaseDate, expires: expires, offer: offer)
         transaction.appAccountToken = customer.transactions.first { !$0.isFamilyShared }?.appAccountToken
-        if expires != nil { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
-        transaction.offer = offer
-        transaction.changeDate = date
         customer.transactions.append(transaction)
         return customer.transactions.count - 1
     }

@@ -83,6 +83,26 @@ struct EventSimulation {
         return customer.transactions.lastIndex { $0.originalTransactionId == original }
     }
 
+    /// Returns a new transaction, which is not in the customer's list yet.
+    mutating func transaction(
+        _ product: SimulatedProduct, at start: Timestamp, expires: Timestamp?,
+        continuing previous: SimulatedTransaction? = nil, offer: SimulatedOffer? = nil
+    ) -> SimulatedTransaction {
+        let id = identifiers.transaction(customer.environment)
+        let ownDate = expires == nil ? start : start.advanced(byMilliseconds: 1000)
+        var transaction = SimulatedTransaction(
+            product: product, transactionId: id, originalTransactionId: previous?.originalTransactionId ?? id,
+            purchaseDate: start, originalPurchaseDate: previous?.originalPurchaseDate ?? ownDate, expiresDate: expires,
+            price: Self.price(of: product, offer), appTransactionId: appTransactionId)
+        transaction.isFamilyShared = previous?.isFamilyShared ?? false
+        if expires != nil, !transaction.isFamilyShared {
+            transaction.webOrderLineItemId = identifiers.lineItem(customer.environment)
+        }
+        transaction.offer = offer
+        transaction.changeDate = date
+        return transaction
+    }
+
     /// Date of a purchase made now: in whole seconds as Apple's, and later than all other purchases.
     var purchaseDate: Timestamp {
         let now = Timestamp(seconds: date.seconds)

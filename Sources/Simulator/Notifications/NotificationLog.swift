@@ -8,10 +8,17 @@ package final class NotificationLog: Sendable {
         package let notification: SimulatedNotification
         /// Whether Get Notification History lists the notification. Apple lists those for a version 2 target; test
         /// notifications are never listed here.
-        package let isListed: Bool
+        package var isListed: Bool
         package var attempts: [SendAttempt]
 
         package var isDelivered: Bool { attempts.contains { $0.result == .success } }
+
+        /// A notification whose first attempt succeeded at once.
+        static func delivered(_ notification: SimulatedNotification) -> Entry {
+            Entry(
+                notification: notification, isListed: true,
+                attempts: [SendAttempt(date: notification.date, result: .success)])
+        }
     }
 
     private let entries = Mutex<[Entry]>([])
@@ -91,10 +98,7 @@ final class NotificationArchive: Sendable {
         if let cached = past.withLock({ $0[environment] }) { return cached }
         let entries = world.customers.filter { $0.environment == environment }.flatMap(SimulatedNotification.all)
             .sorted { ($0.date, $0.transaction?.transactionId ?? "") < ($1.date, $1.transaction?.transactionId ?? "") }
-            .map {
-                NotificationLog.Entry(
-                    notification: $0, isListed: true, attempts: [SendAttempt(date: $0.date, result: .success)])
-            }
+            .map(NotificationLog.Entry.delivered)
         past.withLock { $0[environment] = entries }
         return entries
     }

@@ -65,16 +65,13 @@ struct NotificationPayload: Sendable {
         _ summary: SimulatedNotification.ExtensionSummary, _ environment: AppStoreEnvironment
     ) -> JSONValue {
         .object(
-            SimulatedApp.envelope(environment) + [
-                .init("requestIdentifier", .string(summary.requestIdentifier)),
-                .init("productId", .string(summary.productId)),
-            ]
-                + (summary.storefronts.isEmpty
-                    ? [] : [.init("storefrontCountryCodes", .array(summary.storefronts.map(JSONValue.string)))])
-                + [
-                    .init("succeededCount", .number(summary.succeeded)),
-                    .init("failedCount", .number(summary.failed)),
-                ])
+            SimulatedApp.envelope(environment)
+                + JSONValue.members([
+                    "requestIdentifier": .string(summary.requestIdentifier), "productId": .string(summary.productId),
+                    "storefrontCountryCodes": summary.storefronts.isEmpty
+                        ? nil : .array(summary.storefronts.map(JSONValue.string)),
+                    "succeededCount": .number(summary.succeeded), "failedCount": .number(summary.failed),
+                ]))
     }
 }
 

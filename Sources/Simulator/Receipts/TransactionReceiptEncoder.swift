@@ -98,58 +98,52 @@ enum PurchaseInfo {
     }
 
     private static func purchase(_ transaction: SimulatedTransaction, called id: String) -> [Entry] {
-        [
-            Entry("transaction-id", id),
-            Entry("original-transaction-id", transaction.originalTransactionId),
-            Entry("product-id", transaction.product.productId),
-            Entry("quantity", String(transaction.quantity)),
-            Entry("bid", SimulatedApp.first.bundleId),
-            Entry("item-id", String(transaction.product.itemId)),
-        ] + dates("purchase-date", transaction.purchaseDate)
+        entries([
+            "transaction-id": id, "original-transaction-id": transaction.originalTransactionId,
+            "product-id": transaction.product.productId, "quantity": String(transaction.quantity),
+            "bid": SimulatedApp.first.bundleId, "item-id": String(transaction.product.itemId),
+        ]) + dates("purchase-date", transaction.purchaseDate)
             + dates("original-purchase-date", transaction.originalPurchaseDate)
     }
 
     /// Returns identifiers of the app and of the device. A device of 2014 had a UDID with 40 digits.
     private static func device(_ plan: ReceiptPlan, _ customer: SimulatedCustomer) -> [Entry] {
         let digits = customer.vendorIdentifier.replacing("-", with: "")
-        var entries = [
-            Entry("bvrs", "42"),
-            Entry("unique-vendor-identifier", customer.vendorIdentifier),
-            Entry(
-                "unique-identifier",
-                plan.version == 2
-                    ? digits.lowercased() + digits.lowercased().prefix(8) : "00008020-\(digits.prefix(16))"),
-        ]
-        if customer.environment == .production {
-            entries.append(Entry("app-item-id", String(SimulatedApp.first.appAppleId)))
-            entries.append(Entry("version-external-identifier", "860000001"))
-        }
-        return entries
+        let isProduction = customer.environment == .production
+        return entries([
+            "bvrs": "42", "unique-vendor-identifier": customer.vendorIdentifier,
+            "unique-identifier": plan.version == 2
+                ? digits.lowercased() + digits.lowercased().prefix(8) : "00008020-\(digits.prefix(16))",
+            "app-item-id": isProduction ? String(SimulatedApp.first.appAppleId) : nil,
+            "version-external-identifier": isProduction ? "860000001" : nil,
+        ])
     }
 
     /// Returns the lines about the period. Here `expires-date` is in milliseconds; the formatted dates have other
     /// keys.
     private static func subscription(_ transaction: SimulatedTransaction, version: UInt8?) -> [Entry] {
         guard let expires = transaction.expiresDate else { return [] }
-        var entries = [
-            Entry("expires-date", String(expires.milliseconds)),
-            Entry("expires-date-formatted", expires.greenwichText),
-            Entry("expires-date-formatted-pst", expires.losAngelesText),
-        ]
-        if let lineItem = transaction.webOrderLineItemId { entries.append(Entry("web-order-line-item-id", lineItem)) }
-        if version != 2, !transaction.isFamilyShared, let group = transaction.product.group {
-            entries.append(Entry("subscription-group-identifier", group))
-        }
-        return entries
+        return entries([
+            "expires-date": String(expires.milliseconds), "expires-date-formatted": expires.greenwichText,
+            "expires-date-formatted-pst": expires.losAngelesText,
+            "web-order-line-item-id": transaction.webOrderLineItemId,
+            "subscription-group-identifier": version == 2 || transaction.isFamilyShared
+                ? nil : transaction.product.group,
+        ])
     }
 
     /// Returns the lines that version 2 does not have.
     private static func newer(_ transaction: SimulatedTransaction) -> [Entry] {
-        [
-            Entry("is-trial-period", transaction.isTrialPeriod ? "true" : "false"),
-            Entry("is-in-intro-offer-period", transaction.isInIntroOfferPeriod ? "true" : "false"),
-            Entry("in-app-ownership-type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"),
-        ]
+        entries([
+            "is-trial-period": transaction.isTrialPeriod ? "true" : "false",
+            "is-in-intro-offer-period": transaction.isInIntroOfferPeriod ? "true" : "false",
+            "in-app-ownership-type": transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED",
+        ])
+    }
+
+    /// Returns a line for each value that is not `nil`.
+    private static func entries(_ lines: KeyValuePairs<String, String?>) -> [Entry] {
+        lines.compactMap { line in line.value.map { Entry(line.key, $0) } }
     }
 
     /// Returns the three lines of a date, for example `purchase-date`, `purchase-date-ms` and `purchase-date-pst`.

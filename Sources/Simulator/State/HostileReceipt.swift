@@ -30,9 +30,7 @@ package struct HostileReceipt: Sendable, Hashable {
         ])
     }
 
-    init(
-        _ mangling: String, _ text: String, of receipt: IssuedReceipt, _ expected: Outcome, _ status: Int64
-    ) {
+    init(_ mangling: String, _ text: String, of receipt: IssuedReceipt, _ expected: Outcome, _ status: Int64) {
         self.mangling = mangling
         self.text = text
         self.expected = expected
@@ -128,20 +126,17 @@ extension SimulatedStore {
             entries.map { $0.key == "product-id" ? .init($0.key, SimulatedProduct.yearly.productId) : $0 })
         var oneLine = encoder
         oneLine.options.oneLine = true
-        return [
-            HostileReceipt(
-                "transactionReceiptLines", ReceiptEncodingVariant.lines(receipt.base64, width: 64, separator: "\r\n"),
-                of: receipt,
-                .decoded, 0),
-            HostileReceipt(
-                "transactionReceiptOneLine", Base64.encode(try oneLine.encode(purchaseInfo: entries)), of: receipt,
-                .decoded, 0),
-            HostileReceipt("purchaseInfoOnly", Base64.encode(purchaseInfo), of: receipt, .refused, 21002),
-            HostileReceipt(
-                "editedPurchaseInfo", Base64.encode(try edited.encode(purchaseInfo: entries)), of: receipt, .refused,
-                21003),
-            try editedEnvironment("environmentLineAdded", of: receipt, line: "Sandbox"),
+        let forged: [(String, String, HostileReceipt.Outcome, Int64)] = [
+            (
+                "transactionReceiptLines",
+                ReceiptEncodingVariant.lines(receipt.base64, width: 64, separator: "\r\n"), .decoded, 0
+            ),
+            ("transactionReceiptOneLine", Base64.encode(try oneLine.encode(purchaseInfo: entries)), .decoded, 0),
+            ("purchaseInfoOnly", Base64.encode(purchaseInfo), .refused, 21002),
+            ("editedPurchaseInfo", Base64.encode(try edited.encode(purchaseInfo: entries)), .refused, 21003),
         ]
+        return forged.map { HostileReceipt($0.0, $0.1, of: receipt, $0.2, $0.3) }
+            + [try editedEnvironment("environmentLineAdded", of: receipt, line: "Sandbox")]
     }
 
     /// Returns the receipt with another `environment` line. The signature is still valid, because it does not cover

@@ -75,14 +75,12 @@ extension SimulatedStore {
     func nonReceipts(insteadOf receipt: IssuedReceipt) throws -> [HostileReceipt] {
         guard let transaction = receipt.transactions.first else { return [] }
         let row = transaction.row(receipt.environment, signedDate: world.epoch)
+        let short = ReceiptEncodingVariant.shortDataDescription(receipt.bytes)
+        let truncated = Base64.encode(Array(receipt.bytes.dropLast(receipt.bytes.count / 3)))
         return [
             HostileReceipt("signedTransaction", try pki.jwsSigner.jws(payload: row), of: receipt, .decoded, 21002),
-            HostileReceipt(
-                "truncated", Base64.encode(Array(receipt.bytes.dropLast(receipt.bytes.count / 3))), of: receipt,
-                .refused, 21002),
-            HostileReceipt(
-                "shortDataDescription", ReceiptEncodingVariant.shortDataDescription(receipt.bytes), of: receipt,
-                .refused, 21002),
+            HostileReceipt("truncated", truncated, of: receipt, .refused, 21002),
+            HostileReceipt("shortDataDescription", short, of: receipt, .refused, 21002),
             HostileReceipt("notBase64", "not a receipt", of: receipt, .refused, 21002),
         ]
     }

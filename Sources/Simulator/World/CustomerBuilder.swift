@@ -124,13 +124,8 @@ struct CustomerBuilder {
     ) {
         let newest = customer.transactions[index]
         let first = customer.transactions.first { $0.transactionId == newest.originalTransactionId } ?? newest
-        var renewal = SimulatedRenewal(
-            originalTransactionId: newest.originalTransactionId, productId: newest.product.productId,
-            autoRenewProductId: newest.product.productId, status: status, willRenew: willRenew,
-            recentSubscriptionStartDate: first.purchaseDate, renewalDate: newest.expiresDate ?? epoch,
-            renewalPrice: newest.product.price, appTransactionId: appTransactionId)
+        var renewal = SimulatedRenewal(after: newest, status, willRenew: willRenew, start: first.purchaseDate)
         renewal.appAccountToken = appAccountToken
-        renewal.billingPlan = newest.product.billingPlan
         change(&renewal)
         customer.renewals.append(renewal)
     }

@@ -50,6 +50,24 @@ package struct SimulatedRenewal: Sendable, Hashable {
     /// The developer's SKU, if it was bought with the Advanced Commerce API.
     package var advancedCommerce: AdvancedCommerceDetails?
 
+    /// The state of a subscription after a period, without anything unusual.
+    ///
+    /// - Parameter start: start of the first period since the last gap.
+    init(after newest: SimulatedTransaction, _ status: Status = .active, willRenew: Bool = true, start: Timestamp) {
+        originalTransactionId = newest.originalTransactionId
+        productId = newest.product.productId
+        autoRenewProductId = newest.product.productId
+        self.status = status
+        self.willRenew = willRenew
+        recentSubscriptionStartDate = start
+        renewalDate = newest.expiresDate ?? newest.purchaseDate
+        renewalPrice = newest.product.price
+        appAccountToken = newest.appAccountToken
+        appTransactionId = newest.appTransactionId
+        billingPlan = newest.product.billingPlan
+        advancedCommerce = newest.advancedCommerce
+    }
+
     /// The product of the next period with its billing plan.
     package var nextProduct: SimulatedProduct? { SimulatedProduct.named(autoRenewProductId, billingPlan) }
 

@@ -56,32 +56,28 @@ package final class NotificationOutbox: Sendable {
     /// A test notification has version 2, even if the target is for version 1:
     /// https://developer.apple.com/documentation/appstoreserverapi/request-a-test-notification
     func postTest(_ notification: SimulatedNotification) -> Int? {
-        switch targets.find(notification.environment) {
-        case .none: return nil
-        case .neverSet:
-            let attempt = SendAttempt(date: notification.date, result: .success)
-            return log.append([.init(notification: notification, isListed: false, attempts: [attempt])]).lowerBound
-        case .target(let target):
-            let entry = NotificationLog.Entry(notification: notification, isListed: false, attempts: [])
-            let index = log.append([entry]).lowerBound
+        let finding = targets.find(notification.environment)
+        if finding == .none { return nil }
+        var entry = Self.entry(notification, finding)
+        entry.isListed = false
+        let index = log.append([entry]).lowerBound
+        if case .target(let target) = finding {
             let queued = QueuedNotification(
                 logIndex: index, type: nil, target: target, environment: notification.environment,
                 speed: speed.withLock { $0 }, isCopy: false)
             deliveryLoop.add([queued])
-            return index
         }
+        return index
     }
 
     private static func entry(
         _ notification: SimulatedNotification, _ finding: TargetRegistry.Finding
     ) -> NotificationLog.Entry {
         switch finding {
-        case .neverSet:
-            let attempt = SendAttempt(date: notification.date, result: .success)
-            return .init(notification: notification, isListed: true, attempts: [attempt])
-        case .none: return .init(notification: notification, isListed: false, attempts: [])
+        case .neverSet: .delivered(notification)
+        case .none: .init(notification: notification, isListed: false, attempts: [])
         case .target(let target):
-            return .init(notification: notification, isListed: target.version == .second, attempts: [])
+            .init(notification: notification, isListed: target.version == .second, attempts: [])
         }
     }
 }

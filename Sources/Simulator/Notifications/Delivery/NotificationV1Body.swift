@@ -23,14 +23,12 @@ struct NotificationV1Body: Sendable {
             let customer = customerRegistry.find(transaction.transactionId, in: notification.environment)?.customer
         else { return nil }
         let isProduction = notification.environment == .production
-        var members = [
-            Member("notification_type", .string(type.rawValue)),
-            Member("password", .string(SimulatedApp.first.sharedSecret)),
+        var members = JSONValue.members([
+            "notification_type": .string(type.rawValue), "password": .string(SimulatedApp.first.sharedSecret),
             // Only version 1 notifications call production `PROD`.
-            Member("environment", .string(isProduction ? "PROD" : "Sandbox")),
-            Member("bid", .string(SimulatedApp.first.bundleId)),
-            Member("bvrs", .string("42")),
-        ]
+            "environment": .string(isProduction ? "PROD" : "Sandbox"),
+            "bid": .string(SimulatedApp.first.bundleId), "bvrs": .string("42"),
+        ])
         if let renewal = notification.renewal {
             members += Self.members(of: renewal, isProduction: isProduction)
             if type == .changedStatus {
@@ -46,13 +44,13 @@ struct NotificationV1Body: Sendable {
 
     /// Returns the members about the renewal.
     private static func members(of renewal: SimulatedRenewal, isProduction: Bool) -> [Member] {
-        var members = [Member("auto_renew_product_id", .string(renewal.autoRenewProductId))]
-        if isProduction, let product = SimulatedProduct.named(renewal.autoRenewProductId) {
-            members.append(Member("auto_renew_adam_id", .string(String(product.itemId))))
-        }
-        members.append(Member("auto_renew_status", .string(AnswerRowWriter.flag(renewal.willRenew))))
-        if let intent = renewal.expirationIntent { members.append(Member("expiration_intent", .number(intent))) }
-        return members
+        let product = isProduction ? SimulatedProduct.named(renewal.autoRenewProductId) : nil
+        return JSONValue.members([
+            "auto_renew_product_id": .string(renewal.autoRenewProductId),
+            "auto_renew_adam_id": product.map { .string(String($0.itemId)) },
+            "auto_renew_status": .string(AnswerRowWriter.flag(renewal.willRenew)),
+            "expiration_intent": renewal.expirationIntent.map(JSONValue.number),
+        ])
     }
 
     private func unifiedReceipt(
