@@ -66,7 +66,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     }
 
     /// Returns a response that contains nothing but the status, as most failures do.
-    package static func statusOnly(_ status: Int64) -> JSONValue { .object(["status": .number(status)]) }
+    static func statusOnly(_ status: Int64) -> JSONValue { .object(["status": .number(status)]) }
 
     /// Returns status 21004, which comes with the environment.
     private static func wrongPassword(_ environment: AppStoreEnvironment) -> JSONValue {

@@ -26,10 +26,10 @@ package struct CivilDate: Sendable, Hashable {
     }
 
     /// The date, for example `2023-08-14`.
-    package var dayText: String { "\(year)-\(twoDigits(month))-\(twoDigits(day))" }
+    var dayText: String { "\(year)-\(twoDigits(month))-\(twoDigits(day))" }
 
     /// The time, for example `07:50:46`.
-    package var timeText: String { "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(second))" }
+    var timeText: String { "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(second))" }
 }
 
 extension Timestamp {

@@ -34,7 +34,7 @@ package enum DEREncoder {
     }
 
     /// Returns whether `left` comes first in a SET OF.
-    package static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         let common = min(left.count, right.count)
         let difference = left.withUnsafeBytes { left in
             right.withUnsafeBytes { right in
@@ -76,7 +76,7 @@ package enum DEREncoder {
 
     package static func utf8String(_ text: String) -> [UInt8] { value(tag: 0x0C, Array(text.utf8)) }
 
-    package static func printableString(_ text: String) -> [UInt8] { value(tag: 0x13, Array(text.utf8)) }
+    static func printableString(_ text: String) -> [UInt8] { value(tag: 0x13, Array(text.utf8)) }
 
     package static func ia5String(_ text: String) -> [UInt8] { value(tag: 0x16, Array(text.utf8)) }
 

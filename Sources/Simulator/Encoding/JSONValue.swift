@@ -43,7 +43,7 @@ extension JSONValue {
     }
 
     /// The form for people: indented by two spaces for each level, with a line feed at the end.
-    package var prettyBytes: [UInt8] {
+    var prettyBytes: [UInt8] {
         var output: [UInt8] = []
         write(to: &output, indent: 0)
         output.append(0x0A)

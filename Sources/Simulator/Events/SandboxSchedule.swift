@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 extension SimulatedRenewal {
     /// Returns the next event of a subscription in the accelerated sandbox, which happens by itself, and its date. Returns
@@ -42,7 +42,7 @@ extension SimulatedCustomer {
 extension EventScheduler {
     /// Lets all events of the accelerated sandbox happen that are due. Returns the outcomes in order, for each customer the
     /// earliest first.
-    package func makeDue(at instant: Timestamp) -> [EventOutcome] {
+    func makeDue(at instant: Timestamp) -> [EventOutcome] {
         let world = customerRegistry.world
         guard world.options.sandboxClock == .apple else { return [] }
         var outcomes: [EventOutcome] = []

@@ -30,8 +30,6 @@ package final class RequestLog: Sendable {
 
     private let contents = Mutex(Contents())
 
-    package init() {}
-
     package func add(_ entry: Entry) {
         contents.withLock {
             $0.total += 1

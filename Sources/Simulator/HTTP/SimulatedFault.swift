@@ -138,8 +138,6 @@ extension JSONValue {
 package final class FaultRegistry: Sendable {
     private let faults = Mutex<[SimulatedFault]>([])
 
-    package init() {}
-
     package func add(_ fault: SimulatedFault) {
         faults.withLock { $0.append(fault) }
     }

@@ -23,8 +23,6 @@ package final class NotificationLog: Sendable {
 
     private let entries = Mutex<[Entry]>([])
 
-    package init() {}
-
     package var count: Int { entries.withLock { $0.count } }
 
     package var all: [Entry] { entries.withLock { $0 } }

@@ -26,7 +26,7 @@ package struct AppReceiptContent: Sendable, Hashable {
     /// Attributes to append, for example unknown types, duplicates of known types, or wrong encodings.
     package var extraAttributes: [ReceiptAttribute]
     /// Types of attributes to omit.
-    package var omittedTypes: Set<Int64>
+    var omittedTypes: Set<Int64>
 
     package init(
         environment: AppStoreEnvironment, bundleId: String, creationDate: Timestamp,
@@ -77,7 +77,7 @@ package struct AppReceiptPurchase: Sendable, Hashable {
     /// Attributes to append.
     package var extraAttributes: [ReceiptAttribute] = []
     /// Types of attributes to omit.
-    package var omittedTypes: Set<Int64> = []
+    var omittedTypes: Set<Int64> = []
 
     package init(
         productId: String, transactionId: String, originalTransactionId: String? = nil, purchaseDate: Timestamp,

@@ -81,8 +81,6 @@ package final class ReceiptRegistry: Sendable {
 
     private let contents = Mutex(Contents())
 
-    package init() {}
-
     package func add(_ receipt: IssuedReceipt) {
         let digest = Self.digest(receipt.bytes)
         contents.withLock { $0.add(receipt, digest) }

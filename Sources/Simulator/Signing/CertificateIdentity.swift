@@ -155,9 +155,9 @@ package struct CertificateTemplate: Sendable, Hashable {
     package var validity: Validity
     /// Whether the certificate is a CA (basicConstraints CA, keyUsage keyCertSign and cRLSign). Otherwise its
     /// keyUsage is only digitalSignature.
-    package var isAuthority: Bool
+    var isAuthority: Bool
     /// `pathLenConstraint`: 0 if the CA issues only leaves, `nil` if there is no limit.
-    package var pathLength: Int64?
+    var pathLength: Int64?
     /// Object identifiers of extensions whose value is NULL; only their presence matters.
     package var markers: [String]
     /// Digest of the issuer's signature on this certificate.

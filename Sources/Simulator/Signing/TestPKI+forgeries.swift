@@ -68,7 +68,7 @@ extension TestPKI {
     /// A receipt signer with all of Apple's names below a root of its own. Only the keys differ from Apple's.
     ///
     /// Faster than ``foreign(rsaBits:)``, because only the root gets another key.
-    package func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
+    func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
         let apple = Options(names: .apple)
         let root = try CertificateIdentity.selfSigned(
             CertificatePosition.root.template(apple), key: Self.forgersKey(bits: options.rsaBits))

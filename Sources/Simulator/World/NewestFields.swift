@@ -5,7 +5,7 @@ package import Base
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/advancedcommercetransactioninfo
 package struct AdvancedCommerceDetails: Sendable, Hashable {
-    package var sku: String
+    var sku: String
     /// UUID of the developer's request, in lower case.
     package var requestReferenceId: String
     /// Price in thousandths of a US dollar.
@@ -64,7 +64,7 @@ package enum BillingPlan: String, Sendable, Hashable {
 /// The commitment that a month belongs to: `commitmentInfo` of a transaction.
 package struct TransactionCommitment: Sendable, Hashable {
     /// Months of a commitment.
-    package static let totalPeriods: Int64 = 12
+    static let totalPeriods: Int64 = 12
 
     /// Number of the month in the commitment, 1 to 12.
     package var number: Int64

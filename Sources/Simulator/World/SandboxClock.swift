@@ -9,7 +9,7 @@ package enum SandboxClock: String, Sendable, Hashable, CaseIterable {
     case apple
 
     /// Renewals after a purchase, in the accelerated sandbox. Afterwards the subscription expires.
-    package static let maximumRenewals = 12
+    static let maximumRenewals = 12
 
     /// Minutes of Apple's default rate, by the length of the period in days:
     /// https://developer.apple.com/documentation/storekittest/sktestsession/timerate-swift.enum/monthlyrenewaleveryfiveminutes

@@ -32,7 +32,7 @@ package struct SimulatedProduct: Sendable, Hashable {
         case nonRenewing = "Non-Renewing Subscription"
 
         /// Value of the receipt attribute 1707 (product type).
-        package var attributeValue: Int64 {
+        var attributeValue: Int64 {
             switch self {
             case .nonConsumable: 0
             case .consumable: 1
@@ -45,7 +45,7 @@ package struct SimulatedProduct: Sendable, Hashable {
     package let productId: String
     package let kind: Kind
     /// The product's Apple ID.
-    package let itemId: Int64
+    let itemId: Int64
     /// Price in thousandths of a US dollar: 4990 is $4.99.
     package let price: Int64
     /// Length of a period in days, or 0 if the product has no periods.
@@ -74,16 +74,16 @@ package struct SimulatedProduct: Sendable, Hashable {
         productId: "com.example.app.season", kind: .nonRenewing, itemId: 1_600_000_005, price: 2990, days: 0)
 
     /// A subscription in ``newsGroup``, so that a customer can have two subscriptions at once.
-    package static let newsMonthly = SimulatedProduct(
+    static let newsMonthly = SimulatedProduct(
         productId: "com.example.app.news.monthly", kind: .autoRenewable, itemId: 1_600_000_006, price: 1990, days: 30,
         group: newsGroup)
 
     /// The yearly subscription, paid at the beginning of each year by a customer who could choose between two plans.
-    package static let yearlyUpfront = SimulatedProduct(
+    static let yearlyUpfront = SimulatedProduct(
         productId: yearly.productId, kind: .autoRenewable, itemId: yearly.itemId, price: yearly.price, days: 365,
         group: subscriptionGroup, billingPlan: .billedUpfront)
     /// A month of the yearly subscription with a 12-month commitment.
-    package static let yearlyByMonth = SimulatedProduct(
+    static let yearlyByMonth = SimulatedProduct(
         productId: yearly.productId, kind: .autoRenewable, itemId: yearly.itemId, price: 3990, days: 30,
         group: subscriptionGroup, billingPlan: .monthly)
     /// The generic product of the Advanced Commerce API, which stands for the developer's own SKUs.
@@ -92,9 +92,9 @@ package struct SimulatedProduct: Sendable, Hashable {
         days: 30, group: subscriptionGroup)
 
     /// Group of the monthly and the yearly subscription.
-    package static let subscriptionGroup = "20500001"
+    static let subscriptionGroup = "20500001"
     /// Group of the news subscription, which has no other product.
-    package static let newsGroup = "20500002"
+    static let newsGroup = "20500002"
 
     /// Products that only customers with the newest fields buy. Random purchases never choose them.
     private static let further = [yearlyUpfront, yearlyByMonth, generic]

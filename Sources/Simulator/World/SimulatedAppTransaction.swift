@@ -62,7 +62,7 @@ extension SimulatedCustomer {
     ///
     /// The verification value is computed as Apple documents it:
     /// https://developer.apple.com/documentation/storekit/apptransaction/deviceverification
-    package var deviceAppTransaction: SimulatedAppTransaction? {
+    var deviceAppTransaction: SimulatedAppTransaction? {
         let nonce = NotificationUUID.named("device.\(environment.rawValue).\(id)")
         var transaction = appTransaction
         transaction?.device = SimulatedAppTransaction.Device(

@@ -20,13 +20,13 @@ package struct SimulatedCustomer: Sendable, Hashable {
     package var changedAt: Timestamp?
     /// Whether the App Store knows a download of the app by this customer. If not, no transaction has an
     /// `appTransactionId`.
-    package var hasAppTransaction = true
+    var hasAppTransaction = true
     /// The platform of the first download.
     package var originalPlatform = "iOS"
     /// A parent or guardian has withdrawn the consent to the app.
-    package var isConsentRescinded = false
+    var isConsentRescinded = false
     /// The account was deleted, or the tester is no longer one. The Server API and verifyReceipt do not find it.
-    package var isRemoved = false
+    var isRemoved = false
 
     /// The verifyReceipt status for each receipt of this customer, in the customer's environment and with the right
     /// password: 0, or 21006 if the subscription of a transactionReceipt has expired.
@@ -80,11 +80,11 @@ package struct ReceiptPlan: Sendable, Hashable {
     /// Seed of the opaque attribute values and of the order of the lines in purchase-info.
     package let seed: UInt64
     /// The app was bought with a volume purchase.
-    package var isVolumePurchase = false
+    var isVolumePurchase = false
 
     /// Receipts say since about 2021 whether a purchase is shared by the family; older ones have neither the
     /// attribute 1722 nor the key `in_app_ownership_type`.
-    package var includesOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
+    var includesOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
 
     /// 2023-06-20, the first day on which this App Store signs receipts with SHA-256. Apple's first receipts that are
     /// known to be signed so are of August 2023.

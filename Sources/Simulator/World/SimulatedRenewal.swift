@@ -31,11 +31,11 @@ package struct SimulatedRenewal: Sendable, Hashable {
     /// Offer that applies to the next period.
     package var offer: SimulatedOffer?
     /// Dates on which the developer extended the renewal date.
-    package var extensionDates: [Timestamp] = []
+    var extensionDates: [Timestamp] = []
     /// Identifiers of the win-back offers that an expired customer may redeem.
-    package var eligibleWinBackOfferIds: [String] = []
+    var eligibleWinBackOfferIds: [String] = []
     /// Start of the first period since the last gap.
-    package var recentSubscriptionStartDate: Timestamp
+    var recentSubscriptionStartDate: Timestamp
     /// End of the current period.
     package var renewalDate: Timestamp
     /// Price of the next renewal in thousandths of a US dollar.

@@ -23,7 +23,7 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var isUpgraded = false
     package var offer: SimulatedOffer?
     /// Whether the App Store renewed the subscription, rather than the customer buying it.
-    package var isRenewal = false
+    var isRenewal = false
     /// Price in thousandths of a US dollar.
     package var price: Int64
     /// `nil` if the customer has no app transaction.
@@ -32,14 +32,14 @@ package struct SimulatedTransaction: Sendable, Hashable {
     /// responses, not from the history.
     package var isFinished = true
     /// Date on which the customer upgraded to another product of the group.
-    package var upgradedDate: Timestamp?
+    var upgradedDate: Timestamp?
     /// verifyReceipt also reports the upgrade as a cancellation, as some responses of 2020 did.
-    package var reportsUpgradeAsCancellation = false
+    var reportsUpgradeAsCancellation = false
     /// The transaction id of a restore. Receipts and verifyReceipt show this id; the Server API shows
     /// ``transactionId``.
     package var restoredId: String?
     /// Instant of the last change since the world was generated, or `nil` if there was none.
-    package var changeDate: Timestamp?
+    var changeDate: Timestamp?
     /// The commitment that this month belongs to, if the product is paid month by month.
     package var commitment: TransactionCommitment?
     /// The developer's SKU, if it was bought with the Advanced Commerce API.
@@ -63,7 +63,7 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var isAutoRenewable: Bool { product.kind == .autoRenewable }
 
     /// Whether receipts and `latest_receipt_info` list the transaction.
-    package var isInReceipts: Bool { product.kind != .consumable || !isFinished }
+    var isInReceipts: Bool { product.kind != .consumable || !isFinished }
 
     /// The transaction id in receipts and verifyReceipt responses.
     package var receiptId: String { restoredId ?? transactionId }
@@ -84,29 +84,29 @@ package struct SimulatedOffer: Sendable, Hashable {
     package let type: Int64
     package var identifier: String?
     /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`.
-    package let discountType: String
+    let discountType: String
     /// Length of the offer in ISO 8601, for example `P1W` for a week.
     package var period: String?
 
-    package static let freeTrial = SimulatedOffer(type: 1, discountType: "FREE_TRIAL", period: "P1W")
+    static let freeTrial = SimulatedOffer(type: 1, discountType: "FREE_TRIAL", period: "P1W")
     package static let introductory = SimulatedOffer(type: 1, discountType: "PAY_AS_YOU_GO", period: "P1M")
-    package static let promotional = SimulatedOffer(
+    static let promotional = SimulatedOffer(
         type: 2, identifier: "summer_promo", discountType: "PAY_AS_YOU_GO", period: "P1M")
-    package static let offerCode = SimulatedOffer(
+    static let offerCode = SimulatedOffer(
         type: 3, identifier: "welcome_code", discountType: "PAY_UP_FRONT", period: "P1M")
-    package static let winBack = SimulatedOffer(
+    static let winBack = SimulatedOffer(
         type: 4, identifier: "come_back", discountType: "PAY_AS_YOU_GO", period: "P1M")
-    package static let prepaid = SimulatedOffer(type: 1, discountType: "PAY_UP_FRONT", period: "P1M")
-    package static let freePromotional = SimulatedOffer(
+    static let prepaid = SimulatedOffer(type: 1, discountType: "PAY_UP_FRONT", period: "P1M")
+    static let freePromotional = SimulatedOffer(
         type: 2, identifier: "free_promo", discountType: "FREE_TRIAL", period: "P1M")
-    package static let freeCode = SimulatedOffer(
+    static let freeCode = SimulatedOffer(
         type: 3, identifier: "free_code", discountType: "FREE_TRIAL", period: "P1M")
-    package static let freeWinBack = SimulatedOffer(
+    static let freeWinBack = SimulatedOffer(
         type: 4, identifier: "come_back_free", discountType: "FREE_TRIAL", period: "P1M")
     /// The win-back offers for which a customer is eligible after an expiry.
     static let winBackIds = ["come_back", "come_back_free"]
     /// An offer code for a product that does not renew, so it has no period.
-    package static let oneTimeCode = SimulatedOffer(type: 3, identifier: "unlock_code", discountType: "ONE_TIME")
+    static let oneTimeCode = SimulatedOffer(type: 3, identifier: "unlock_code", discountType: "ONE_TIME")
 }
 
 extension SimulatedTransaction {
@@ -117,7 +117,7 @@ extension SimulatedTransaction {
     /// Value of `promotional_offer_id`.
     package var promotionalOfferId: String? { offer?.type == 2 ? offer?.identifier : nil }
     /// Value of `offer_code_ref_name`.
-    package var offerCodeRefName: String? { offer?.type == 3 ? offer?.identifier : nil }
+    var offerCodeRefName: String? { offer?.type == 3 ? offer?.identifier : nil }
 
     /// Returns the refund as a receipt of this date shows it: in whole seconds, and never that of a consumable.
     func revocation(at date: Timestamp) -> Revocation? {

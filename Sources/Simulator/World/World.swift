@@ -47,7 +47,7 @@ package struct World: Sendable {
     package let epoch: Timestamp
     package let options: WorldOptions
     /// The requested number of customers, without those that an option adds.
-    package let requestedCount: Int
+    let requestedCount: Int
     package let customers: [SimulatedCustomer]
 
     package init(seed: UInt64, customers count: Int, epoch: Timestamp, options: WorldOptions = .init()) {

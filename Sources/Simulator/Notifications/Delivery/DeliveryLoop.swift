@@ -8,10 +8,8 @@ final class DeliveryLoop: Sendable {
     private struct State {
         var queue = DeliveryQueue()
         var counts = DeliveryCounts()
-        /// Maximum number of workers, from the newest call to `POST /events`.
+        /// Maximum of ``inFlight``, from the newest call to `POST /events`.
         var concurrency = 8
-        /// Number of running worker tasks. Each of them sends one notification at a time.
-        var workers = 0
         /// Notifications that were taken from the queue and whose attempt has not ended.
         var inFlight = 0
         /// When the loop checks the queue again without a signal.
@@ -64,7 +62,12 @@ final class DeliveryLoop: Sendable {
         signal.yield()
         await withDiscardingTaskGroup { group in
             for await _ in signals {
-                for _ in 0..<reserveWorkers() { group.addTask { await self.work(sender) } }
+                while let notification = dequeue() {
+                    group.addTask {
+                        guard let body = self.body(notification) else { return self.finish(notification, nil) }
+                        self.finish(notification, await sender.deliver(body, to: notification.target))
+                    }
+                }
                 guard let due = newTimer() else { continue }
                 group.addTask {
                     try? await Task.sleep(until: due, clock: .continuous)
@@ -81,16 +84,6 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// Returns the number of additional workers needed, and counts them as running.
-    private func reserveWorkers() -> Int {
-        state.withLock { state in
-            let free = max(state.concurrency - state.workers, 0)
-            let count = state.queue.dueCount(at: .now, limit: free)
-            state.workers += count
-            return count
-        }
-    }
-
     /// Returns the instant of a new timer, or `nil` if an earlier one is already set.
     private func newTimer() -> ContinuousClock.Instant? {
         state.withLock { state in
@@ -99,28 +92,13 @@ final class DeliveryLoop: Sendable {
             return due
         }
     }
-}
 
-/// The worker tasks.
-extension DeliveryLoop {
-    private func work(_ sender: NotificationSender) async {
-        while let notification = dequeue() {
-            if let body = body(notification) {
-                finish(notification, await sender.deliver(body, to: notification.target))
-            } else {
-                finish(notification, nil)
-            }
-        }
-    }
-
-    /// Returns the next due notification, or `nil` if there is none or if there are too many workers. The worker then
-    /// ends.
+    /// Returns the next due notification, or `nil` if there is none or if too many are in flight.
     private func dequeue() -> QueuedNotification? {
         state.withLock { state in
-            guard !Task.isCancelled, state.workers <= state.concurrency,
+            guard !Task.isCancelled, state.inFlight < state.concurrency,
                 let notification = state.queue.dequeue(at: .now)
             else {
-                state.workers -= 1
                 return nil
             }
             state.inFlight += 1
@@ -137,6 +115,7 @@ extension DeliveryLoop {
         let schedule = RetrySchedule(notification.target.version, notification.environment)
         let pause = schedule.pause(after: notification.attempts, speed: notification.speed)
         state.withLock { state in
+            defer { state.signal?.yield() }
             state.inFlight -= 1
             state.counts.attempts += outcome == nil ? 0 : 1
             if notification.isCopy { return }
@@ -144,7 +123,6 @@ extension DeliveryLoop {
                 state.counts.delivered += 1
             } else if let pause, outcome?.isWorthRetrying == true {
                 state.queue.add(notification, due: .now + pause)
-                state.signal?.yield()
             } else {
                 state.counts.failed += 1
             }
@@ -208,11 +186,6 @@ struct DeliveryQueue {
 
     /// When the next retry is due, or `nil` if there is no retry.
     var due: ContinuousClock.Instant? { later.last?.due }
-
-    /// Returns how many notifications can be sent now, but at most `limit`.
-    func dueCount(at now: ContinuousClock.Instant, limit: Int) -> Int {
-        min(limit, ready.count - next + later.suffix(limit).count { $0.due <= now })
-    }
 
     mutating func add(_ notifications: [QueuedNotification]) { ready += notifications }
 

@@ -58,8 +58,6 @@ package final class TargetRegistry: Sendable {
 
     private let contents = Mutex(Contents())
 
-    package init() {}
-
     /// Sets the target of an environment, or of both if `environment` is `nil`.
     package func set(_ target: NotificationTarget, for environment: AppStoreEnvironment? = nil) {
         contents.withLock {
