@@ -20,7 +20,7 @@ package struct CurlConfiguration: Sendable {
     }
 
     /// The `User-Agent` header: `receipt-bridge/<version>`.
-    var userAgent: String
+    package var userAgent: String
     /// The path of a PEM file with the only certificates to trust. If set, the system's CA file and directory are not
     /// read.
     package var caFile: String?
