@@ -17,7 +17,6 @@ enum AnswerRowWriter {
     /// Cuts off the milliseconds, because dates inside an App Receipt have whole seconds only.
     private static func wholeSeconds(_ instant: Timestamp) -> Timestamp { Timestamp(seconds: instant.seconds) }
 
-    /// Returns a text member for each value that is not `nil`.
     static func texts(_ members: KeyValuePairs<String, String?>) -> [Member] {
         members.compactMap { member in member.value.map { Member(member.key, .string($0)) } }
     }

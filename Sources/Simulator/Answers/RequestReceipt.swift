@@ -1,18 +1,13 @@
-/// The result of reading `receipt-data` as strictly as Apple's verifyReceipt does.
+/// Reads `receipt-data` as strictly as Apple's verifyReceipt does.
 enum RequestReceipt {
-    /// Status 21002.
-    case malformed
-    /// Bytes that look like a receipt. Whether they are authentic is checked later.
-    case receipt([UInt8])
-
-    /// Accepts plain padded base64 only, except that line breaks are allowed in transactionReceipts.
-    static func read(_ text: String) -> RequestReceipt {
+    /// Returns bytes that look like a receipt; whether they are authentic is checked later. Returns `nil` for anything but
+    /// plain padded base64, except that line breaks are allowed in transactionReceipts.
+    static func read(_ text: String) -> [UInt8]? {
         if let bytes = Base64.decode(text) {
-            return isAppReceipt(bytes) || TransactionReceiptOutline(bytes) != nil ? .receipt(bytes) : .malformed
+            return isAppReceipt(bytes) || TransactionReceiptOutline(bytes) != nil ? bytes : nil
         }
-        let joined = String(text.filter { !$0.isNewline })
-        guard let bytes = Base64.decode(joined), TransactionReceiptOutline(bytes) != nil else { return .malformed }
-        return .receipt(bytes)
+        let bytes = Base64.decode(text.filter { !$0.isNewline })
+        return bytes.flatMap(TransactionReceiptOutline.init) == nil ? nil : bytes
     }
 
     /// Returns whether the bytes are one SEQUENCE of PKCS#7 SignedData, without anything after it.

@@ -23,14 +23,9 @@ package struct SimulatedVerifyReceipt: Sendable {
     /// Returns the response to the body of a POST; the content type does not matter.
     package func answer(body: [UInt8], at endpoint: Endpoint) throws(CryptographyError) -> JSONValue {
         // Apple reports missing keys and values of a wrong type as malformed (21002).
-        guard let request = try? JSONValue(reading: body), let text = request["receipt-data"]?.text else {
-            return Self.statusOnly(21002)
-        }
-        let bytes: [UInt8]
-        switch RequestReceipt.read(text) {
-        case .malformed: return Self.statusOnly(21002)
-        case .receipt(let decoded): bytes = decoded
-        }
+        guard let request = try? JSONValue(reading: body),
+            let bytes = request["receipt-data"]?.text.flatMap(RequestReceipt.read)
+        else { return Self.statusOnly(21002) }
         guard let receipt = registry.receipt(for: bytes) else { return Self.statusOnly(21003) }
         switch (endpoint, receipt.environment) {
         case (.production, .sandbox): return Self.statusOnly(21007)
@@ -138,7 +133,6 @@ extension SimulatedVerifyReceipt {
         return .object(members + [Member("status", .number(0))])
     }
 
-    /// Returns the member `receipt`.
     private func receiptObject(of receipt: IssuedReceipt) -> JSONValue {
         let content = AppReceiptContent(receipt.plan, of: receipt.customer)
         var members = JSONValue.members([
@@ -159,7 +153,6 @@ extension SimulatedVerifyReceipt {
         return .object(members + [Member("in_app", .array(rows))])
     }
 
-    /// Sorts by purchase date, then by numeric id.
     private func ascending(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
         rows.sorted {
             let (left, right) = ($0.purchaseDate.seconds, $1.purchaseDate.seconds)
@@ -188,14 +181,9 @@ extension SimulatedVerifyReceipt {
     ) throws(CryptographyError) -> JSONValue {
         let own = Member("receipt", flat(receipt.plan, of: previous, now: receipt.customer))
         guard let transaction = receipt.transactions.first, transaction.isAutoRenewable,
-            let renewal = receipt.customer.renewals.first(where: {
-                $0.originalTransactionId == transaction.originalTransactionId
-            })
+            let renewal = receipt.customer.renewal(of: transaction)
         else { return .object([own, Member("status", .number(0))]) }
-        let newest =
-            receipt.customer.transactions
-            .filter { $0.originalTransactionId == transaction.originalTransactionId }
-            .max { $0.purchaseDate < $1.purchaseDate } ?? transaction
+        let newest = receipt.customer.newestTransaction(of: renewal) ?? transaction
         let plan = latestPlan(
             for: receipt, named: "latest-\(newest.originalTransactionId)",
             version: ReceiptPlan.transactionReceiptVersion(at: clock.now), [newest.transactionId])

@@ -33,7 +33,6 @@ extension EventSimulation {
         return customer.transactions.count - 1
     }
 
-    /// Returns the purchase date and the expiry of a new period.
     private func period(
         of product: SimulatedProduct, after previous: SimulatedTransaction, wasInGrace: Bool, _ beginning: Beginning
     ) -> Range<Timestamp> {
@@ -83,7 +82,6 @@ extension EventSimulation {
         emit("DID_RENEW", of: new)
     }
 
-    /// Renews the subscription after a billing error.
     mutating func recover(_ index: Int) {
         guard let product = customer.renewals[index].nextProduct, let new = begin(product, of: index, by: .recovery)
         else { return }

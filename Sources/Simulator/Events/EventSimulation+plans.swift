@@ -22,7 +22,6 @@ extension EventSimulation {
         emit(offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "UPGRADE", of: new)
     }
 
-    /// Sets the renewal of a yearly subscription to the monthly product.
     mutating func downgrade(_ index: Int, offer: SimulatedOffer? = nil) {
         update(index, offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "DOWNGRADE") { renewal, _ in
             renewal.autoRenewProductId = SimulatedProduct.monthly.productId
@@ -32,7 +31,6 @@ extension EventSimulation {
         }
     }
 
-    /// Reverses a downgrade before it took effect.
     mutating func reverseDowngrade(_ index: Int) {
         update(index, "DID_CHANGE_RENEWAL_PREF") { renewal, newest in
             renewal.autoRenewProductId = renewal.productId
@@ -57,7 +55,6 @@ extension EventSimulation {
         return offers[Int(random.number(below: Int64(offers.count)))]
     }
 
-    /// Extends the renewal date by a number of days.
     mutating func extend(_ index: Int, days: Int64) {
         guard let newest = newest(of: index), customer.transactions[newest].expiresDate != nil else { return }
         let (length, date) = (clock.extensionLength(days: days), date)

@@ -36,7 +36,6 @@ extension EventSimulation {
         emit("SUBSCRIBED", "RESUBSCRIBE", of: new)
     }
 
-    /// Adds a purchase that begins now, and returns its index.
     private mutating func append(_ product: SimulatedProduct, expires: Timestamp?, offer: SimulatedOffer?) -> Int {
         var transaction = transaction(product, at: purchaseDate, expires: expires, offer: offer)
         transaction.appAccountToken = customer.transactions.first { !$0.isFamilyShared }?.appAccountToken
@@ -47,7 +46,6 @@ extension EventSimulation {
 
 /// Events about refunds and the end of family sharing.
 extension EventSimulation {
-    /// Values of `consumptionRequestReason`.
     private static let reasons = [
         "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER",
     ]
@@ -87,7 +85,6 @@ extension EventSimulation {
         emit("REFUND_REVERSED", of: index)
     }
 
-    /// Ends family sharing for a transaction.
     mutating func revoke(_ index: Int) {
         customer.transactions[index].revocation = .init(date: date, reason: 0, type: "FAMILY_REVOKE")
         customer.transactions[index].changeDate = date

@@ -45,9 +45,7 @@ struct EventSimulation {
     mutating func emit(_ type: String, _ subtype: String? = nil, of index: Int, reason: String? = nil) {
         if !emitted.isEmpty { date = customer.tick(date) }
         let transaction = customer.transactions[index]
-        let renewal =
-            transaction.isAutoRenewable
-            ? customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId } : nil
+        let renewal = transaction.isAutoRenewable ? customer.renewal(of: transaction) : nil
         emitted.append(
             EmittedNotification(
                 type: type, subtype: subtype, reason: reason, date: date, transaction: transaction, renewal: renewal))
@@ -77,13 +75,11 @@ struct EventSimulation {
             EmittedNotification(type: "RESCIND_CONSENT", subtype: nil, date: date, appTransaction: appTransaction))
     }
 
-    /// Returns the index of a subscription's newest transaction.
     func newest(of renewal: Int) -> Int? {
         let original = customer.renewals[renewal].originalTransactionId
         return customer.transactions.lastIndex { $0.originalTransactionId == original }
     }
 
-    /// Returns a new transaction, which is not in the customer's list yet.
     mutating func transaction(
         _ product: SimulatedProduct, at start: Timestamp, expires: Timestamp?,
         continuing previous: SimulatedTransaction? = nil, offer: SimulatedOffer? = nil

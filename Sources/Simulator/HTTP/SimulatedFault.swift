@@ -92,7 +92,6 @@ extension SimulatedFault {
         "badSignature": .serverAPI(.badSignature),
     ]
 
-    /// Returns the members that a fault of this kind may have.
     private static func members(ofKind kind: String) -> [String: MemberType] {
         let own: [String: [String: MemberType]] = [
             "status": ["status": .number], "body": ["body": .text],

@@ -5,7 +5,6 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// The HTTP routes of the simulated App Store.
 struct SimulatorRoutes: Sendable {
     let verifyReceipt: SimulatedVerifyReceipt
     let serverAPI: SimulatedServerAPI
@@ -64,7 +63,6 @@ struct SimulatorRoutes: Sendable {
         return Self.json(try signedRecords.document(of: customer))
     }
 
-    /// Adds the routes of verifyReceipt at one path.
     private func addVerifyReceipt(
         _ router: Router<SimulatorContext>, _ path: String,
         _ endpoint: @escaping @Sendable (Request) -> SimulatedVerifyReceipt.Endpoint

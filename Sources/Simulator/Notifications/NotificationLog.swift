@@ -30,7 +30,6 @@ package final class NotificationLog: Sendable {
     /// Returns an entry by its index, or `nil` if there is no such entry.
     package subscript(index: Int) -> Entry? { entries.withLock { $0.indices.contains(index) ? $0[index] : nil } }
 
-    /// Appends entries and returns their indices.
     func append(_ new: [Entry]) -> Range<Int> {
         entries.withLock {
             $0 += new

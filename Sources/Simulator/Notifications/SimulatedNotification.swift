@@ -59,11 +59,10 @@ extension SimulatedNotification {
             .sorted { $0.date < $1.date }
     }
 
-    /// Returns the notifications about one transaction.
     private static func purchase(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer
     ) -> [SimulatedNotification] {
-        let renewal = customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId }
+        let renewal = customer.renewal(of: transaction)
         func event(_ type: String, _ subtype: String?, _ date: Timestamp) -> SimulatedNotification {
             .past(type, subtype, of: customer, at: date, transaction, renewal)
         }

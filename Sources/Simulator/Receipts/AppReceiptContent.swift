@@ -103,7 +103,6 @@ extension AppReceiptPurchase {
     private static let empty: [ReceiptAttribute] = [.text(1709, "")] + (1714...1718).map { .text($0, "") }
     private static let alwaysEmpty = empty.map(\.der)
 
-    /// The attributes with a value.
     private var filled: [ReceiptAttribute] {
         var list: [ReceiptAttribute] = [
             .number(1701, quantity), .text(1702, productId), .text(1703, transactionId), .date(1704, purchaseDate),

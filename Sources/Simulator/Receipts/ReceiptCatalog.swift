@@ -32,7 +32,6 @@ final class ReceiptCatalog: Sendable {
         }
     }
 
-    /// All receipts in the order of the customers.
     var all: [IssuedReceipt] {
         complete.withLock { complete in
             if let complete { return complete }

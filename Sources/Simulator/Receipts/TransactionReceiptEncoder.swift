@@ -141,7 +141,6 @@ enum PurchaseInfo {
         ])
     }
 
-    /// Returns a line for each value that is not `nil`.
     private static func entries(_ lines: KeyValuePairs<String, String?>) -> [Entry] {
         lines.compactMap { line in line.value.map { Entry(line.key, $0) } }
     }

@@ -33,10 +33,8 @@ package struct APIRequest: Sendable {
         return text.removingPercentEncoding ?? String(text)
     }
 
-    /// Returns all values of a query parameter.
     func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
-    /// Returns the first value of a query parameter.
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     /// Returns the body as a JSON object, without members whose value is null. Throws 4000000 if it is not an object.

@@ -1,7 +1,6 @@
 /// The validation rules of Send Consumption Information: the allowed values of each field, and the error code for
 /// others.
 struct ConsumptionRules: Sendable {
-    /// A field of the request body.
     struct Field: Sendable {
         let name: String
         let code: Int64
@@ -71,14 +70,12 @@ struct ConsumptionRules: Sendable {
     private static let consent = Field(name: "customerConsented", code: 4_000_035) { $0 == .bool(true) }
     private static let sample = Field(name: "sampleContentProvided", code: 4_000_041) { $0.flag != nil }
 
-    /// A field with one of some texts.
     private static func oneOf(
         _ name: String, _ code: Int64, _ values: Set<String>, isRequired: Bool = true
     ) -> Field {
         Field(name: name, code: code, isRequired: isRequired) { $0.text.map(values.contains) ?? false }
     }
 
-    /// A field with a number in a range.
     private static func number(
         _ name: String, _ code: Int64, _ range: ClosedRange<Int64>, isRequired: Bool = true
     ) -> Field {

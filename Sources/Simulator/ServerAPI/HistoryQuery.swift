@@ -4,7 +4,6 @@ import Base
 ///
 /// Callers must repeat all parameters for each page. If a parameter is repeated, any of its values matches.
 struct HistoryQuery: Sendable {
-    /// Rows per page.
     static let pageSize = 20
 
     /// The position after the last row of a page: `<lastModified ms>_<transactionId>`, for example
@@ -12,21 +11,6 @@ struct HistoryQuery: Sendable {
     struct Revision: Sendable, Hashable {
         let milliseconds: Int64
         let transactionId: Int64
-
-        init(milliseconds: Int64, transactionId: Int64) {
-            self.milliseconds = milliseconds
-            self.transactionId = transactionId
-        }
-
-        init(_ row: SimulatedTransaction) {
-            self.init(milliseconds: row.lastModified.milliseconds, transactionId: Int64(row.transactionId) ?? 0)
-        }
-
-        init?(_ text: String) {
-            let parts = text.split(separator: "_", omittingEmptySubsequences: false).map { Int64($0) }
-            guard parts.count == 2, let milliseconds = parts[0], let transactionId = parts[1] else { return nil }
-            self.init(milliseconds: milliseconds, transactionId: transactionId)
-        }
 
         var text: String { "\(milliseconds)_\(transactionId)" }
 
@@ -115,5 +99,17 @@ struct HistoryQuery: Sendable {
         let values = texts.compactMap(read)
         guard values.count == texts.count else { throw APIFailure(code) }
         return values
+    }
+}
+
+extension HistoryQuery.Revision {
+    init(_ row: SimulatedTransaction) {
+        self.init(milliseconds: row.lastModified.milliseconds, transactionId: Int64(row.transactionId) ?? 0)
+    }
+
+    init?(_ text: String) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false).map { Int64($0) }
+        guard parts.count == 2, let milliseconds = parts[0], let transactionId = parts[1] else { return nil }
+        self.init(milliseconds: milliseconds, transactionId: transactionId)
     }
 }

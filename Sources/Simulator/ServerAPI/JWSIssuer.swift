@@ -22,7 +22,6 @@ final class JWSIssuer: Sendable {
         case renewal(SimulatedRenewal)
     }
 
-    /// The cache key of a signed row.
     private struct Key: Hashable {
         let row: Row
         let tampering: Tampering?

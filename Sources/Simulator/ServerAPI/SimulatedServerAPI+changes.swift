@@ -12,14 +12,10 @@ extension SimulatedServerAPI {
             throw APIFailure(4_000_183)
         }
         customerRegistry.change(customer) { customer, now in
-            for index in customer.transactions.indices
-            where customer.transactions[index].originalTransactionId == first.transactionId {
-                customer.transactions[index].appAccountToken = token.lowercased()
-                customer.transactions[index].changeDate = now
-            }
-            for index in customer.renewals.indices
-            where customer.renewals[index].originalTransactionId == first.transactionId {
-                customer.renewals[index].appAccountToken = token.lowercased()
+            customer.change(first.transactionId) {
+                ($0.appAccountToken, $0.changeDate) = (token.lowercased(), now)
+            } renewals: {
+                $0.appAccountToken = token.lowercased()
             }
         }
         return APIAnswer()
@@ -77,7 +73,7 @@ extension SimulatedServerAPI {
     func extend(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, first) = try subscription(call)
         let body = try ExtensionRequestBody(call.request.document())
-        guard let renewal = customer.renewals.first(where: { $0.originalTransactionId == first.transactionId }) else {
+        guard let renewal = customer.renewal(of: first) else {
             throw APIFailure(4_030_004)
         }
         let (lineItem, date) = try extend(renewal, of: customer, by: body.days)

@@ -27,14 +27,12 @@ extension SimulatedServerAPI {
                     + [Member("signedTransactions", .array(signed))]))
     }
 
-    /// The content of one page of a history.
     private struct HistoryPage {
         var rows: [SimulatedTransaction]
         var hasMore: Bool
         var revision: String
     }
 
-    /// Applies the fault of this request to a page.
     private func applyFault(_ page: inout HistoryPage, of rows: [SimulatedTransaction], for call: ServerAPICall) {
         let requestedRevision = call.request.value("revision")
         switch call.fault {
@@ -111,14 +109,6 @@ extension SimulatedServerAPI {
     }
 }
 
-extension SimulatedCustomer {
-    /// Returns the newest transaction of a subscription.
-    func newestTransaction(of renewal: SimulatedRenewal) -> SimulatedTransaction? {
-        transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
-            .max { $0.purchaseDate < $1.purchaseDate }
-    }
-}
-
 /// Get Refund History in both versions.
 extension SimulatedServerAPI {
     /// Handles version 2: 20 refunds a page, by date of the refund. The revision consists of date and id of the last
@@ -147,12 +137,10 @@ extension SimulatedServerAPI {
         return APIAnswer(["signedTransactions": .array(newest)])
     }
 
-    /// Returns the refunds in order.
     private static func refunds(of customer: SimulatedCustomer) -> [SimulatedTransaction] {
         customer.transactions.filter(\.isRefunded).sorted { position($0).precedes(position($1)) }
     }
 
-    /// Returns the position of a refund in the history.
     private static func position(_ row: SimulatedTransaction) -> HistoryQuery.Revision {
         .init(milliseconds: row.revocation?.date.milliseconds ?? 0, transactionId: Int64(row.transactionId) ?? 0)
     }

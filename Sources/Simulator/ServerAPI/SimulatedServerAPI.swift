@@ -143,7 +143,6 @@ extension SimulatedServerAPI {
         try transaction(call, malformed: 4_000_008, unknown: 4_040_005, notOriginal: 4_040_005)
     }
 
-    /// Signs a transaction for a response.
     func sign(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer, for call: ServerAPICall
     ) throws(CryptographyError) -> JSONValue {
@@ -153,7 +152,6 @@ extension SimulatedServerAPI {
 
 /// The jobs that callers of the Server API started and can ask about later.
 struct ServerAPIJobs: Sendable {
-    /// Name and environment of a job.
     struct Key: Hashable {
         let name: String
         let environment: AppStoreEnvironment
@@ -165,7 +163,6 @@ struct ServerAPIJobs: Sendable {
     /// Indices of test notifications in the log.
     var testNotifications: [Key: Int] = [:]
 
-    /// Returns 1, 2, 3 and so on.
     mutating func nextNumber() -> Int64 {
         number += 1
         return number

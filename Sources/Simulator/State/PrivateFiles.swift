@@ -21,26 +21,18 @@ struct PrivateFiles: Sendable {
     /// Writes a temporary file with mode 0600 and renames it.
     func write(_ name: String, _ bytes: [UInt8]) throws {
         let temporary = path(".\(name).new")
-        let isWritten = FileManager.default.createFile(
-            atPath: temporary, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
-        guard isWritten else {
-            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: temporary])
-        }
-        guard rename(temporary, path(name)) == 0 else {
-            throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path(name)])
-        }
+        guard
+            FileManager.default.createFile(
+                atPath: temporary, contents: Data(bytes), attributes: [.posixPermissions: 0o600]),
+            rename(temporary, path(name)) == 0
+        else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path(name)]) }
     }
 
     func write(_ name: String, _ text: String) throws { try write(name, Array(text.utf8)) }
 
     /// Writes one JSON document per line.
     func write(_ name: String, lines: [JSONValue]) throws {
-        var bytes: [UInt8] = []
-        for line in lines {
-            bytes += line.bytes
-            bytes.append(0x0A)
-        }
-        try write(name, bytes)
+        try write(name, lines.flatMap { $0.bytes + [0x0A] })
     }
 
     /// Appends a line. Errors are ignored: the line may then be missing, but the file stays readable.

@@ -118,7 +118,6 @@ package struct StateDirectory: Sendable {
         return stored
     }
 
-    /// Returns the stored receipts by their ids.
     private func storedReceipts() -> [String: [UInt8]] {
         let pairs = files.lines("receipts.jsonl").compactMap { line -> (String, [UInt8])? in
             guard let id = line["id"]?.text, let bytes = line["receipt"]?.text.flatMap(Base64.decode) else {

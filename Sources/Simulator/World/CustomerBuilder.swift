@@ -190,12 +190,10 @@ extension CustomerBuilder {
     mutating func describeSKU() {
         guard let original = customer.transactions.last?.originalTransactionId else { return }
         let details = AdvancedCommerceDetails.lessons(of: original)
-        for index in customer.transactions.indices where customer.transactions[index].originalTransactionId == original
-        {
-            customer.transactions[index].advancedCommerce = details
-        }
-        for index in customer.renewals.indices where customer.renewals[index].originalTransactionId == original {
-            customer.renewals[index].advancedCommerce = details
+        customer.change(original) {
+            $0.advancedCommerce = details
+        } renewals: {
+            $0.advancedCommerce = details
         }
     }
 

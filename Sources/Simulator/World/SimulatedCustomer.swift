@@ -45,6 +45,30 @@ package struct SimulatedCustomer: Sendable, Hashable {
         transactions.first { $0.transactionId == id || $0.restoredId == id }
     }
 
+    /// Returns the renewal state of a transaction's subscription, or `nil` if it is not one of a subscription.
+    func renewal(of transaction: SimulatedTransaction) -> SimulatedRenewal? {
+        renewals.first { $0.originalTransactionId == transaction.originalTransactionId }
+    }
+
+    /// Returns the newest transaction of a subscription.
+    func newestTransaction(of renewal: SimulatedRenewal) -> SimulatedTransaction? {
+        transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
+            .max { $0.purchaseDate < $1.purchaseDate }
+    }
+
+    /// Changes all transactions and the renewal state of one subscription.
+    mutating func change(
+        _ originalTransactionId: String, transactions change: (inout SimulatedTransaction) -> Void,
+        renewals changeRenewal: (inout SimulatedRenewal) -> Void
+    ) {
+        for index in transactions.indices where transactions[index].originalTransactionId == originalTransactionId {
+            change(&transactions[index])
+        }
+        for index in renewals.indices where renewals[index].originalTransactionId == originalTransactionId {
+            changeRenewal(&renewals[index])
+        }
+    }
+
     /// Returns the instant of a new change: later than every earlier change and than everything signed before it.
     mutating func tick(_ now: Timestamp) -> Timestamp {
         let instant = max(now, changedAt ?? now).advanced(byMilliseconds: 1)

@@ -159,7 +159,6 @@ package struct DeliveryCounts: Sendable, Hashable {
 
 /// A notification in the queue for one target.
 struct QueuedNotification: Sendable {
-    /// Index in the notification log.
     let logIndex: Int
     /// Type of the version 1 body, or `nil` for version 2.
     let type: NotificationV1Type?

@@ -14,13 +14,8 @@ package struct DeliveryOptions: Sendable, Hashable {
 
 /// The injected faults of one call: which notifications are lost, doubled and shuffled, in the order of sending.
 struct DeliveryFaults {
-    /// The position of a notification, and whether this is the duplicate.
-    struct Sending: Hashable {
-        let position: Int
-        let isCopy: Bool
-    }
-
-    let sendings: [Sending]
+    /// The positions of the notifications that are sent, and whether this is the duplicate.
+    let sendings: [(position: Int, isCopy: Bool)]
     /// Positions of the notifications that are never sent.
     let lost: [Int]
 
@@ -29,7 +24,7 @@ struct DeliveryFaults {
         func happens(_ share: Double) -> Bool { Double(random.next() >> 11) < share * 0x1p53 }
         var lost: [Int] = []
         // Sorted by a key, which is the position itself or a later one.
-        var keyed: [(key: Double, sending: Sending)] = []
+        var keyed: [(key: Double, position: Int, isCopy: Bool)] = []
         func later(_ position: Int) -> Double {
             Double(position) + 0.5 + Double(random.number(below: Int64(max(count - position, 1))))
         }
@@ -43,10 +38,10 @@ struct DeliveryFaults {
                 lost.append(position)
                 continue
             }
-            keyed.append((isShuffled ? delay : Double(position), Sending(position: position, isCopy: false)))
-            if isDoubled { keyed.append((copy, Sending(position: position, isCopy: true))) }
+            keyed.append((isShuffled ? delay : Double(position), position, false))
+            if isDoubled { keyed.append((copy, position, true)) }
         }
-        sendings = keyed.sorted { ($0.key, $0.sending.position) < ($1.key, $1.sending.position) }.map(\.sending)
+        sendings = keyed.sorted { ($0.key, $0.position) < ($1.key, $1.position) }.map { ($0.position, $0.isCopy) }
         self.lost = lost
     }
 }
