@@ -2,14 +2,14 @@ package import Base
 import Foundation
 
 /// A date and time of the Gregorian calendar, in UTC or shifted by the offset of a time zone.
-package struct CivilDate: Sendable, Hashable {
-    package let year, month, day, hour, minute, second: Int
+struct CivilDate: Sendable, Hashable {
+    let year, month, day, hour, minute, second: Int
 
     /// Converts an instant with Howard Hinnant's algorithm `civil_from_days`, in which an era has 400 years and a
     /// year begins in March.
     ///
     /// - Parameter offset: offset from UTC in seconds.
-    package init(_ instant: Timestamp, offset: Int64 = 0) {
+    init(_ instant: Timestamp, offset: Int64 = 0) {
         let seconds = instant.seconds + offset
         let days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
         let time = Int(seconds - days * 86_400)

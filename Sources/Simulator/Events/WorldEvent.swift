@@ -51,7 +51,7 @@ package enum WorldEvent: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The subject of an event: a customer, or one subscription or transaction by its index in the customer's lists.
-package enum EventSubject: Sendable, Hashable {
+enum EventSubject: Sendable, Hashable {
     /// The customer as a whole, for purchases.
     case customer
     /// Index of a renewal in the customer's ``SimulatedCustomer/renewals``.

@@ -25,7 +25,6 @@ package final class SimulatedStore: Sendable {
     package let faults = FaultRegistry()
     /// Log of the requests to verifyReceipt and the Server API.
     package let requests = RequestLog()
-    private let catalog: ReceiptCatalog
     private let payloads: NotificationPayload
     private let running = Mutex<Task<Void, Never>?>(nil)
 
@@ -48,13 +47,12 @@ package final class SimulatedStore: Sendable {
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) throws(CryptographyError) {
         let issuer = ReceiptIssuer(pki: pki)
-        let registry = ReceiptRegistry()
+        let registry = try ReceiptRegistry(world: world, issuer: issuer, storedReceipts: storedReceipts)
         let customerRegistry = CustomerRegistry(world, clock: clock)
         self.world = world
         self.pki = pki
         self.clock = clock
         self.credentials = credentials
-        catalog = try ReceiptCatalog(world: world, issuer: issuer, registry: registry, storedReceipts: storedReceipts)
         verifyReceipt = SimulatedVerifyReceipt(
             issuer: issuer, registry: registry, clock: clock, customerRegistry: customerRegistry, onIssue: onIssue)
         let bodies = NotificationBodies(
@@ -76,10 +74,12 @@ package final class SimulatedStore: Sendable {
     package var signedRecords: SignedRecords { SignedRecords(issuer: payloads.issuer, clock: clock) }
 
     /// All receipts of the world, in the order of its customers. Those that were not signed yet are signed now.
-    package var receipts: [IssuedReceipt] { catalog.all }
+    package var receipts: [IssuedReceipt] { verifyReceipt.registry.all }
 
     /// Returns the receipts of one customer. They are signed at the first request.
-    package func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] { catalog.receipts(of: customer) }
+    package func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] {
+        verifyReceipt.registry.receipts(of: customer)
+    }
 }
 
 extension SimulatedStore {

@@ -9,43 +9,30 @@ package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
     case notificationHistory, testNotification, testNotificationStatus
     case consumption, consumptionV1, appAccountToken, finish
 
-    /// Everything about an endpoint: how it is requested, how often, and how it responds.
-    struct Row {
-        let method: String
-        /// Path below `/inApps/`, with `{}` for each parameter.
-        let path: String
-        /// Requests per second in production, as Apple publishes them. The sandbox allows a tenth.
-        let rate: Int64
-        let respond: (SimulatedServerAPI, ServerAPICall) throws -> APIAnswer
+    typealias Response = (SimulatedServerAPI, ServerAPICall) throws -> APIAnswer
 
-        init(
-            _ method: String, _ path: String, _ rate: Int64,
-            respond: @escaping (SimulatedServerAPI, ServerAPICall) throws -> APIAnswer
-        ) {
-            (self.method, self.path, self.rate, self.respond) = (method, path, rate, respond)
-        }
-    }
-
-    var row: Row {
+    /// Everything about an endpoint: method; path below `/inApps/` with `{}` for each parameter; requests per second in
+    /// production as Apple publishes them, of which the sandbox allows a tenth; response.
+    var row: (method: String, path: String, rate: Int64, respond: Response) {
         switch self {
-        case .transactionInfo: Row("GET", "v1/transactions/{}", 50) { try $0.transactionInfo($1) }
-        case .history: Row("GET", "v2/history/{}", 50) { try $0.history($1, listsFinished: true) }
-        case .historyV1: Row("GET", "v1/history/{}", 50) { try $0.history($1, listsFinished: false) }
-        case .subscriptionStatuses: Row("GET", "v1/subscriptions/{}", 50) { try $0.subscriptionStatuses($1) }
-        case .appTransactionInfo: Row("GET", "v1/transactions/appTransactions/{}", 50) { try $0.appTransactionInfo($1) }
-        case .refundHistory: Row("GET", "v2/refund/lookup/{}", 10) { try $0.refundHistory($1) }
-        case .refundHistoryV1: Row("GET", "v1/refund/lookup/{}", 10) { try $0.refundHistoryV1($1) }
-        case .orderLookup: Row("GET", "v1/lookup/{}", 10) { try $0.orderLookup($1) }
-        case .extend: Row("PUT", "v1/subscriptions/extend/{}", 20) { try $0.extend($1) }
-        case .massExtend: Row("POST", "v1/subscriptions/extend/mass", 1) { try $0.massExtend($1) }
-        case .massExtendStatus: Row("GET", "v1/subscriptions/extend/mass/{}/{}", 1) { try $0.massExtendStatus($1) }
-        case .notificationHistory: Row("POST", "v1/notifications/history", 50) { try $0.notificationHistory($1) }
-        case .testNotification: Row("POST", "v1/notifications/test", 1) { try $0.testNotification($1) }
-        case .testNotificationStatus: Row("GET", "v1/notifications/test/{}", 1) { try $0.testNotificationStatus($1) }
-        case .consumption: Row("PUT", "v2/transactions/consumption/{}", 50) { try $0.consumption($1, .second) }
-        case .consumptionV1: Row("PUT", "v1/transactions/consumption/{}", 50) { try $0.consumption($1, .first) }
-        case .appAccountToken: Row("PUT", "v1/transactions/{}/appAccountToken", 20) { try $0.setAppAccountToken($1) }
-        case .finish: Row("POST", "v1/transactions/{}/finish", 50) { try $0.finish($1) }
+        case .transactionInfo: ("GET", "v1/transactions/{}", 50, { try $0.transactionInfo($1) })
+        case .history: ("GET", "v2/history/{}", 50, { try $0.history($1, listsFinished: true) })
+        case .historyV1: ("GET", "v1/history/{}", 50, { try $0.history($1, listsFinished: false) })
+        case .subscriptionStatuses: ("GET", "v1/subscriptions/{}", 50, { try $0.subscriptionStatuses($1) })
+        case .appTransactionInfo: ("GET", "v1/transactions/appTransactions/{}", 50, { try $0.appTransactionInfo($1) })
+        case .refundHistory: ("GET", "v2/refund/lookup/{}", 10, { try $0.refundHistory($1) })
+        case .refundHistoryV1: ("GET", "v1/refund/lookup/{}", 10, { try $0.refundHistoryV1($1) })
+        case .orderLookup: ("GET", "v1/lookup/{}", 10, { try $0.orderLookup($1) })
+        case .extend: ("PUT", "v1/subscriptions/extend/{}", 20, { try $0.extend($1) })
+        case .massExtend: ("POST", "v1/subscriptions/extend/mass", 1, { try $0.massExtend($1) })
+        case .massExtendStatus: ("GET", "v1/subscriptions/extend/mass/{}/{}", 1, { try $0.massExtendStatus($1) })
+        case .notificationHistory: ("POST", "v1/notifications/history", 50, { try $0.notificationHistory($1) })
+        case .testNotification: ("POST", "v1/notifications/test", 1, { try $0.testNotification($1) })
+        case .testNotificationStatus: ("GET", "v1/notifications/test/{}", 1, { try $0.testNotificationStatus($1) })
+        case .consumption: ("PUT", "v2/transactions/consumption/{}", 50, { try $0.consumption($1, .second) })
+        case .consumptionV1: ("PUT", "v1/transactions/consumption/{}", 50, { try $0.consumption($1, .first) })
+        case .appAccountToken: ("PUT", "v1/transactions/{}/appAccountToken", 20, { try $0.setAppAccountToken($1) })
+        case .finish: ("POST", "v1/transactions/{}/finish", 50, { try $0.finish($1) })
         }
     }
 

@@ -65,18 +65,18 @@ package struct APIAnswer: Sendable {
 
 /// An error of the Server API with Apple's error code. Its first three digits are the HTTP status: 4040010 has status
 /// 404.
-package struct APIFailure: Error, Sendable, Hashable {
-    package let code: Int64
+struct APIFailure: Error, Sendable, Hashable {
+    let code: Int64
     /// Value of `Retry-After`: UNIX time in milliseconds.
-    package var retryAfter: String?
+    var retryAfter: String?
 
-    package init(_ code: Int64, retryAfter: String? = nil) {
+    init(_ code: Int64, retryAfter: String? = nil) {
         self.code = code
         self.retryAfter = retryAfter
     }
 
     /// The error as a response.
-    package var answer: APIAnswer {
+    var answer: APIAnswer {
         APIAnswer(
             Int(clamping: code / 10_000), headers: retryAfter.map { [("Retry-After", $0)] } ?? [],
             body: .object([

@@ -2,29 +2,38 @@ import Cryptography
 import Dispatch
 import Synchronization
 
-/// A catalog of the receipts of all customers. Each receipt is signed at the first request; verifyReceipt recognizes
-/// it from then on.
-final class ReceiptCatalog: Sendable {
+/// A registry of the receipts that this App Store has signed.
+///
+/// A receipt is found by the digest of the signed bytes and the signature: all bytes of an App Receipt, `signature`
+/// and `purchase-info` of a transactionReceipt. The other lines of a transactionReceipt are not signed, so a change
+/// in them does no harm. The registry is in memory only; a ``StateDirectory`` restores it after a restart.
+///
+/// Each receipt of the world is signed at the first request.
+package final class ReceiptRegistry: Sendable {
+    private struct Contents {
+        var byDigest: [[UInt8]: IssuedReceipt] = [:]
+        var byId: [String: IssuedReceipt] = [:]
+
+        mutating func add(_ receipt: IssuedReceipt, _ digest: [UInt8]) {
+            byDigest[digest] = receipt
+            byId[receipt.id] = receipt
+        }
+    }
+
+    private let contents = Mutex(Contents())
     private let world: World
     private let issuer: ReceiptIssuer
-    private let registry: ReceiptRegistry
-    private let storedReceipts: [String: [UInt8]]
     private let complete = Mutex<[IssuedReceipt]?>(nil)
 
-    /// Creates a catalog with the bytes of receipts that were signed before, by their ids. Those are registered at
-    /// once.
+    /// Creates a registry with the bytes of receipts that were signed before, by their ids.
     ///
     /// Throws if the keys cannot sign. Later calls rely on this check.
-    init(
-        world: World, issuer: ReceiptIssuer, registry: ReceiptRegistry, storedReceipts: [String: [UInt8]]
-    ) throws(CryptographyError) {
+    init(world: World, issuer: ReceiptIssuer, storedReceipts: [String: [UInt8]]) throws(CryptographyError) {
         self.world = world
         self.issuer = issuer
-        self.registry = registry
-        self.storedReceipts = storedReceipts
         for customer in world.customers where !storedReceipts.isEmpty {
             for plan in customer.receipts {
-                if let bytes = storedReceipts[plan.id] { registry.add(issuer.issue(plan, for: customer, bytes: bytes)) }
+                if let bytes = storedReceipts[plan.id] { add(issuer.issue(plan, for: customer, bytes: bytes)) }
             }
         }
         for signer in [issuer.pki.receiptSigner, issuer.pki.purchaseSigner] {
@@ -32,10 +41,10 @@ final class ReceiptCatalog: Sendable {
         }
     }
 
+    /// All receipts of the world, in the order of its customers.
     var all: [IssuedReceipt] {
         complete.withLock { complete in
-            if let complete { return complete }
-            let receipts = signAll()
+            let receipts = complete ?? signAll()
             complete = receipts
             return receipts
         }
@@ -55,30 +64,10 @@ final class ReceiptCatalog: Sendable {
     /// Returns the receipts of one customer, signing those that were not signed yet.
     func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] {
         customer.receipts.compactMap { plan in
-            if let existing = registry.receipt(id: plan.id) { return existing }
-            guard let receipt = try? issuer.issue(plan, for: customer) else { return nil }
-            return registry.addFirst(receipt)
+            if let existing = receipt(id: plan.id) { return existing }
+            return (try? issuer.issue(plan, for: customer)).map(addFirst)
         }
     }
-}
-
-/// A registry of the receipts that this App Store has signed.
-///
-/// A receipt is found by the digest of the signed bytes and the signature: all bytes of an App Receipt, `signature`
-/// and `purchase-info` of a transactionReceipt. The other lines of a transactionReceipt are not signed, so a change
-/// in them does no harm. The registry is in memory only; a ``StateDirectory`` restores it after a restart.
-package final class ReceiptRegistry: Sendable {
-    private struct Contents {
-        var byDigest: [[UInt8]: IssuedReceipt] = [:]
-        var byId: [String: IssuedReceipt] = [:]
-
-        mutating func add(_ receipt: IssuedReceipt, _ digest: [UInt8]) {
-            byDigest[digest] = receipt
-            byId[receipt.id] = receipt
-        }
-    }
-
-    private let contents = Mutex(Contents())
 
     package func add(_ receipt: IssuedReceipt) {
         let digest = Self.digest(receipt.bytes)
@@ -87,7 +76,7 @@ package final class ReceiptRegistry: Sendable {
 
     /// Adds the receipt if its id is new. Otherwise returns the existing one, so that concurrent callers get the same
     /// bytes.
-    func addFirst(_ receipt: IssuedReceipt) -> IssuedReceipt {
+    private func addFirst(_ receipt: IssuedReceipt) -> IssuedReceipt {
         let digest = Self.digest(receipt.bytes)
         return contents.withLock {
             if let existing = $0.byId[receipt.id] { return existing }
