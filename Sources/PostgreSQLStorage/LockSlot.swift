@@ -28,11 +28,6 @@ struct LockSlot: Sendable, Hashable {
     /// As ``statement(_:)``.
     static func lock(_ slots: some Sequence<LockSlot>) -> PostgreSQLQuery { PostgreSQLQuery(statement(slots)) }
 
-    /// Locks the slots of identifiers of one app.
-    static func lock(_ identifiers: some Sequence<String>, app: Int64) -> PostgreSQLQuery {
-        lock(identifiers.map { LockSlot($0, app: app) })
-    }
-
     /// Creates all slots.
     static let creation = "INSERT INTO lockSlot SELECT generate_series(0, \(count - 1))"
 }

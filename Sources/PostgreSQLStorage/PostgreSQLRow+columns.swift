@@ -9,8 +9,6 @@ extension PostgreSQLRow {
         Timestamp(milliseconds: try integer(column))
     }
 
-    func jws(_ column: Int) throws(PostgreSQLError) -> EncodedJWS { EncodedJWS(column: try bytes(column)) }
-
     func optionalJWS(_ column: Int) throws(PostgreSQLError) -> EncodedJWS? {
         try optionalBytes(column).map { EncodedJWS(column: $0) }
     }

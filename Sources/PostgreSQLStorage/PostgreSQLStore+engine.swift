@@ -114,6 +114,13 @@ extension PostgreSQLStore: SQLEngine {
                         await transaction.run(statements.map(PostgreSQLQuery.init)).map { result in
                             result.rows.map { Row(row: $0, store: self, missing: missing) }
                         })
+                case .store(let history, let next):
+                    let statement = RecordStatement(hasNotifications: false, hasEvents: self.recordsEvents)
+                    let rows = history.records.map { RecordRow($0, of: history, recordsEvents: self.recordsEvents) }
+                    _ = try await transaction.run(
+                        (self.recordsEvents ? [PostgreSQLQuery(Self.allocation)] : [])
+                            + statement.queries(rows, writer: 0))
+                    step = next
                 case .end(let result): return result
                 }
             }
@@ -171,9 +178,10 @@ extension PostgreSQLStore: SQLEngine {
         [LockSlot.statement(identifiers.map { LockSlot($0.name, app: $0.app) })]
     }
 
-    package func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement] {
+    package func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement] {
         var customers = CustomerLocks()
         for id in transactionIds { customers.add(id, app: app) }
+        for id in downloads { customers.add(download: id, app: app) }
         return [customers.statement]
     }
 

@@ -190,4 +190,4 @@ extension PostgreSQLStore: Store {
 
 // Repositories whose methods both engines share.
 extension PostgreSQLStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, PresenterStore {}
-extension PostgreSQLStore: ReconciliationStore, ResponseArchiveStore, RolloutStore {}
+extension PostgreSQLStore: ReconciliationStore, RefundStore, ResponseArchiveStore, RolloutStore {}

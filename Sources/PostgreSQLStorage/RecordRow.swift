@@ -69,7 +69,7 @@ struct RecordRow: Sendable {
     ///   - clock: since when a customer is stale if the records do not describe the change completely.
     ///   - original: the purchase that the records are about.
     ///   - needsLookup: whether its customer is stale in any case.
-    init(app: Int64, clock: Timestamp, about original: String?, needsLookup: Bool) {
+    private init(app: Int64, clock: Timestamp, about original: String?, needsLookup: Bool) {
         self.app = app
         set(.purchase, [.integer(app), PostgreSQLValue(clock), PostgreSQLValue(original), .boolean(needsLookup)])
         addKeys(original)
@@ -99,6 +99,18 @@ struct RecordRow: Sendable {
         }
     }
 
+    /// The row of a refund. Its event is stored only if the transaction is new.
+    init(_ record: ReportedHistory.Record, of history: ReportedHistory, recordsEvents: Bool) {
+        let (row, text, needsLookup) = record
+        self.init(
+            app: history.app, clock: row.signedDate, about: row.originalTransactionId, needsLookup: needsLookup)
+        add(row, as: text)
+        guard recordsEvents else { return }
+        addEvent(
+            EventMembers.source(history.source), EventMembers.transactions([(row.payload(text), row.revocation)]), nil,
+            nil, at: nil, in: history.scope)
+    }
+
     // MARK: - Parts
 
     private mutating func set(_ part: Part, _ values: [PostgreSQLValue]) {
@@ -125,7 +137,7 @@ struct RecordRow: Sendable {
     }
 
     /// Adds a transaction that a notification or a refund history reports.
-    mutating func add(_ row: TransactionRow, as text: EncodedJWS) {
+    private mutating func add(_ row: TransactionRow, as text: EncodedJWS) {
         addKeys(
             row.transactionId, row.originalTransactionId, row.appTransactionId, row.previousOriginalTransactionId)
         set(
@@ -165,13 +177,6 @@ struct RecordRow: Sendable {
                 PostgreSQLValue(transaction), PostgreSQLValue(renewal), PostgreSQLValue(status),
                 PostgreSQLValue(statusClock),
             ])
-    }
-
-    /// Adds the event of a refund that was found in a refund history. It is stored only if the transaction is new.
-    mutating func addRefundEvent(_ row: TransactionRow, as text: EncodedJWS, source: EventSource, in scope: AppScope) {
-        addEvent(
-            EventMembers.source(source), EventMembers.transactions([(row.payload(text), row.revocation)]), nil, nil,
-            at: nil, in: scope)
     }
 
     /// PostgreSQL's text of an array.

@@ -70,11 +70,14 @@ struct HintTests {
     func staleness(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let keys = CustomerIdentifiers(originalTransactionIds: ["81"], transactionIds: [])
-        try await stage.store.customers.save(
-            CustomerRow(
-                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1), appAppleId: nil,
-                revision: "r", transactions: [CustomerDataFixture.transaction("82", "81", at: 1)], statuses: [],
-                renewals: [], aliases: []), of: stage.scope)
+        func lookUp(at time: Int64) async throws {
+            let row = CustomerRow(
+                askedAt: Timestamp(milliseconds: time), signedDate: Timestamp(milliseconds: time), appAppleId: nil,
+                revision: "r", transactions: [CustomerDataFixture.transaction("82", "81", at: time)], statuses: [],
+                renewals: [], aliases: [])
+            try await stage.store.customers.save(row, of: stage.scope)
+        }
+        try await lookUp(at: 1)
         let row = NotificationRow(
             hint: "h", type: "CANCEL", naming: try identifiers("82"), receivedAt: Timestamp(milliseconds: 2))
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
@@ -82,7 +85,12 @@ struct HintTests {
             hint: row, about: try identifiers("82"), of: stage.scope)
         #expect(outcome == .stored(isNew: false))
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == true)
-        let again = try await stage.store.notifications.save(hint: row, about: try identifiers("82"), of: stage.scope)
-        #expect(again == .repeated)
+        try await lookUp(at: 3)
+        let again = NotificationRow(
+            hint: "h", type: "CANCEL", naming: try identifiers("82"), receivedAt: Timestamp(milliseconds: 4))
+        #expect(
+            try await stage.store.notifications.save(hint: again, about: try identifiers("82"), of: stage.scope)
+                == .repeated)
+        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
     }
 }

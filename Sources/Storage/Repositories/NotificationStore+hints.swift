@@ -9,7 +9,7 @@ extension NotificationStore where Self: SQLEngine {
         let app = try await appID(of: scope)
         let identifiers = hints.map(\.rawValue)
         // Deleting the oldest hints of the day must not cross another deletion.
-        let locks = locks(of: ["hints"], app: app) + customerLocks(of: identifiers, app: app)
+        let locks = locks(of: ["hints"], app: app) + customerLocks(of: identifiers, downloads: [], app: app)
         let insert = SQLStatement(
             """
             INSERT INTO notification (uuid, version, type, subtype, app, receivedAt, originalTransactionId, text)

@@ -5,7 +5,7 @@ extension RevocationStore where Self: SQLEngine {
         guard !revoked.isEmpty || !valid.isEmpty else { return }
         let app = try await appID(of: scope)
         let ids = revoked.map(\.transactionId) + valid
-        let locks = locks(of: ids, app: app) + customerLocks(of: valid, app: app)
+        let locks = locks(of: ids, app: app) + customerLocks(of: valid, downloads: [], app: app)
         let changes =
             RevocationRow.save(revoked, app: app, dialect) + RevocationRow.delete(valid, app: app, dialect)
             + (valid.isEmpty ? [] : [markStale(customersOf: valid, app: app)])

@@ -47,8 +47,9 @@ package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// - Parameter identifiers: each with the row id of its app, or 0 for other names than identifiers.
     func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement]
 
-    /// The statements, after those locks, that lock the customers with transactions. None if the engine has one writer.
-    func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement]
+    /// The statements, after those locks, that lock the customers with transactions or downloads of the app. None if the
+    /// engine has one writer.
+    func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement]
 
     /// Whether changes of customers are added to the table of events.
     var recordsEvents: Bool { get }
@@ -84,6 +85,8 @@ package enum SQLStep<Row: SQLRow, Result: Sendable>: Sendable {
     /// Runs statements, and continues with what a function makes of the rows of each. The function is called again if
     /// the transaction is repeated.
     case run([SQLStatement], @Sendable (_ rows: [[Row]]) throws(StorageError) -> SQLStep)
+    /// Stores a refund history, and continues.
+    indirect case store(ReportedHistory, SQLStep)
     case end(Result)
 }
 

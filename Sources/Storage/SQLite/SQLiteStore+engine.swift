@@ -74,6 +74,9 @@ extension SQLiteStore: SQLEngine {
                 case .run(let statements, let next):
                     let rows = try statements.map { try self.rows(of: $0, in: db) }
                     step = try next(rows)
+                case .store(let history, let next):
+                    try self.store(history, in: WriteTransaction(db))
+                    step = next
                 case .end(let result): return result
                 }
             }
@@ -99,7 +102,7 @@ extension SQLiteStore: SQLEngine {
 
     package func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement] { [] }
 
-    package func customerLocks(of transactionIds: [String], app: Int64) -> [SQLStatement] { [] }
+    package func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement] { [] }
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [] }
 

@@ -2,16 +2,9 @@ import Base
 import GRDB
 
 extension SQLiteStore: NotificationStore {
-    /// Stores a notification, and its records if they are newer than the stored ones, in one transaction.
-    /// Notifications are deduplicated by `notificationUUID`: a repeated one changes nothing.
-    ///
-    /// A record is replaced as a whole by one that was signed later. The replaced record, or one that arrives too
-    /// late, is stored as history. A record with the same date changes nothing.
-    ///
-    /// - Parameter targetKeys: the targets to forward the notification to if it is new.
     package func save(
         _ notification: NotificationRow, _ update: NotificationUpdate, of scope: AppScope,
-        for targetKeys: [ForwardingTargetKey] = []
+        for targetKeys: [ForwardingTargetKey]
     ) async throws(StorageError) -> NotificationOutcome {
         let texts = await encoder.encode(notification, update)
         let members = recordsEvents ? NotificationMembers(notification, update, as: texts) : nil
@@ -213,7 +206,7 @@ extension SQLiteStore: NotificationStore {
 
     /// Returns the key of the events of a purchase's customer. Purchases without a customer have their own id as the
     /// key.
-    private static func eventKey(
+    static func eventKey(
         of owner: RecordOwner, _ original: String, app: Int64, in transaction: WriteTransaction
     ) throws -> String {
         let customer: Int64? =
