@@ -14,6 +14,8 @@ enum StoreTestEngine: String, Sendable, CaseIterable {
     static var available: [StoreTestEngine] {
         allCases.filter { $0 != .postgresql || TestSchema.database != nil }
     }
+
+    var dialect: SQLDialect { self == .sqlite ? .sqlite : .postgreSQL }
 }
 
 /// A new store of one engine.
@@ -50,6 +52,29 @@ struct StoreStage {
 
     /// Opens the same data a second time, as another process does.
     func second() async throws -> any Store { try await Self.open(place, hintsPerDay: hintsPerDay) }
+
+    /// Returns the number of rows of each table of the database, whose name is in lower case.
+    func counts() async throws -> [String: Int64] {
+        switch store {
+        case let store as SQLiteStore:
+            try await counts(
+                store, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+        case let store as PostgreSQLStore:
+            try await counts(store, "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()")
+        default: [:]
+        }
+    }
+
+    private func counts(_ engine: some SQLEngine, _ names: String) async throws -> [String: Int64] {
+        let tables = try await engine.read(SQLStatement(names)) { (row) throws(StorageError) in try row.text(0) }
+        var counts: [String: Int64] = [:]
+        for table in tables {
+            counts[table.lowercased()] = try await engine.read(SQLStatement("SELECT count(*) FROM \(table)")) {
+                (row) throws(StorageError) in try row.integer(0)
+            }.first
+        }
+        return counts
+    }
 
     /// Returns the number of deadlocks in the database, which an engine ends by repeating a transaction. Complete once the
     /// stores are closed.

@@ -123,5 +123,4 @@ extension SQLiteStore: DeliveryOutbox {
             of: try intact(due) { DueDelivery(id: try $0.integer(0), subject: try $0.optionalText(1)) },
             leasedSubjects: Set(try intact(leased) { try $0.text(0) }), limit: limit)
     }
-
 }
