@@ -196,7 +196,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             UPDATE customer SET
                 askedAt = CASE WHEN \(dialect.isNewer("$1", than: "askedAt")) THEN $1 ELSE askedAt END,
                 appAppleId = coalesce($2, appAppleId), revision = $3,
-                needsLookupSince = CASE WHEN needsLookupSince > $4 AND \(dialect.isNumber("needsLookupSince"))
+                needsLookupSince = CASE WHEN needsLookupSince > $4 AND \(dialect.isInteger("needsLookupSince"))
                     THEN needsLookupSince END
             WHERE id = $5
             """, SQLValue(row.askedAt), SQLValue(row.appAppleId), SQLValue(row.revision), SQLValue(row.signedDate),

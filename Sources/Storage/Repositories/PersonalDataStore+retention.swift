@@ -32,7 +32,7 @@ extension PersonalDataStore where Self: SQLEngine {
         let newest = ["notification", "transactionRecord"].map { table in
             """
             SELECT * FROM (
-                SELECT signedDate FROM \(table) WHERE signedDate IS NOT NULL AND \(dialect.isNumber("signedDate"))
+                SELECT signedDate FROM \(table) WHERE signedDate IS NOT NULL AND \(dialect.isInteger("signedDate"))
                 ORDER BY id DESC LIMIT 100) AS \(table)
             """
         }

@@ -85,16 +85,16 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// A condition: a stored number is not damaged. SQLite can store any value in any column, and sorts texts and blobs
-    /// after all numbers.
-    func isNumber(_ column: String) -> String {
+    /// A condition: a value that is not NULL is not damaged. SQLite can store any value in any column.
+    func isInteger(_ column: String) -> String {
         switch self {
-        case .sqlite: "\(column) < ''"
+        case .sqlite: "typeof(\(column)) = 'integer'"
         case .postgreSQL: "true"
         }
     }
 
-    /// A condition: a number is greater than a stored one that is not NULL, or that is damaged.
+    /// A condition: a number is greater than a stored one that is not NULL, or that is damaged. SQLite sorts texts and blobs
+    /// after all numbers.
     func isNewer(_ number: String, than stored: String) -> String {
         switch self {
         case .sqlite: "(\(number) > \(stored) OR \(stored) >= '')"

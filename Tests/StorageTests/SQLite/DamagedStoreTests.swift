@@ -238,6 +238,10 @@ struct DamagedStoreTests {
         #expect(page.map(\.uuid) == ["request"])
         #expect(store.metrics.lastDamage?.reason == "a value of notification.receivedAt is damaged")
         #expect(!store.metrics.isFailing)
+        try await DatabaseQueue(path: path).write { db in
+            try db.execute(sql: "UPDATE notification SET signedDate = 1000000000000000.5")
+        }
+        #expect(try await #require(store.newestSignedDate()) <= Timestamp(milliseconds: 9_000))
         await store.close()
     }
 
