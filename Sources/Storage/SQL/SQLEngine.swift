@@ -154,7 +154,7 @@ extension SQLEngine {
     }
 
     /// Returns what `decode` makes of rows, without those with a damaged value, which are counted.
-    func intact<Value>(
+    package func intact<Value>(
         _ rows: [Row], _ decode: (Row) throws(StorageError) -> Value?
     ) throws(StorageError) -> [Value] {
         var values: [Value] = []

@@ -64,35 +64,39 @@ extension SQLiteStore: DeliveryOutbox {
     /// a customer can have several.
     private static let claimWindow = 256
 
-    /// SQL condition of the deliveries to a target that are due and not leased. `?1` to `?3` identify the target, `?4`
-    /// is the time, and `?5` the end of the leases that count no longer.
-    private static let isDue = """
-        addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
-        AND state = 0 AND nextAttempt <= ?4 AND (leasedUntil IS NULL OR leasedUntil <= ?5)
-        """
-
-    private static func arguments(
-        _ targetKey: ForwardingTargetKey, at now: Timestamp, takingOverUntil end: Timestamp
-    ) -> StatementArguments {
-        [targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds, end.milliseconds]
-    }
-
     package func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
         limit: Int
     ) async throws(StorageError) -> [StoredDelivery] {
         // The writer is needed only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
-        let window = max(Self.claimWindow, limit)
-        let ids = try await write { db in
-            let arguments = Self.arguments(targetKey, at: now, takingOverUntil: end)
-            let ids = try Self.claimable(arguments, window: window, limit: limit, in: db)
-            for id in ids {
-                try db.cachedStatement(sql: "UPDATE delivery SET leasedUntil = ?, lessee = ? WHERE id = ?").execute(
-                    arguments: [lease.until.milliseconds, lease.lessee, id])
-            }
-            return ids
-        }
+        // The parameters identify the target.
+        let isToTarget = "addressee = (SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)"
+        let target: [SQLValue] = [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
+        let leased = SQLStatement(
+            """
+            SELECT originalTransactionId FROM delivery JOIN notification ON notification.id = delivery.notification
+            WHERE \(isToTarget) AND leasedUntil > $4 AND originalTransactionId IS NOT NULL
+            """, target + [SQLValue(end)])
+        let due = SQLStatement(
+            """
+            SELECT delivery.id, originalTransactionId FROM delivery
+            JOIN notification ON notification.id = delivery.notification
+            WHERE \(isToTarget) AND state = 0 AND nextAttempt <= $4 AND (leasedUntil IS NULL OR leasedUntil <= $5)
+            ORDER BY nextAttempt, delivery.id LIMIT $6
+            """, target + [SQLValue(now), SQLValue(end), .integer(Int64(max(Self.claimWindow, limit)))])
+        let ids = try await transaction(
+            SQLStep<Row, [Int64]>.run([leased, due]) { (rows) throws(StorageError) in
+                let subjects = try self.intact(rows[0]) { (row) throws(StorageError) in try row.text(0) }
+                let due = try self.intact(rows[1]) { (row) throws(StorageError) in
+                    DueDelivery(id: try row.integer(0), subject: try row.optionalText(1))
+                }
+                let ids = ClaimSelection.ids(of: due, leasedSubjects: Set(subjects), limit: limit)
+                let claim = SQLStatement(
+                    "UPDATE delivery SET leasedUntil = $1, lessee = $2 WHERE \(Self.dialect.isAny("id", "$3"))",
+                    SQLValue(lease.until), .text(lease.lessee), .integers(ids))
+                return .run([claim]) { _ in .end(ids) }
+            })
         return try await readIntact(
             SQLStatement(
                 """
@@ -100,27 +104,5 @@ extension SQLiteStore: DeliveryOutbox {
                 WHERE \(dialect.isAny("delivery.id", "$1")) ORDER BY nextAttempt, delivery.id
                 """, .integers(ids))
         ) { (row) throws(StorageError) in try self.delivery(row, for: lease) }
-    }
-
-    /// Returns the ids of the deliveries that may be leased now.
-    private static func claimable(
-        _ arguments: StatementArguments, window: Int, limit: Int, in db: Database
-    ) throws -> [Int64] {
-        let leased = try db.rows(
-            """
-            SELECT originalTransactionId FROM delivery
-            JOIN notification ON notification.id = delivery.notification
-            WHERE addressee = (SELECT id FROM addressee WHERE bundleId = ?1 AND form = ?2 AND url = ?3)
-            AND leasedUntil > ?5 AND originalTransactionId IS NOT NULL
-            """, arguments)
-        let due = try db.rows(
-            """
-            SELECT delivery.id, originalTransactionId FROM delivery
-            JOIN notification ON notification.id = delivery.notification
-            WHERE \(isDue) ORDER BY nextAttempt, delivery.id LIMIT ?6
-            """, arguments + [window])
-        return ClaimSelection.ids(
-            of: try intact(due) { DueDelivery(id: try $0.integer(0), subject: try $0.optionalText(1)) },
-            leasedSubjects: Set(try intact(leased) { try $0.text(0) }), limit: limit)
     }
 }
