@@ -8,10 +8,6 @@ extension PostgreSQLRow {
     func timestamp(_ column: Int) throws(PostgreSQLError) -> Timestamp {
         Timestamp(milliseconds: try integer(column))
     }
-
-    func optionalJWS(_ column: Int) throws(PostgreSQLError) -> EncodedJWS? {
-        try optionalBytes(column).map { EncodedJWS(column: $0) }
-    }
 }
 
 extension PostgreSQLValue {

@@ -27,8 +27,8 @@ extension PostgreSQLStore: SQLEngine {
             do { return try row.optionalBytes(column) } catch { throw store.storageError(error) }
         }
 
-        package func optionalJWS(_ column: Int) throws(StorageError) -> EncodedJWS? {
-            do { return try row.optionalJWS(column) } catch { throw store.storageError(error) }
+        package func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS? {
+            try optionalBytes(column).map { EncodedJWS(column: $0) }
         }
 
         package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {

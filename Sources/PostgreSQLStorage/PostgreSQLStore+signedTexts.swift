@@ -3,19 +3,6 @@ import Storage
 
 /// The table of JWS headers, see ``JWSEncoder``.
 extension PostgreSQLStore {
-    /// Returns the original texts.
-    func texts(_ stored: [EncodedJWS]) async throws(StorageError) -> [String] {
-        if let texts = try textsOfKnownHeaders(stored) { return texts }
-        // Another server has stored a header since.
-        do {
-            try await loadHeaders()
-        } catch {
-            throw storageError(error)
-        }
-        guard let texts = try textsOfKnownHeaders(stored) else { throw damagedHeader }
-        return texts
-    }
-
     /// Returns the original texts; `nil` if one of their headers is not in the cache.
     func textsOfKnownHeaders(_ stored: [EncodedJWS]) throws(StorageError) -> [String]? {
         struct UnknownHeader: Error {}

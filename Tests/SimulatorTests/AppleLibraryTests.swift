@@ -42,7 +42,8 @@ struct AppleLibraryTests {
         let port = try await store.start()
         try directory.write(store, host: "127.0.0.1", port: port)
         let result = await run(
-            python, "\(Self.root)/Tests/Scripts/check/clients/server_api.py", "--simulator", "http://127.0.0.1:\(port)", "--state",
+            python, "\(Self.root)/Tests/Scripts/check/clients/server_api.py", "--simulator", "http://127.0.0.1:\(port)",
+            "--state",
             scratch.path)
         await store.stop()
         #expect(result?.status == 0, "\(result?.output ?? "")")

@@ -48,18 +48,18 @@ struct StoreTransferTests {
 
     private static func value(
         of column: StoreTable.Column, in table: StoreTable, row: Int64
-    ) -> TransferValue {
+    ) -> SQLValue {
         if row == 7, optional.contains("\(table.name).\(column.name)") { return .null }
         if table.name == "signedHeader", column.name == "text" { return .bytes(header(row)) }
         if column.name == table.number || column.name == "id" || column.reference != nil { return .integer(row) }
         switch column.type {
         case .integer: return .integer(row * 1_000_000_007)
-        case .boolean: return .integer(row % 2)
+        case .boolean: return .boolean(row % 2 == 1)
         case .text: return .text("\(column.name) ä \(row)")
         case .bytes: return .bytes([UInt8(row), 0, 255])
         case .jws:
-            guard row % 2 == 1, let parts = JWSParts(jws(row)) else { return .encoded(.raw("raw \(row)")) }
-            return .encoded(.packed(PackedJWS(parts, header: UInt16(row))))
+            guard row % 2 == 1, let parts = JWSParts(jws(row)) else { return .jws(.raw("raw \(row)")) }
+            return .jws(.packed(PackedJWS(parts, header: UInt16(row))))
         }
     }
 

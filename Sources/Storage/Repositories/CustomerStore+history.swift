@@ -147,7 +147,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             }
             let record = StoredHistory.Record(
                 originalTransactionId: try row.text(1), signedDate: try row.timestamp(2),
-                customer: try row.optionalInteger(3), text: try row.optionalJWS(4) ?? .damaged, revocation: revocation)
+                customer: try row.optionalInteger(3), text: try row.encodedText(4) ?? .damaged, revocation: revocation)
             return (id, record)
         }
         history.records = Dictionary(records) { $1 }
@@ -155,7 +155,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         let subscriptions = try engine.intact(rows[2]) { (row) throws(StorageError) in
             let subscription = StoredHistory.Subscription(
                 status: try row.optionalInteger(1), statusClock: try row.integer(2), group: try row.optionalText(3),
-                renewal: try row.optionalJWS(4), renewalClock: try row.integer(5))
+                renewal: try row.encodedText(4), renewalClock: try row.integer(5))
             return (try row.text(0), subscription)
         }
         history.subscriptions = Dictionary(subscriptions) { $1 }

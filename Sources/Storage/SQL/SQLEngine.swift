@@ -228,7 +228,7 @@ package protocol SQLRow {
     func optionalText(_ column: Int) throws(StorageError) -> String?
     func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]?
     /// A JWS as it is stored; `nil` for NULL.
-    func optionalJWS(_ column: Int) throws(StorageError) -> EncodedJWS?
+    func encodedText(_ column: Int) throws(StorageError) -> EncodedJWS?
     /// The bytes of a text, of bytes or of a JWS, as they are stored.
     func storedBytes(_ column: Int) throws(StorageError) -> [UInt8]
     /// The original text of a stored JWS.

@@ -25,9 +25,7 @@ extension SQLiteStore: SQLEngine {
             do { return try row.optionalBytes(column) } catch { throw StorageError(error, at: store.path) }
         }
 
-        package func optionalJWS(_ column: Int) throws(StorageError) -> EncodedJWS? {
-            row.isNull(column) ? nil : row.jws(column)
-        }
+        package func encodedText(_ column: Int) -> EncodedJWS? { row.isNull(column) ? nil : row.jws(column) }
 
         package func storedBytes(_ column: Int) throws(StorageError) -> [UInt8] {
             switch row.value(column).storage {

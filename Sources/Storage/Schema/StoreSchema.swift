@@ -18,7 +18,8 @@ package struct SchemaStep: Sendable {
 /// The schema of one engine: how an empty store gets its tables, and how a store of an earlier version gets what it lacks.
 ///
 /// A new store is created from the declarations of ``StoreTable``, and all steps count as applied. Stores of 0.1.0 and
-/// later have the ``baseline`` and get the later ``steps``. So a new column stands in a declaration, and in a step.
+/// later have the ``baseline`` and get the later ``steps``. So a new column stands at the end of a declaration, and in a
+/// step.
 package struct StoreSchema: Sendable {
     private let dialect: SQLDialect
     /// The statements that the engine needs in addition to those that create the tables.

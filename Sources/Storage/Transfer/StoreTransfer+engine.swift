@@ -7,12 +7,12 @@ extension StoreTransfer where Self: SQLEngine {
         _ query: TransferQuery, after key: TransferKey?, limit: Int, decodesJWS: Bool
     ) async throws(StorageError) -> [TransferRow] {
         let statement = SQLStatement(
-            query.sql(isContinued: key != nil, limit: limit, dialect), (key?.values ?? []).map { Self.value(of: $0) })
+            query.sql(isContinued: key != nil, limit: limit, dialect), key?.values ?? [])
         let types = query.types
         let rows = try await readSlowly(statement) { (row) throws(StorageError) in
-            var values: [TransferValue] = []
+            var values: [SQLValue] = []
             for (column, type) in types.enumerated() {
-                values.append(try row.transferValue(column, type, decodesJWS: decodesJWS))
+                values.append(try row.value(column, type, decodesJWS: decodesJWS))
             }
             return TransferRow(values, of: query)
         }
@@ -71,10 +71,7 @@ extension StoreTransfer where Self: SQLEngine {
             INSERT INTO \(table.name) (\(names.joined(separator: ", ")))
             VALUES (\(names.indices.map { "$\($0 + 1)" }.joined(separator: ", ")))
             """
-        let inserts = rows.map { row in
-            SQLStatement(sql, zip(row.values, columns).map { Self.value(of: $0, as: $1.type) })
-        }
-        try await writeSlowly(inserts + [Self.mark(table.name, last.bytes)])
+        try await writeSlowly(rows.map { SQLStatement(sql, $0.values) } + [Self.mark(table.name, last.bytes)])
     }
 
     package func finishCopy() async throws(StorageError) {
@@ -86,16 +83,6 @@ extension StoreTransfer where Self: SQLEngine {
             "INSERT INTO storeCopy VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             .text(name), .bytes(value))
     }
-
-    private static func value(of value: TransferValue, as type: StoreTable.ColumnType = .integer) -> SQLValue {
-        switch value {
-        case .null: .null
-        case .integer(let integer): type == .boolean ? .boolean(integer != 0) : .integer(integer)
-        case .text(let text): .text(text)
-        case .bytes(let bytes): .bytes(bytes)
-        case .encoded(let jws): .jws(jws)
-        }
-    }
 }
 
 extension StoreTable {
@@ -105,20 +92,19 @@ extension StoreTable {
 }
 
 extension SQLRow {
-    fileprivate func transferValue(
+    fileprivate func value(
         _ column: Int, _ type: StoreTable.ColumnType, decodesJWS: Bool
-    ) throws(StorageError) -> TransferValue {
-        let value: TransferValue? =
-            switch type {
-            case .integer: try optionalInteger(column).map { .integer($0) }
-            case .boolean: try optionalBoolean(column).map { .integer($0 ? 1 : 0) }
-            case .text: try optionalText(column).map { .text($0) }
-            case .bytes: try optionalBytes(column).map { .bytes($0) }
-            case .jws: try optionalJWS(column).map { .encoded($0) }
-            }
-        if case .encoded(.damaged) = value { throw damage(column) }
-        if decodesJWS, case .encoded = value { return .text(try signedText(column)) }
-        return value ?? .null
+    ) throws(StorageError) -> SQLValue {
+        switch type {
+        case .integer: return SQLValue(try optionalInteger(column))
+        case .boolean: return try optionalBoolean(column).map { .boolean($0) } ?? .null
+        case .text: return SQLValue(try optionalText(column))
+        case .bytes: return try optionalBytes(column).map { .bytes($0) } ?? .null
+        case .jws:
+            guard let jws = try encodedText(column) else { return .null }
+            guard jws != .damaged else { throw damage(column) }
+            return decodesJWS ? .text(try signedText(column)) : .jws(jws)
+        }
     }
 }
 

@@ -44,10 +44,10 @@ package struct TransferQuery: Sendable {
 /// A row of the result of a ``TransferQuery``.
 package struct TransferRow: Sendable, Hashable {
     package let key: TransferKey
-    package let values: [TransferValue]
+    package let values: [SQLValue]
 
     /// Splits the columns of a result.
-    package init(_ columns: [TransferValue], of query: TransferQuery) {
+    package init(_ columns: [SQLValue], of query: TransferQuery) {
         key = TransferKey(Array(columns.prefix(query.table.key.count)))
         values = Array(columns.dropFirst(query.table.key.count))
     }

@@ -1,28 +1,18 @@
-import Foundation
-
-/// A value of a column, independent of the engine that stores it.
-package enum TransferValue: Sendable, Hashable {
-    case null
-    case integer(Int64)
-    case text(String)
-    case bytes([UInt8])
-    /// A JWS as the engines store it: raw, or packed with the number of its header.
-    case encoded(EncodedJWS)
-}
-
-extension TransferValue {
-    /// Appends the value with its type and length, so that different lists of values never give the same bytes.
+extension SQLValue {
+    /// Appends the value of a column with its type and length, so that different lists of values never give the same bytes.
     package func append(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes.append(0)
+        case .boolean(let flag): SQLValue.integer(flag ? 1 : 0).append(to: &bytes)
         case .integer(let integer):
             bytes.append(1)
             withUnsafeBytes(of: integer.bigEndian) { bytes += $0 }
         case .text(let text): Self.append(text.utf8, tag: 2, to: &bytes)
         case .bytes(let data): Self.append(data, tag: 3, to: &bytes)
-        case .encoded(.raw(let text)): Self.append(text.utf8, tag: 4, to: &bytes)
-        case .encoded(.packed(let packed)): Self.append(packed.bytes, tag: 5, to: &bytes)
-        case .encoded(.damaged): bytes.append(6)
+        case .jws(.raw(let text)): Self.append(text.utf8, tag: 4, to: &bytes)
+        case .jws(.packed(let packed)): Self.append(packed.encoded, tag: 5, to: &bytes)
+        // No column has an array.
+        case .jws(.damaged), .integers, .texts, .byteStrings, .array: bytes.append(6)
         }
     }
 
@@ -35,9 +25,9 @@ extension TransferValue {
 
 /// The key of a row, by which a copy resumes.
 package struct TransferKey: Sendable, Hashable {
-    package let values: [TransferValue]
+    package let values: [SQLValue]
 
-    package init(_ values: [TransferValue]) {
+    package init(_ values: [SQLValue]) {
         self.values = values
     }
 
@@ -51,7 +41,7 @@ package struct TransferKey: Sendable, Hashable {
     /// Reads ``bytes``; `nil` for other bytes. The values of a key are integers, texts and bytes.
     package init?(bytes: [UInt8]) {
         var rest = bytes[...]
-        var values: [TransferValue] = []
+        var values: [SQLValue] = []
         while let tag = rest.popFirst() {
             guard rest.count >= 8 else { return nil }
             let number = rest.prefix(8).reduce(Int64(0)) { $0 << 8 | Int64($1) }
