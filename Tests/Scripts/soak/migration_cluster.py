@@ -10,7 +10,7 @@ The exit code is 1 if a promise was broken. The PostgreSQL is one of its own, se
 """
 import argparse, json, os, random, shutil, sqlite3, subprocess, sys, tempfile, time, urllib.request
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+sys.path += [os.path.join(os.path.dirname(os.path.abspath(__file__)), room) for room in ("../support", "../bench")]
 import simulated
 from measuring import post, start
 from migration import rows, world, write
