@@ -225,6 +225,7 @@ lint: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
 	python3 Tests/Scripts/check/imports.py
 	python3 Tests/Scripts/check/links.py
+	python3 Tests/Scripts/check/language.py --columns Sources Tests Package.swift
 	$(SWIFT) build --explicit-target-dependency-import-check error
 	python3 Tests/Scripts/package/release.py
 

@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// The commit for `--version`, which the Makefile passes; empty outside git. It is hexadecimal, with `-dirty` if files were changed.
+/// The commit for `--version`, which the Makefile passes; empty outside git. It is hexadecimal, with `-dirty` if files
+/// were changed.
 let commit =
     Context.environment["BUILD_COMMIT"].flatMap { name in
         name.count <= 80 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") } ? name : nil
@@ -21,8 +22,8 @@ let mappings = [
     "transaction-receipt",
 ]
 
-/// Packages that only other packages need, with a product of each. Their versions are exact too, so that every build of a commit
-/// compiles the same sources (docs/decisions/0061-exact-versions-of-every-package.md).
+/// Packages that only other packages need, with a product of each. Their versions are exact too, so that every build of
+/// a commit compiles the same sources (docs/decisions/0061-exact-versions-of-every-package.md).
 let transitivePackages = [
     ("swift-server/async-http-client", "1.37.0", "AsyncHTTPClient"),
     ("apple/swift-algorithms", "1.2.1", "Algorithms"),
@@ -70,7 +71,8 @@ let products = [
     "Yams": "Yams",
 ]
 
-/// The dependencies with these names, which are separated by spaces: products of ``products``, or targets of this package.
+/// The dependencies with these names, which are separated by spaces: products of ``products``, or targets of this
+/// package.
 func dependencies(_ names: String) -> [Target.Dependency] {
     names.split(separator: " ").map { name in
         let package = products.first { $0.value.split(separator: " ").contains(name) }?.key
@@ -249,8 +251,8 @@ let package = Package(
     ]
 )
 
-// SwiftPM warns about a package that no target uses. A dependency for a platform that does not exist counts as a use and
-// compiles nothing.
+// SwiftPM warns about a package that no target uses. A dependency for a platform that does not exist counts as a use
+// and compiles nothing.
 for (path, version, product) in transitivePackages {
     package.dependencies.append(.package(url: "https://github.com/\(path)", exact: Version(stringLiteral: version)))
     package.targets.first { $0.name == "receipt-bridge" }?.dependencies.append(
@@ -259,8 +261,9 @@ for (path, version, product) in transitivePackages {
             condition: .when(platforms: [.custom("none")])))
 }
 
-// For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the program that
-// runs the fuzz targets. Testable imports are enabled, because some parsers are otherwise called only after a signature check.
+// For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the
+// program that runs the fuzz targets. Testable imports are enabled, because some parsers are otherwise called only
+// after a signature check.
 if Context.environment["FUZZ"] == "1" {
     let instrumented = ["-sanitize=fuzzer,address"]
     for target in package.targets where target.type == .regular {

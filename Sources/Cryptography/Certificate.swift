@@ -105,8 +105,8 @@ package final class Certificate: @unchecked Sendable {
     /// The key identifier in the authorityKeyIdentifier extension; `nil` if the extension is missing.
     private var authorityKeyIdentifier: [UInt8]? { Self.bytes(of: X509_get0_authority_key_id(x509)) }
 
-    /// Returns whether another certificate can be the issuer: it has the issuer's name, and its key is the one that this
-    /// certificate names. Apple has issued several intermediates with the same name and different keys.
+    /// Returns whether another certificate can be the issuer: it has the issuer's name, and its key is the one that
+    /// this certificate names. Apple has issued several intermediates with the same name and different keys.
     func namesAsIssuer(_ authority: Certificate) -> Bool {
         guard authority.subject == issuer else { return false }
         guard let named = authorityKeyIdentifier, let key = authority.subjectKeyIdentifier else { return true }

@@ -19,8 +19,8 @@ struct CertificateExtensions {
     /// 1.2.840.113635.100
     private static let appleArc: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64]
 
-    /// Reads the list. Returns `nil` if it holds another kind of extension, one kind twice, a critical extension that is
-    /// not understood, or a certificate authority.
+    /// Reads the list. Returns `nil` if it holds another kind of extension, one kind twice, a critical extension that
+    /// is not understood, or a certificate authority.
     init?(_ list: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) {
         var seen: UInt64 = 0
         var count = 0

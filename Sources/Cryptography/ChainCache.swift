@@ -1,6 +1,7 @@
 import Base
 
-/// A cache of verified complete certificate chains, keyed by the bytes of the leaf, the intermediate and the pinned root.
+/// A cache of verified complete certificate chains, keyed by the bytes of the leaf, the intermediate and the pinned
+/// root.
 ///
 /// With a cached chain, a JWS with an invalid signature costs one verification of that signature and no certificate
 /// work.

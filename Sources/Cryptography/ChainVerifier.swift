@@ -51,7 +51,8 @@ final class ChainVerifier: @unchecked Sendable {
     /// Verifies one chain. The caller has already checked the leaf's own marker.
     ///
     /// - Returns: the signer, and the intermediate if it can verify further certificates.
-    /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unsupported`, `unavailable`.
+    /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unsupported`,
+    ///   `unavailable`.
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
     ) throws(CryptographyError) -> (signer: VerifiedSigner, authority: VerifiedAuthority?) {
@@ -83,8 +84,8 @@ final class ChainVerifier: @unchecked Sendable {
         return (VerifiedSigner(key: key, window: window), VerifiedAuthority(authority, window: above))
     }
 
-    /// Verifies a known intermediate before a certificate below it is known; `nil` if no pinned root issued it, or it must
-    /// not issue certificates.
+    /// Verifies a known intermediate before a certificate below it is known; `nil` if no pinned root issued it, or it
+    /// must not issue certificates.
     func verify(known authority: Certificate) -> VerifiedAuthority? {
         guard authority.isAuthority, authority.hasAcceptedSignatureAlgorithm,
             let window = (try? window(of: authority)) ?? nil
@@ -103,8 +104,8 @@ final class ChainVerifier: @unchecked Sendable {
         return issuer
     }
 
-    /// Verifies an intermediate alone. Returns the period in which it and its root are valid; `nil` if there is none, or if
-    /// it must not issue certificates.
+    /// Verifies an intermediate alone. Returns the period in which it and its root are valid; `nil` if there is none,
+    /// or if it must not issue certificates.
     private func window(of authority: Certificate) throws(CryptographyError) -> ClosedRange<Int64>? {
         guard X509_get_key_usage(authority.x509) & UInt32(KU_KEY_CERT_SIGN) != 0 else { return nil }
         authorityVerifications.add(1, ordering: .relaxed)
@@ -124,8 +125,8 @@ final class ChainVerifier: @unchecked Sendable {
     /// Runs OpenSSL's verification, then checks that it found exactly these certificates and a pinned root, which is
     /// returned.
     ///
-    /// - Parameter certificates: a leaf and its intermediate, or an intermediate alone; below a verified intermediate, a leaf
-    ///   alone.
+    /// - Parameter certificates: a leaf and its intermediate, or an intermediate alone; below a verified intermediate,
+    ///   a leaf alone.
     private func buildChain(_ certificates: [Certificate]) throws(CryptographyError) -> Certificate {
         guard let context = X509_STORE_CTX_new(), let untrusted = bridge_certificates_new() else {
             throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")

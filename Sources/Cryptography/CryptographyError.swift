@@ -7,8 +7,8 @@ package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvert
         case malformed
         /// The key is too weak, or its exponent is unsafe. Refused before any arithmetic.
         case keyRefused
-        /// A key or a signature of a form that this version does not verify: another algorithm or curve, or a larger key.
-        /// Refused before any arithmetic.
+        /// A key or a signature of a form that this version does not verify: another algorithm or curve, or a larger
+        /// key. Refused before any arithmetic.
         case unsupported
         /// The signature does not verify with this key over these bytes.
         case badSignature

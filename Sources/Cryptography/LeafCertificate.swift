@@ -1,8 +1,8 @@
 import Base
 
-/// A signer's certificate of the usual form, read from its bytes without OpenSSL: an RSA key, a signature of RSA with SHA-1
-/// or SHA-256, and only extensions whose meaning is known here. Decoding it with OpenSSL takes five times as long as
-/// verifying its signature.
+/// A signer's certificate of the usual form, read from its bytes without OpenSSL: an RSA key, a signature of RSA with
+/// SHA-1 or SHA-256, and only extensions whose meaning is known here. Decoding it with OpenSSL takes five times as long
+/// as verifying its signature.
 ///
 /// The initializer never accepts what OpenSSL would refuse: it returns `nil` for every other form, and the caller then
 /// leaves the decision, and the error, to OpenSSL. Nothing here is trusted before the signature is verified.

@@ -49,8 +49,8 @@ extension TrustStore {
     /// Returns the pinned root that equals the presented root, or that has the same subject and the same public key.
     /// Returns `nil` if no pinned root matches.
     ///
-    /// The rest of the presented certificate, including its signature, is ignored: the chain is verified from the pinned
-    /// root.
+    /// The rest of the presented certificate, including its signature, is ignored: the chain is verified from the
+    /// pinned root.
     private func pinnedRoot(at range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Certificate? {
         for root in anchors.roots where bytes.holds(root.der, at: range) { return root }
         guard range.count <= Certificate.maximumSize, let summary = summary(at: range, in: bytes) else { return nil }

@@ -39,7 +39,8 @@ package final class TrustStore: Sendable {
     /// Returns the key of a signer if its chain is valid for the role and the time. Intermediates that came with the
     /// signature are tried first, then the known intermediates.
     ///
-    /// - Throws: `malformed`, `keyRefused`, `unsupported`, `markerMissing`, `issuerUnknown`, `untrusted`, `outsideValidity`.
+    /// - Throws: `malformed`, `keyRefused`, `unsupported`, `markerMissing`, `issuerUnknown`, `untrusted`,
+    ///   `outsideValidity`.
     package func key(
         of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole, time: SigningTime
     ) throws(CryptographyError) -> VerifyingKey {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A client of a PostgreSQL database. One thread drives all connections with libpq's pipeline mode.
 ///
-/// If the connections are lost, they are opened again in the background. Once a connection attempt has failed, calls fail
-/// at once with `notConnected` until an attempt succeeds.
+/// If the connections are lost, they are opened again in the background. Once a connection attempt has failed, calls
+/// fail at once with `notConnected` until an attempt succeeds.
 package final class PostgreSQLClient: Sendable {
     private let configuration: PostgreSQLConfiguration
     private let commandQueue = PostgreSQLCommandQueue()
@@ -98,9 +98,9 @@ package final class PostgreSQLClient: Sendable {
         return results.last?.affectedRows ?? 0
     }
 
-    /// Runs `BEGIN … COMMIT` on a connection that no other caller uses meanwhile, at the isolation level READ COMMITTED.
-    /// If the closure throws, the transaction is rolled back and the error is rethrown. The closure is called again
-    /// after a conflict with another transaction. `limit` includes the time to wait for a connection.
+    /// Runs `BEGIN … COMMIT` on a connection that no other caller uses meanwhile, at the isolation level READ
+    /// COMMITTED. If the closure throws, the transaction is rolled back and the error is rethrown. The closure is
+    /// called again after a conflict with another transaction. `limit` includes the time to wait for a connection.
     package func transaction<Success: Sendable>(
         within limit: Duration? = nil, _ body: @Sendable (PostgreSQLTransaction) async throws -> Success
     ) async throws -> Success {

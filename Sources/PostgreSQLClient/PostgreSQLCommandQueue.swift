@@ -1,8 +1,8 @@
 import Base
 import Synchronization
 
-/// The queue of commands to the event loop's thread, and what the event loop publishes. It is the only state that threads
-/// share.
+/// The queue of commands to the event loop's thread, and what the event loop publishes. It is the only state that
+/// threads share.
 final class PostgreSQLCommandQueue: Sendable {
     enum Message: Sendable {
         case start(PostgreSQLJob)

@@ -148,8 +148,8 @@ final class PostgreSQLEventLoop {
         waiting.removeFirst(sent)
     }
 
-    /// Ends the jobs whose deadline has passed. If such a job was sent, its connection is closed, because its answer would
-    /// have to be waited for.
+    /// Ends the jobs whose deadline has passed. If such a job was sent, its connection is closed, because its answer
+    /// would have to be waited for.
     private func expire() {
         let now = clock.now
         guard let nextDeadline, nextDeadline <= now else { return }

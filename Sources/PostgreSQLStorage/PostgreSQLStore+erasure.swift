@@ -2,8 +2,9 @@ package import Base
 import PostgreSQLClient
 package import Storage
 
-/// Erasure of a customer's rows. PostgreSQL does not overwrite deleted rows: they remain in the pages of the tables until
-/// `VACUUM` and new rows reuse the space, and in the write-ahead log, replicas and backups for as long as these are kept.
+/// Erasure of a customer's rows. PostgreSQL does not overwrite deleted rows: they remain in the pages of the tables
+/// until `VACUUM` and new rows reuse the space, and in the write-ahead log, replicas and backups for as long as these
+/// are kept.
 extension PostgreSQLStore: PersonalDataStore {
     /// Maximum number of times that the customer can change during an erasure.
     private static let attempts = 10

@@ -6,8 +6,9 @@ package import Storage
 ///
 /// Transactions commit in another order than they begin, so a reader that remembers the last sequence would miss the
 /// events of a transaction that commits later with a lower one. Transaction ids do not help: they are assigned before
-/// the locks of a customer, and sequences after them, so that sequences ascend in the order in which a customer changed.
-/// So a transaction announces which sequences it may use, by a shared advisory lock that ends with it (``allocation``):
+/// the locks of a customer, and sequences after them, so that sequences ascend in the order in which a customer
+/// changed. So a transaction announces which sequences it may use, by a shared advisory lock that ends with it
+/// (``allocation``):
 ///
 /// 1. The transaction reads the last sequence that was taken and locks that number.
 /// 2. It takes the next sequence, which is higher.

@@ -11,12 +11,12 @@ package import Storage
 /// agree better than the lease outlasts a request. An outcome that arrives after the lease was taken over is ignored
 /// by the lessee's name.
 extension PostgreSQLStore: DeliveryOutbox {
-    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once, because
-    /// a customer can have several.
+    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once,
+    /// because a customer can have several.
     private static let claimWindow = 256
 
-    /// SQL condition of a delivery that is due and not leased. `$4` is the time, and `$5` the end of the leases that count
-    /// no longer.
+    /// SQL condition of a delivery that is due and not leased. `$4` is the time, and `$5` the end of the leases that
+    /// count no longer.
     private static let isDue = "state = 0 AND nextAttempt <= $4::bigint AND leasedUntil <= $5::bigint"
 
     /// The row id of a target. `$1` to `$3` identify it.
@@ -43,9 +43,9 @@ extension PostgreSQLStore: DeliveryOutbox {
     }
 
     /// Leases the deliveries that ``ClaimSelection`` selects, and returns them with their notifications. A row that
-    /// another transaction changes at this moment is left to the next claim. A due delivery is replaced by the first one
-    /// about the same purchase that was not attempted yet, which may be due later: the clock of the server that stored it
-    /// may be ahead.
+    /// another transaction changes at this moment is left to the next claim. A due delivery is replaced by the first
+    /// one about the same purchase that was not attempted yet, which may be due later: the clock of the server that
+    /// stored it may be ahead.
     private static let claimStatement = """
         WITH due AS (
             SELECT id, addressee, subject, nextAttempt FROM delivery

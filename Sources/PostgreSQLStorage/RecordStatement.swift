@@ -5,8 +5,8 @@ import Storage
 /// taken after the slots and customers were locked by earlier statements of the transaction, so the rows that it reads
 /// do not change meanwhile.
 ///
-/// The rows of one statement have no identifier in common, because none of them sees the changes by the others. They can
-/// have the same customer.
+/// The rows of one statement have no identifier in common, because none of them sees the changes by the others. They
+/// can have the same customer.
 struct RecordStatement: Hashable {
     /// `true` for notifications, `false` for refund histories.
     let hasNotifications: Bool
@@ -25,8 +25,8 @@ struct RecordStatement: Hashable {
     typealias Outcomes = [Int: Bool]
 
     /// The statement after the locks and before the statements of a transaction. It takes the sequences of the events,
-    /// and makes PostgreSQL plan each statement once for each connection: the plan does not depend on the parameters, and
-    /// planning takes longer than storing a row.
+    /// and makes PostgreSQL plan each statement once for each connection: the plan does not depend on the parameters,
+    /// and planning takes longer than storing a row.
     var preparation: PostgreSQLQuery { hasEvents ? Self.allocation : Self.planning }
 
     private static let allocation = PostgreSQLQuery(PostgreSQLStore.takingSequences(and: planOnce))

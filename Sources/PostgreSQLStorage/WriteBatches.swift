@@ -50,8 +50,8 @@ final class WriteBatches: Sendable {
     private static let batch = 64
     /// Maximum number of transactions at a time, each on a connection of its own.
     private static let connections = 2
-    /// Number of waiting writes from which a further transaction begins while others are in progress. A large transaction
-    /// costs the database less per write than several small ones.
+    /// Number of waiting writes from which a further transaction begins while others are in progress. A large
+    /// transaction costs the database less per write than several small ones.
     private static let minimumOfFurtherBatch = 48
 
     private let client: PostgreSQLClient

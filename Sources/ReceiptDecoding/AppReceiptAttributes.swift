@@ -63,8 +63,8 @@ extension AppReceipt {
     /// Reads all attributes. The purchases keep the bytes, which contain their texts.
     ///
     /// - Parameter range: where the content of the receipt is in the bytes.
-    /// - Throws: ``ReceiptDecodingError`` if the structure is broken or a limit is exceeded. The offsets in it count from
-    ///   the beginning of the range.
+    /// - Throws: ``ReceiptDecodingError`` if the structure is broken or a limit is exceeded. The offsets in it count
+    ///   from the beginning of the range.
     init(attributes all: [UInt8], in range: Range<Int>) throws(ReceiptDecodingError) {
         self.init()
         let shared = Redacted(all)

@@ -58,8 +58,8 @@ package enum BridgeHandleError: String, Error, Sendable, Hashable, CaseIterable 
     case notAuthentic
 }
 
-/// The keys that sign and verify bridge handles. The first signs, all verify, so that a key can be replaced: add the new
-/// one in front, and remove the old one when its handles are no longer presented.
+/// The keys that sign and verify bridge handles. The first signs, all verify, so that a key can be replaced: add the
+/// new one in front, and remove the old one when its handles are no longer presented.
 package struct BridgeHandleKeys: Sendable {
     /// One key: 16 bytes or more, and the id that handles name it by.
     package struct Key: Sendable, Hashable {
@@ -101,8 +101,8 @@ package struct BridgeHandleKeys: Sendable {
         return Redacted(String(decoding: Base64Text.encode(bytes), as: UTF8.self))
     }
 
-    /// Returns what an erasure leaves of an id: a digest for each key. They are different from every authentication code
-    /// of a handle, whose message begins with its version.
+    /// Returns what an erasure leaves of an id: a digest for each key. They are different from every authentication
+    /// code of a handle, whose message begins with its version.
     package func erasureDigests(
         of id: TransactionIdentifier, _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment
     ) -> [[UInt8]] {

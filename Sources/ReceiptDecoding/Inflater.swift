@@ -53,7 +53,8 @@ package struct Inflater {
         return flags & 2 != 0 ? end + 2 : end
     }
 
-    /// Returns the offset of the first block after a zlib header of any level with the usual window; `nil` for other data.
+    /// Returns the offset of the first block after a zlib header of any level with the usual window; `nil` for other
+    /// data.
     private static func zlibHeaderEnd(_ data: [UInt8]) -> Int? {
         guard data.count > 6, data[0] == 0x78, [0x01, 0x5E, 0x9C, 0xDA].contains(data[1]) else { return nil }
         return 2

@@ -1,7 +1,7 @@
 import Base
 
-/// What ``ReceiptFinder`` found in a text: the receipts and signed texts that are worth authenticating, or what the text
-/// is instead.
+/// What ``ReceiptFinder`` found in a text: the receipts and signed texts that are worth authenticating, or what the
+/// text is instead.
 struct ReceiptCandidates {
     /// Maximum number of receipts and signed texts in one text.
     static let maximumCount = 8

@@ -61,14 +61,14 @@ package struct TransactionReceipt: Sendable, Hashable {
         revocationDate != nil || self["cancellation-date"] != nil || self["cancellation-date-ms"] != nil
     }
 
-    /// Returns the value of a key of `purchase-info`. If a date in milliseconds is missing, it is read from the line that
-    /// has the same date as a text.
+    /// Returns the value of a key of `purchase-info`. If a date in milliseconds is missing, it is read from the line
+    /// that has the same date as a text.
     package func value(of key: String) -> String? {
         self[key] ?? textDate(key).map { "\($0.milliseconds)" }
     }
 
-    /// Returns the date of a line in milliseconds since 1970. If it is missing or unreadable, it is read from the line that
-    /// has the same date as a text.
+    /// Returns the date of a line in milliseconds since 1970. If it is missing or unreadable, it is read from the line
+    /// that has the same date as a text.
     private func date(_ key: String) -> Timestamp? {
         if let number = self[key].flatMap({ Int64($0) }) { return Timestamp(milliseconds: number) }
         return textDate(key)

@@ -5,8 +5,8 @@ import ServiceLifecycle
 package import Storage
 import VerifyReceipt
 
-/// Adds the account tokens of transactions that an earlier version stored, so that their customers are found by them. Does
-/// nothing once all are added.
+/// Adds the account tokens of transactions that an earlier version stored, so that their customers are found by them.
+/// Does nothing once all are added.
 package struct AccountTokenMonitor: Service {
     let store: any Store
     let logger: Logger
@@ -18,8 +18,8 @@ package struct AccountTokenMonitor: Service {
 
     /// Number of transactions of a page.
     private static let pageSize = 500
-    /// Delay of the start, the pause between two pages, and the pause after a failure and after the last page. A server of
-    /// an earlier version with the same store can add transactions without a token.
+    /// Delay of the start, the pause between two pages, and the pause after a failure and after the last page. A server
+    /// of an earlier version with the same store can add transactions without a token.
     private static let (startDelay, pause, idle) = (
         Duration.seconds(30).atTestSpeed(), Duration.milliseconds(100), Duration.seconds(600).atTestSpeed()
     )

@@ -5,8 +5,8 @@ import ServiceLifecycle
 import Storage
 import VerifyReceipt
 
-/// Finds out whether purchases were refunded after Apple asked about them, see `RefundDecisions`: first a minute after the
-/// start, then every five minutes. Of several servers with the same store, one does it.
+/// Finds out whether purchases were refunded after Apple asked about them, see `RefundDecisions`: first a minute after
+/// the start, then every five minutes. Of several servers with the same store, one does it.
 struct ConsumptionMonitor: Service {
     let store: any Store
     let live: ReloadableState

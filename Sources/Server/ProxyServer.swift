@@ -249,7 +249,8 @@ package struct ProxyServer: Service {
     }
 
     /// - Parameters:
-    ///   - operations: The connections of the operations listener; `nil` for the public one, whose clients are rate-limited.
+    ///   - operations: The connections of the operations listener; `nil` for the public one, whose clients are
+    ///     rate-limited.
     ///   - certificate: The certificate to present if the configuration has no newer one; `nil` if the listener
     ///     speaks no TLS.
     private func server(

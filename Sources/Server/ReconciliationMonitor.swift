@@ -5,8 +5,8 @@ import Notifications
 import ServiceLifecycle
 import Storage
 
-/// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``. Of several servers with the same store, one
-/// does it. A server that starts later than the time of day makes up for it if no other one has done it.
+/// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``. Of several servers with the same
+/// store, one does it. A server that starts later than the time of day makes up for it if no other one has done it.
 struct ReconciliationMonitor: Service {
     let store: any Store
     let live: ReloadableState

@@ -12,8 +12,8 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
         case missingColumn
         /// The table is a view, or its rows have no integer key.
         case unusableTable
-        /// Another process has locked rows or the database for longer than the timeout, too many writes are queued, or the
-        /// server has no free connection.
+        /// Another process has locked rows or the database for longer than the timeout, too many writes are queued, or
+        /// the server has no free connection.
         case locked
         /// The disk of the store, or the user's quota, is full.
         case full
@@ -23,8 +23,8 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
         case notOpen
         /// Commits would not wait until the data is on disk.
         case notDurable
-        /// A value differs from what was written: its type is another one, or its integrity check failed. The reason names
-        /// the table and the column.
+        /// A value differs from what was written: its type is another one, or its integrity check failed. The reason
+        /// names the table and the column.
         case damaged
         /// The database differs from what was written to it: it was replaced, changed, or written by another version.
         case changed

@@ -114,8 +114,8 @@ final class CurlHandle {
 private struct OptionSetter {
     /// Each exchange in flight has a buffer of this size. libcurl's default is 16 KB.
     private static let receiveBufferBytes = 4 << 10
-    /// Each exchange in flight over TLS has a buffer of this size, too, and copies the request into it. libcurl's default is
-    /// 64 KB, and this is the least that it allows.
+    /// Each exchange in flight over TLS has a buffer of this size, too, and copies the request into it. libcurl's
+    /// default is 64 KB, and this is the least that it allows.
     private static let uploadBufferBytes = 16 << 10
 
     let handle: UnsafeMutableRawPointer
@@ -205,8 +205,8 @@ private struct OptionSetter {
     }
 }
 
-/// The TLS sessions of one event loop. libcurl 7.88 otherwise keeps them in each handle, so that the connections of a cold
-/// start could not resume each other's.
+/// The TLS sessions of one event loop. libcurl 7.88 otherwise keeps them in each handle, so that the connections of a
+/// cold start could not resume each other's.
 final class CurlSessions {
     fileprivate let share: UnsafeMutableRawPointer
 

@@ -3,11 +3,11 @@ import CCurl
 /// The transfers that libcurl works on, and its connections, in groups of ``groupSize``.
 ///
 /// For each new transfer libcurl looks at the connections with its host one after the other until it finds an idle one.
-/// With thousands in use that takes longer than the rest of the transfer, so a multi handle has only some of them. A new
-/// transfer gets the first one that has room, because that is where most idle connections are.
+/// With thousands in use that takes longer than the rest of the transfer, so a multi handle has only some of them. A
+/// new transfer gets the first one that has room, because that is where most idle connections are.
 struct CurlConnections: ~Copyable {
-    /// The most connections of a multi handle. With 3,000 exchanges in flight, a response takes 40 % more CPU time if one
-    /// handle has them all.
+    /// The most connections of a multi handle. With 3,000 exchanges in flight, a response takes 40 % more CPU time if
+    /// one handle has them all.
     static let groupSize = 128
 
     private let limits: ExchangeSchedule.Limits

@@ -81,8 +81,8 @@ final class CurlConnected {
     var exchanges: [ExchangeSchedule.ID] = []
 }
 
-/// The callbacks of a libcurl handle. They run on the event loop's thread inside `curl_multi_socket_action`. The context
-/// is the unretained ``CurlTransfer``.
+/// The callbacks of a libcurl handle. They run on the event loop's thread inside `curl_multi_socket_action`. The
+/// context is the unretained ``CurlTransfer``.
 enum CurlCallbacks {
     static let connected: curl_prereq_callback = { context, _, _, _, _ in
         if let context { Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().connected() }

@@ -3,8 +3,9 @@ import HeapModule
 
 /// Decides which HTTP exchange starts, waits or ends: the transport's scheduling without its I/O.
 ///
-/// Events are passed in (`submitted`, `connected`, `cancelled`, `finished`, `stop`), and `actions(now:)` returns what to
-/// do next. Each exchange is started at most once and ends exactly once, either by `finished` or by one `.fail` action.
+/// Events are passed in (`submitted`, `connected`, `cancelled`, `finished`, `stop`), and `actions(now:)` returns what
+/// to do next. Each exchange is started at most once and ends exactly once, either by `finished` or by one `.fail`
+/// action.
 ///
 /// An exchange starts at once if the limits allow it. Otherwise it waits. When one ends, the origins take turns, and
 /// within an origin the owners do. For example, a request of an app with ten clients does not wait behind the 5,000 of
@@ -229,7 +230,8 @@ private struct OriginQueue {
     private var ended: Set<ExchangeSchedule.ID> = []
     private var forecast = WaitForecast()
 
-    /// Adds an exchange to the line of its owner. Returns false instead if it cannot be expected to be answered in time.
+    /// Adds an exchange to the line of its owner. Returns false instead if it cannot be expected to be answered in
+    /// time.
     ///
     /// - Parameter isFull: Whether exchanges with all origins have reached their limit.
     mutating func add(

@@ -27,8 +27,8 @@ final class SocketPoller {
 
     #if os(Linux)
         private let descriptor: Int32
-        /// By socket, whether it is waited for. A socket that is forgotten stays known to the kernel until it is closed or
-        /// has an event, because the next exchange on its connection usually waits for it again.
+        /// By socket, whether it is waited for. A socket that is forgotten stays known to the kernel until it is closed
+        /// or has an event, because the next exchange on its connection usually waits for it again.
         private var isWatched: [Bool] = []
         private var buffer = [epoll_event](repeating: epoll_event(), count: 256)
 

@@ -36,8 +36,8 @@ extension ProxyConfiguration {
         try checkKeys { bundleId == nil || $0.rawValue == bundleId }
     }
 
-    /// Checks the keys without which an app gets no response at all, because `answer` names nothing but `api`. An app with
-    /// another source is served without its key.
+    /// Checks the keys without which an app gets no response at all, because `answer` names nothing but `api`. An app
+    /// with another source is served without its key.
     ///
     /// - Throws: ``ConfigurationError`` with one line for each unusable key.
     package func checkIndispensableKeys() throws(ConfigurationError) {

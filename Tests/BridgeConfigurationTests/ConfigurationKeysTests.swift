@@ -6,8 +6,8 @@ import Testing
 import TestSupport
 
 /// Checks that the table of settings, the reader, docs/CONFIGURATION.md and a reload know the same keys. For a new key
-/// these tests fail until the document is written again and, if its values are neither a range nor a choice, until it is
-/// in ``sample``.
+/// these tests fail until the document is written again and, if its values are neither a range nor a choice, until it
+/// is in ``sample``.
 @Suite("Configuration keys")
 struct ConfigurationKeysTests {
     /// Every key on a line of its own, with two values separated by ` | `. A key without a second value is in

@@ -134,8 +134,9 @@ final class Running: Sendable {
     /// Sends SIGKILL, which a process cannot handle.
     func kill() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
 
-    /// Sends SIGKILL as soon as the condition is true. Looks more often than a task could, because only milliseconds may remain
-    /// until the process ends; on a thread of its own, because a blocked one of the pool could be one of two.
+    /// Sends SIGKILL as soon as the condition is true. Looks more often than a task could, because only milliseconds
+    /// may remain until the process ends; on a thread of its own, because a blocked one of the pool could be one of
+    /// two.
     func kill(when condition: @escaping @Sendable () -> Bool) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -169,8 +170,8 @@ final class Running: Sendable {
 }
 
 extension TemporaryFolder {
-    /// Writes this process's keys of the simulated App Store to a state directory, so that `simulate` does not make new ones,
-    /// which takes a second.
+    /// Writes this process's keys of the simulated App Store to a state directory, so that `simulate` does not make new
+    /// ones, which takes a second.
     func writeSharedKeys(_ state: String) throws {
         try StateDirectory(path(state)).writeKeys(SharedSimulator.store(customers: 1))
     }

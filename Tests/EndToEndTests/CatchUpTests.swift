@@ -140,9 +140,9 @@ struct CatchUpTests {
         var first = try await answers(server.port)
         let fromStore = first.count { $0.source == "stored" }
         print("\(receipts.count) receipts, \(fromStore) answered from the store at once")
-        // Almost every customer had an upgrade, a new subscription or an expiry without a notification, and is looked up
-        // first. Whether the next receipt of the same customer comes from the store then depends on how long the write
-        // takes, so only later responses are checked.
+        // Almost every customer had an upgrade, a new subscription or an expiry without a notification, and is looked
+        // up first. Whether the next receipt of the same customer comes from the store then depends on how long the
+        // write takes, so only later responses are checked.
         first = try await answers(server.port)
         let again = try await answers(server.port)
         #expect(again.count { $0.source == "stored" } > receipts.count * 9 / 10)

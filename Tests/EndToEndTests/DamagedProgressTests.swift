@@ -80,8 +80,8 @@ struct DamagedProgressTests {
         return damages
     }
 
-    /// Returns the damages to try: in debug all for the first command, and some for each other one, because all commands open
-    /// the file alike.
+    /// Returns the damages to try: in debug all for the first command, and some for each other one, because all
+    /// commands open the file alike.
     private static func chosen(_ command: Command) -> [Damage] {
         let index = commands.firstIndex { $0.testDescription == command.testDescription } ?? 0
         let all = damages(command).enumerated()

@@ -7,8 +7,8 @@ struct KilledRuns {
     /// Number of kills. The runs begin again if they end before.
     let kills: Int
     let start: () throws -> Running
-    /// Returns the condition for the next kill, the first of which is number 0. It is called before the command starts, so that it
-    /// can count from there. Each attempt begins after a reset.
+    /// Returns the condition for the next kill, the first of which is number 0. It is called before the command starts,
+    /// so that it can count from there. Each attempt begins after a reset.
     let condition: (_ attempt: Int, _ kill: Int) throws -> @Sendable () -> Bool
     /// Removes the results, so that the runs begin again.
     let reset: () throws -> Void

@@ -95,8 +95,8 @@ struct ReconcileTests {
             return answers
         }
 
-        /// Waits until each receipt is answered from the store: one after the other, so that each is asked about again only
-        /// until then.
+        /// Waits until each receipt is answered from the store: one after the other, so that each is asked about again
+        /// only until then.
         func isStored(_ port: Int) async throws -> Bool {
             let connection = try RawConnection(port: port)
             for receipt in try receipts() {

@@ -19,8 +19,8 @@ struct ResourceTests {
             payload: DEREncoder.value(tag: 0x31, parts: MintedReceipts.essentials.map(\.der) + [rest]))
     }
 
-    /// A number of elements for release, where the limits must hold. In debug a quarter is read: enough to see a cost that grows
-    /// faster than the receipt.
+    /// A number of elements for release, where the limits must hold. In debug a quarter is read: enough to see a cost
+    /// that grows faster than the receipt.
     private static func size(_ count: Int) -> Int { TestSize.pick(debug: count / 4, release: count) }
 
     static let costly: [(what: String, make: @Sendable () throws -> [UInt8])] = [

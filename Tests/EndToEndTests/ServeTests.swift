@@ -221,8 +221,8 @@ struct ServeTests {
         let folder = try TemporaryFolder()
         let bare = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         _ = try await bare.port()
-        // Two servers have one usual operations address, so at least one of them is without that listener: this one, or the
-        // first if a server of another test had the address then.
+        // Two servers have one usual operations address, so at least one of them is without that listener: this one, or
+        // the first if a server of another test had the address then.
         let second = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         let connection = try RawConnection(port: try await second.port())
         try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))

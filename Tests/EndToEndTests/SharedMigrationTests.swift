@@ -193,8 +193,8 @@ struct SharedMigrationTests {
         let run = try await stage.fixture.run(
             stage.command("genuine.jsonl", "--with-api", "--active-first", "--workers", "1"))
         #expect(run.exit == 0, "\(run.errors)")
-        // Eight lookups of each app and environment are in flight, so responses arrive in another order by some places, and
-        // a slow one by many. In a random order the average is above 20.
+        // Eight lookups of each app and environment are in flight, so responses arrive in another order by some places,
+        // and a slow one by many. In a random order the average is above 20.
         let places = try await stage.sql(
             """
             SELECT ceil(avg(abs(wanted - got)))::bigint, count(*) FROM (

@@ -42,7 +42,8 @@ struct OpenSSLReceiptTests {
         return Array(UnsafeBufferPointer(start: encoded, count: max(count, 0)))
     }
 
-    /// Returns a BIO with a copy of the bytes. `BIO_new_mem_buf` would keep a pointer that Swift lends for one call only.
+    /// Returns a BIO with a copy of the bytes. `BIO_new_mem_buf` would keep a pointer that Swift lends for one call
+    /// only.
     private static func memory(_ bytes: [UInt8]) throws -> OpaquePointer {
         let memory = try #require(BIO_new(BIO_s_mem()))
         #expect(BIO_write(memory, bytes, Int32(bytes.count)) == bytes.count)

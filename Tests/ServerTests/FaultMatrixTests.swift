@@ -92,8 +92,8 @@ struct FaultMatrixTests {
     /// Additional time that a busy machine may need. A response that waits for Apple is later still.
     private static let slack = Duration.seconds(60)
 
-    /// The deadline of a request, of which Apple may use all. The store may be read for a minute after it, because a busy
-    /// machine may not read it within the reserve.
+    /// The deadline of a request, of which Apple may use all. The store may be read for a minute after it, because a
+    /// busy machine may not read it within the reserve.
     private static func limit(_ deadline: Duration) -> RequestDeadline.Limit {
         RequestDeadline.Limit(deadline, shortestReading: .seconds(60))
     }

@@ -21,8 +21,9 @@ struct GuardTests {
         _ = try await (heads, bodies)
     }
 
-    /// Sends two requests byte by byte: one without the end of its head, one without the end of its body. One of the two
-    /// limits is a second and the other is longer than the test, so that a delay cannot disconnect the wrong client.
+    /// Sends two requests byte by byte: one without the end of its head, one without the end of its body. One of the
+    /// two limits is a second and the other is longer than the test, so that a delay cannot disconnect the wrong
+    /// client.
     private func slow(isHeadShort: Bool) async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.headSeconds = isHeadShort ? 1 : 600

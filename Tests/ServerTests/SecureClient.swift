@@ -38,8 +38,8 @@ final class SecureClient: Sendable {
 
     /// Runs `curl` and returns its exit code, or the number of the signal that ended it.
     ///
-    /// - Parameter end: When it returns, the process is killed, because the threads of Dispatch, which start it, block all
-    ///   other signals. `nil` if `curl` ends by itself.
+    /// - Parameter end: When it returns, the process is killed, because the threads of Dispatch, which start it, block
+    ///   all other signals. `nil` if `curl` ends by itself.
     func curl(
         _ arguments: String..., input: [UInt8] = [], until end: (() async -> Void)? = nil
     ) async throws -> Int32 {

@@ -201,8 +201,8 @@ struct ShadowTests {
                 let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
                 #expect(answer?.status == 200 && answer?.header("Receipt-Bridge-Source") == "apple")
             }
-            // Eight comparisons run, another waits for one of them to end, and 20 are queued. On a busy machine the queue
-            // may be full before the first ones run.
+            // Eight comparisons run, another waits for one of them to end, and 20 are queued. On a busy machine the
+            // queue may be full before the first ones run.
             let report = try await report(proxy, of: 71)
             #expect((71...80).contains(failures(report)) && sum(report, "compared") == 0, "\(report)")
             #expect(await eventually { silent.counts.requests > 0 })

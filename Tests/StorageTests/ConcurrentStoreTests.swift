@@ -62,8 +62,8 @@ struct ConcurrentStoreTests {
         let stores = try await stores(of: stage)
         let deadlocks = try await stage.deadlocks()
         let (purchases, versions) = (1_000..<1_200, 1...6 as ClosedRange<Int64>)
-        // Four purchases of each customer, so that a customer changes with each of them. Half of the customers are known
-        // from notifications only.
+        // Four purchases of each customer, so that a customer changes with each of them. Half of the customers are
+        // known from notifications only.
         let customers = stride(from: purchases.lowerBound, to: purchases.upperBound, by: 4).map { Array($0..<($0 + 4)) }
         let known = customers.prefix(customers.count / 2)
         try await perform(Array(known), on: stores) { ids, store in

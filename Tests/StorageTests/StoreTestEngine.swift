@@ -76,8 +76,8 @@ struct StoreStage {
         return counts
     }
 
-    /// Returns the number of deadlocks in the database, which an engine ends by repeating a transaction. Complete once the
-    /// stores are closed.
+    /// Returns the number of deadlocks in the database, which an engine ends by repeating a transaction. Complete once
+    /// the stores are closed.
     func deadlocks() async throws -> Int64 {
         switch place {
         case .folder: 0

@@ -66,7 +66,8 @@ package final class RawConnection: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        // All properties are set, so `deinit` closes the descriptor. Closed twice, it could be that of another connection.
+        // All properties are set, so `deinit` closes the descriptor. Closed twice, it could be that of another
+        // connection.
         guard result == 0 else { throw Failure(description: "connect: \(errno)") }
     }
 

@@ -1,12 +1,12 @@
 package import Foundation
 import Synchronization
 
-/// What this process of tests leaves to others: the folder that contains all of its files, and the processes that it started.
-/// Both end with it, however it ends.
+/// What this process of tests leaves to others: the folder that contains all of its files, and the processes that it
+/// started. Both end with it, however it ends.
 ///
-/// A watcher, a small shell script, reads the ids of the processes from a pipe. When this process ends, even by SIGKILL, the
-/// pipe ends, and the watcher kills what still runs and removes the folder. A signal of the kernel at the parent's end
-/// (`PR_SET_PDEATHSIG`) does not do, because it comes at the end of the thread that started the child.
+/// A watcher, a small shell script, reads the ids of the processes from a pipe. When this process ends, even by
+/// SIGKILL, the pipe ends, and the watcher kills what still runs and removes the folder. A signal of the kernel at the
+/// parent's end (`PR_SET_PDEATHSIG`) does not do, because it comes at the end of the thread that started the child.
 package enum TestProcess {
     private static let prefix = "receipt-bridge-tests."
 

@@ -53,7 +53,8 @@ private final class TLSServer {
     }
 }
 
-// Needs an independent TLS server. Debian's package `ca-certificates` installs it, so these tests run almost everywhere.
+// Needs an independent TLS server. Debian's package `ca-certificates` installs it, so these tests run almost
+// everywhere.
 @Suite("TLS", .enabled(if: FileManager.default.isExecutableFile(atPath: TLSServer.tool), "needs /usr/bin/openssl"))
 struct TLSTests {
     private func send(_ server: TLSServer, caFile: String?) async throws -> Result<Int, TransportError> {

@@ -146,8 +146,8 @@ struct CustomerRulesTests {
             return copy
         }
 
-        /// The purchases that the response to a form shows without a password: for a receipt those that it lists, and for
-        /// the others what is known of the customer.
+        /// The purchases that the response to a form shows without a password: for a receipt those that it lists, and
+        /// for the others what is known of the customer.
         func unprotected(_ form: Form, of customer: SimulatedCustomer, from source: Source) -> [SimulatedTransaction] {
             form.kind == .receipt || source == .receipt
                 ? form.listed : form.listed + customer.transactions.filter { $0.product.kind != .consumable }

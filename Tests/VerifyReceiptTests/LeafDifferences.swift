@@ -47,8 +47,8 @@ struct LeafDifferences {
     private var refundedRows = 0
 
     /// - Parameters:
-    ///   - consumables: the ids of consumables that verifyReceipt lists in `latest_receipt_info` only if the app has not
-    ///     finished them.
+    ///   - consumables: the ids of consumables that verifyReceipt lists in `latest_receipt_info` only if the app has
+    ///     not finished them.
     ///   - refunded: the ids of refunded consumables, of which our response has no row.
     init(ours: [UInt8], theirs: [UInt8], consumables: Set<String> = [], refunded: Set<String> = []) throws {
         var ours = try JSONSerialization.jsonObject(with: Data(ours))

@@ -30,8 +30,8 @@ extension [CheckResult] {
     ///     warn  store           none: …
     ///                           → store: sqlite:receipt-bridge.sqlite
     ///
-    /// - Parameter columns: The width at which texts continue on the next line, below their beginning; `nil` for one line
-    ///   each.
+    /// - Parameter columns: The width at which texts continue on the next line, below their beginning; `nil` for one
+    ///   line each.
     package func table(columns: Int? = nil) -> String {
         let width = map(\.check.count).max() ?? 0
         let indent = String(repeating: " ", count: width + 8)

@@ -34,8 +34,8 @@ struct ConfigurationChecks {
         CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or check its spelling")
     }
 
-    /// Warnings about values that do not look like Apple's, which are often another value by mistake. Apple documents none
-    /// of these forms, so such a value may still be right.
+    /// Warnings about values that do not look like Apple's, which are often another value by mistake. Apple documents
+    /// none of these forms, so such a value may still be right.
     private func unusualForms(of app: AppConfiguration) -> [CheckResult] {
         let name = app.bundleId?.rawValue ?? "app"
         var forms: [(key: String, isUsual: Bool, form: String)] = []

@@ -7,8 +7,8 @@ import Responses
 import Transport
 import VerifyReceipt
 
-/// Checks the configuration with a real receipt: which app it is of, and whether Apple accepts the shared secret of that
-/// app. Only Apple knows the secret, and tells only for a receipt.
+/// Checks the configuration with a real receipt: which app it is of, and whether Apple accepts the shared secret of
+/// that app. Only Apple knows the secret, and tells only for a receipt.
 package struct ReceiptCheck: Sendable {
     /// The contents of a file with one receipt.
     package struct File: Sendable {

@@ -2,8 +2,8 @@ import Foundation
 import Operations
 import Storage
 
-/// A checkpoint file `FILE.progress` of a run over a list. It records which items have a line in the output. It is locked,
-/// so only one process can use it at a time.
+/// A checkpoint file `FILE.progress` of a run over a list. It records which items have a line in the output. It is
+/// locked, so only one process can use it at a time.
 package struct ListCheckpoint {
     /// What is stored.
     private struct State: Codable {

@@ -49,9 +49,9 @@ package final class ListMonitor: Sendable {
 
 /// Calls the App Store for each item of a list, a few at a time, and writes one line for each in the order of the list.
 ///
-/// An item that fails for now has no line yet; the next run tries it again. The checkpoint is saved after the output is on
-/// disk. So a file contains each item exactly once, even if a run is killed; the operation of the last few items is then
-/// repeated, and must be one that may be.
+/// An item that fails for now has no line yet; the next run tries it again. The checkpoint is saved after the output is
+/// on disk. So a file contains each item exactly once, even if a run is killed; the operation of the last few items is
+/// then repeated, and must be one that may be.
 package struct ListRun<Item: Sendable>: Sendable {
     /// The limits of a run.
     package struct Limits: Sendable {

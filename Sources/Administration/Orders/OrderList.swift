@@ -32,8 +32,8 @@ package struct OrderList: Sendable {
 }
 
 extension OrderLookups {
-    /// Looks up an entry of a list and returns its line: the JSON of ``OrderAnswer``. If the text is no order id, or Apple
-    /// refuses it, `status` is null and the member `reason` is added.
+    /// Looks up an entry of a list and returns its line: the JSON of ``OrderAnswer``. If the text is no order id, or
+    /// Apple refuses it, `status` is null and the member `reason` is added.
     ///
     /// - Throws: ``ServerAPIError`` if the lookup can succeed later; `StorageError`.
     package func result(_ entry: OrderList.Entry, _ options: CallOptions) async throws -> ListResult {

@@ -2,8 +2,8 @@ package import Base
 package import Operations
 package import Storage
 
-/// A list of customers or subscriptions. Each line is a transaction id or a JSON object, for example a line of `migrate`'s
-/// results:
+/// A list of customers or subscriptions. Each line is a transaction id or a JSON object, for example a line of
+/// `migrate`'s results:
 ///
 ///     730000000000058
 ///     {"originalTransactionIds": ["730000000000058"], "environment": "Production", "bundleId": "com.example.app"}

@@ -1,8 +1,8 @@
 package import Base
 package import Storage
 
-/// The customers of a sweep, one after another. Those of a store are read in pages, so that the memory does not grow with
-/// the store.
+/// The customers of a sweep, one after another. Those of a store are read in pages, so that the memory does not grow
+/// with the store.
 package struct RefundTargets: Sendable {
     /// Number of customers.
     package let count: Int

@@ -1,9 +1,9 @@
 package import Base
 import Synchronization
 
-/// Calls from buckets that several servers and commands share. Each process takes several calls at once and makes them one
-/// by one, so that most calls need no exchange with the store. If the store cannot be reached, each server uses its part
-/// of the limits, and each command its share.
+/// Calls from buckets that several servers and commands share. Each process takes several calls at once and makes them
+/// one by one, so that most calls need no exchange with the store. If the store cannot be reached, each server uses its
+/// part of the limits, and each command its share.
 extension ServerAPIBudget {
     /// Calls that this server has taken from a shared bucket and not made yet.
     struct LeasedCalls: Sendable {

@@ -43,7 +43,8 @@ extension ServerAPIClient {
         }
     }
 
-    /// Parses a response. Throws `malformedAnswer` with the name of the call if a field that is needed has the wrong type.
+    /// Parses a response. Throws `malformedAnswer` with the name of the call if a field that is needed has the wrong
+    /// type.
     func read<Value>(
         _ response: JSONObject, _ place: String, _ body: (inout ClaimReader) throws(JSONFieldError) -> Value
     ) throws(ServerAPIError) -> Value {

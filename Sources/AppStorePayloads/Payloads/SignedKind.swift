@@ -1,6 +1,7 @@
 package import Base
 
-/// The kinds of payload that the App Store signs. All are signed with the same keys, so only the claims tell them apart.
+/// The kinds of payload that the App Store signs. All are signed with the same keys, so only the claims tell them
+/// apart.
 package enum SignedKind: Sendable, CaseIterable {
     case notification, appTransaction, renewal, transaction
 

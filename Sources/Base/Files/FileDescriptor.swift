@@ -22,7 +22,8 @@ package final class FileDescriptor {
 
     /// Opens a file for reading. Child processes do not inherit the descriptor.
     ///
-    /// - Parameter waits: Whether to wait for a writer if this is a named pipe. Otherwise one without a writer is empty.
+    /// - Parameter waits: Whether to wait for a writer if this is a named pipe. Otherwise one without a writer is
+    ///   empty.
     package convenience init(reading path: String, waits: Bool = false) throws(SystemFailure) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw .last }

@@ -28,8 +28,8 @@ public struct JSONWriter: ~Copyable {
         return memory
     }
 
-    /// Lets a closure write at most `maximum` bytes at the end of the text. The closure returns the number of bytes that
-    /// it wrote.
+    /// Lets a closure write at most `maximum` bytes at the end of the text. The closure returns the number of bytes
+    /// that it wrote.
     @inlinable @inline(__always)
     mutating func write(atMost maximum: Int, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Int) {
         if memory.count - count < maximum { grow(by: maximum) }

@@ -104,8 +104,8 @@ package enum Base64Text {
         return accumulated | (bits & unused == 0 ? 0 : invalid)
     }
 
-    /// Decodes blocks of 16 characters to 12 bytes each, and overwrites two bytes after the last block. Returns the union
-    /// of all table values.
+    /// Decodes blocks of 16 characters to 12 bytes each, and overwrites two bytes after the last block. Returns the
+    /// union of all table values.
     ///
     /// It is a function of its own so that its variables stay in registers.
     @inline(never)

@@ -36,8 +36,8 @@ package struct TransactionIdentifier: RawRepresentable, Sendable, Hashable, Cust
     /// Maximum number of digits.
     private static let maximumCount = 20
 
-    /// The digits in ASCII, followed by zero bytes, as big-endian integers. So the order of the integers is the order of
-    /// the texts.
+    /// The digits in ASCII, followed by zero bytes, as big-endian integers. So the order of the integers is the order
+    /// of the texts.
     private let first: UInt64
     private let second: UInt64
     private let third: UInt64

@@ -1,7 +1,8 @@
 import Foundation
 
-/// A divisor of pauses, so that tests of the built program do not wait for seconds. Only tests set it: by the environment
-/// variable `RECEIPT_BRIDGE_TEST_SPEED`, a whole number from 1 to 1,000. Without it, and with any other value, it is 1.
+/// A divisor of pauses, so that tests of the built program do not wait for seconds. Only tests set it: by the
+/// environment variable `RECEIPT_BRIDGE_TEST_SPEED`, a whole number from 1 to 1,000. Without it, and with any other
+/// value, it is 1.
 ///
 /// It applies to pauses that this program chooses: between retries, between two looks at the store, and while another
 /// process has a lock. It applies neither to deadlines of requests nor to pauses that the App Store asks for.

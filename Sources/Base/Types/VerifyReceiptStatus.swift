@@ -36,8 +36,8 @@ package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, Custom
     /// True if the status says nothing about the receipt: a retry may get a final status.
     package var isTemporary: Bool { self == .temporarilyUnavailable || isInternalDataAccess }
 
-    /// True for 0 and 21006: the response has the decoded receipt as the object `receipt`, as every genuine response with
-    /// these statuses has (2012 to 2025).
+    /// True for 0 and 21006: the response has the decoded receipt as the object `receipt`, as every genuine response
+    /// with these statuses has (2012 to 2025).
     package var promisesReceipt: Bool { self == .valid || self == .subscriptionExpired }
 
     /// True for 21009 and 21100 to 21199, which are faults inside the App Store.

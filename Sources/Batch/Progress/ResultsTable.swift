@@ -133,7 +133,8 @@ package final class ResultsTable {
         isInTransaction = false
     }
 
-    /// Creates the index and the views, commits, and leaves a single file without `-wal` and `-shm`. A second call does nothing.
+    /// Creates the index and the views, commits, and leaves a single file without `-wal` and `-shm`. A second call does
+    /// nothing.
     package func close() throws(StorageError) {
         guard queue != nil else { return }
         try onDatabase { db in

@@ -74,8 +74,8 @@ enum AppConfigurationReader {
         }
     }
 
-    /// Reads `rollout: {source: api, percent: 5, stopAt: 0.5}`. The responses of the share are compared with Apple's, so
-    /// `answer` must begin with `apple`.
+    /// Reads `rollout: {source: api, percent: 5, stopAt: 0.5}`. The responses of the share are compared with Apple's,
+    /// so `answer` must begin with `apple`.
     static func readRollout(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
         enum Source: String, CaseIterable { case api, stored }
         guard let block = node.child(name) else { return }

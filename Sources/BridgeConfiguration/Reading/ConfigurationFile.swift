@@ -43,14 +43,14 @@ package enum ConfigurationFile {
 
     // MARK: - Pipes
 
-    /// The texts of pipes and standard input, by path. They can be read only once, but a reload and some commands need the
-    /// configuration again.
+    /// The texts of pipes and standard input, by path. They can be read only once, but a reload and some commands need
+    /// the configuration again.
     private static let streams = Mutex<[String: [UInt8]]>([:])
 
     private static func isStandardInput(_ url: URL) -> Bool { url.relativePath == "-" }
 
-    /// Whether a configuration is from a pipe or a device, or from standard input (`-`), which is read once. Paths in it are
-    /// relative to the working directory.
+    /// Whether a configuration is from a pipe or a device, or from standard input (`-`), which is read once. Paths in
+    /// it are relative to the working directory.
     package static func isStream(_ url: URL) -> Bool {
         isStandardInput(url) || ["/dev/stdin", "/dev/fd/"].contains(where: url.path.hasPrefix)
             || !Files.isRegularOrMissing(url.path)
@@ -138,8 +138,8 @@ package enum ConfigurationFile {
         return lines[line - 1].prefix { $0 == " " || $0 == "\t" }.contains("\t")
     }
 
-    /// Reads the certificates in the files and folders of a list. Every one that cannot be read is recorded as a mistake
-    /// of its key.
+    /// Reads the certificates in the files and folders of a list. Every one that cannot be read is recorded as a
+    /// mistake of its key.
     static func certificates(_ key: String, of trust: ConfigurationNode) -> [[UInt8]] {
         (trust.texts(key) ?? []).flatMap { path -> [[UInt8]] in
             do throws(ConfigurationError) {

@@ -6,7 +6,8 @@ package struct NotificationPattern: Sendable, Hashable {
     /// Notifications of version 1 that version 2 has under another name.
     private static let renamed = ["DID_RECOVER": "DID_RENEW/BILLING_RECOVERY"]
 
-    /// `nil` for a text that is no type: upper-case letters, digits and underscores, and perhaps a subtype after a slash.
+    /// `nil` for a text that is no type: upper-case letters, digits and underscores, and perhaps a subtype after a
+    /// slash.
     package init?(_ text: String) {
         let parts = (Self.renamed[text] ?? text).split(separator: "/", omittingEmptySubsequences: false)
         let isValid = parts.allSatisfy { part in

@@ -34,8 +34,9 @@ enum NotificationBody {
 
 /// The relevant fields of a version 1 notification. Only the receipt in it is signed.
 ///
-/// A member of a foreign type counts as absent, because Apple changed this form several times: until 2020 `bid` was only
-/// in the objects `latest_receipt_info` or `latest_expired_receipt_info`, which had a receipt of their own beside them.
+/// A member of a foreign type counts as absent, because Apple changed this form several times: until 2020 `bid` was
+/// only in the objects `latest_receipt_info` or `latest_expired_receipt_info`, which had a receipt of their own beside
+/// them.
 struct NotificationBodyV1 {
     /// `notification_type`, for example `DID_RENEW`; at most 128 bytes. `nil` if it is not the name of a type.
     let type: String?
@@ -54,8 +55,8 @@ struct NotificationBodyV1 {
     /// The body with its passwords masked. Its digest identifies the notification.
     let redacted: String
 
-    /// Returns whether a text can be a type: 1 to 128 printable ASCII characters without spaces. A type is not signed, and
-    /// is stored and logged. Apple's longest one has about 30 characters.
+    /// Returns whether a text can be a type: 1 to 128 printable ASCII characters without spaces. A type is not signed,
+    /// and is stored and logged. Apple's longest one has about 30 characters.
     private static func isType(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

@@ -5,8 +5,9 @@ import Storage
 import Synchronization
 import VerifyReceipt
 
-/// Looks up customers named in unsigned (version 1) notifications, and those of the configuration key `recheck`. Lookups run in the background at low priority,
-/// after the response is sent: at most one a minute for each identifier, and at most 32 at the same time.
+/// Looks up customers named in unsigned (version 1) notifications, and those of the configuration key `recheck`.
+/// Lookups run in the background at low priority, after the response is sent: at most one a minute for each identifier,
+/// and at most 32 at the same time.
 final class NotificationLookupQueue: Sendable {
     private struct Name: Hashable {
         let scope: AppScope

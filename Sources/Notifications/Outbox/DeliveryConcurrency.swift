@@ -1,15 +1,15 @@
 /// The number of deliveries to one target that may be in flight: an adaptive limit in the manner of TCP.
 ///
-/// It has no clock. Callers report each post with its latency. As many successful posts as the limit are a round. After a
-/// round the limit grows if it was used up and the posts were quick; the increase doubles with each such round. "Quick" is
-/// no absolute time: the mean latency of the round is at most twice the smallest mean of a round, so a target that always
-/// takes a second is quick, and one whose latency only grows with the number of posts is not. A failure halves the
-/// limit, and the limit that failed is not reached again before a number of rounds without failure.
+/// It has no clock. Callers report each post with its latency. As many successful posts as the limit are a round. After
+/// a round the limit grows if it was used up and the posts were quick; the increase doubles with each such round.
+/// "Quick" is no absolute time: the mean latency of the round is at most twice the smallest mean of a round, so a
+/// target that always takes a second is quick, and one whose latency only grows with the number of posts is not. A
+/// failure halves the limit, and the limit that failed is not reached again before a number of rounds without failure.
 package struct DeliveryConcurrency: Sendable, Hashable {
     /// The limit at the start, and the smallest one, unless the maximum is smaller.
     package static let start = 4
-    /// Rounds in a row without growth after which a larger limit is tried, or the latency is measured again with few posts
-    /// in flight.
+    /// Rounds in a row without growth after which a larger limit is tried, or the latency is measured again with few
+    /// posts in flight.
     package static let patience = 32
 
     /// The upper bound of the limit, at least 1.
@@ -56,8 +56,8 @@ package struct DeliveryConcurrency: Sendable, Hashable {
         if canGrow { endRound(isQuick: mean <= (smallestMean ?? mean) * 2) }
     }
 
-    /// Records a post that failed or timed out. Only the first failure since the last reduction counts, because the others
-    /// were begun with the larger limit.
+    /// Records a post that failed or timed out. Only the first failure since the last reduction counts, because the
+    /// others were begun with the larger limit.
     ///
     /// - Parameter reductions: the value of ``reductions`` at the begin of the post.
     package mutating func recordFailure(begunAfter reductions: Int) {

@@ -38,8 +38,8 @@ final class DeliveryWorker: Sendable {
         /// The ends of the leases of all these deliveries. A delivery without one may belong to another worker.
         var leases: [Int64: Timestamp] = [:]
 
-        /// Number of deliveries to claim now; 0 if there are enough. Half as many as can be in flight are claimed ahead, so
-        /// that few claims are needed and no slot waits for them.
+        /// Number of deliveries to claim now; 0 if there are enough. Half as many as can be in flight are claimed
+        /// ahead, so that few claims are needed and no slot waits for them.
         var wanted: Int {
             let ahead = max(8, concurrency.limit / 2)
             let missing = max(concurrency.limit - inFlight.count, 0) + ahead - claimed.count
@@ -82,8 +82,8 @@ final class DeliveryWorker: Sendable {
                 takeover: LeaseTakeover(at: dependencies.now())))
     }
 
-    /// Sends due deliveries. If `isClosing` is true or the task is canceled, it begins no further one, releases those that
-    /// it has claimed, and returns when those in flight have ended.
+    /// Sends due deliveries. If `isClosing` is true or the task is canceled, it begins no further one, releases those
+    /// that it has claimed, and returns when those in flight have ended.
     func run(until isClosing: @Sendable () -> Bool) async {
         await withTaskGroup(of: Event.self) { group in
             var (isClaiming, mayFind) = (false, true)
@@ -161,7 +161,8 @@ final class DeliveryWorker: Sendable {
             state.withLock { state in
                 state.takeover.recordResponse(at: dependencies.now())
                 for delivery in found {
-                    // A delivery of this worker whose lease had ended, and that no other one has claimed, is not sent again.
+                    // A delivery of this worker whose lease had ended, and that no other one has claimed, is not sent
+                    // again.
                     let isKnown = state.leases[delivery.id] != nil || state.inFlight.contains(delivery.id)
                     state.leases[delivery.id] = delivery.lease.until
                     if !isKnown { state.claimed.append(delivery) }
@@ -174,8 +175,8 @@ final class DeliveryWorker: Sendable {
         }
     }
 
-    /// Returns claimed deliveries that are now in flight, as many as the limit allows. Those whose lease has ended wait for
-    /// its renewal.
+    /// Returns claimed deliveries that are now in flight, as many as the limit allows. Those whose lease has ended wait
+    /// for its renewal.
     private func begin() -> [StoredDelivery] {
         let now = dependencies.now()
         return state.withLock { state in

@@ -55,8 +55,8 @@ package final class Forwarder: Service {
     private let now: @Sendable () -> Timestamp
     private let logThrottle = LogThrottle<String>()
 
-    /// Returns `nil` if there is no store, and so no context. If no app has a target, the forwarder waits for a configuration that has
-    /// one.
+    /// Returns `nil` if there is no store, and so no context. If no app has a target, the forwarder waits for a
+    /// configuration that has one.
     package init?(
         settings: ProxyConfiguration, context: ForwardingContext?, transport: any HTTPTransport, tables: FieldTables,
         logger: Logger,

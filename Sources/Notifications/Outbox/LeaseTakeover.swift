@@ -3,11 +3,11 @@ import Storage
 
 /// Whether leases of other workers that have ended may be taken over.
 ///
-/// After an outage of the store, or if this process was suspended, leases have ended although their workers run, and will
-/// renew them. So nothing is taken over before the store has responded regularly for some time. It has no clock.
+/// After an outage of the store, or if this process was suspended, leases have ended although their workers run, and
+/// will renew them. So nothing is taken over before the store has responded regularly for some time. It has no clock.
 struct LeaseTakeover: Sendable, Hashable {
-    /// In milliseconds: the longest usual time between two responses of the store, and how long they must have been regular.
-    /// Workers renew their leases more often.
+    /// In milliseconds: the longest usual time between two responses of the store, and how long they must have been
+    /// regular. Workers renew their leases more often.
     private static let steadiness = DeliveryLease.length / 2
 
     private var lastResponse: Timestamp

@@ -4,8 +4,8 @@ import Storage
 /// The reason that a notification was rejected: a stable code, an HTTP status, and a message that contains nothing of
 /// the notification.
 ///
-/// The App Store retries after a 40x or 50x response, but since 2026 it has been observed to stop after 400. So
-/// errors on this side, errors that may not occur again an hour later, and what a later version may be able to read of a
+/// The App Store retries after a 40x or 50x response, but since 2026 it has been observed to stop after 400. So errors
+/// on this side, errors that may not occur again an hour later, and what a later version may be able to read of a
 /// sender with the right password, are always 503.
 ///
 /// -
@@ -37,7 +37,8 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         case unexpectedType
         /// Authentic, but without a container that this version knows, or one that names a configured app.
         case unknownContainer
-        /// Not decided: this system cannot verify signatures, or the signature has a form that this version does not know.
+        /// Not decided: this system cannot verify signatures, or the signature has a form that this version does not
+        /// know.
         case notVerifiable
         /// No store is configured.
         case noStore

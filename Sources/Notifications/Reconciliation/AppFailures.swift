@@ -2,9 +2,9 @@ import AppStoreClients
 import Storage
 import Synchronization
 
-/// The apps whose calls to the App Store fail one after another, by environment. Nothing more is asked about such an app in
-/// this run, so that an outage does not cost a timeout for each customer, and a wrong key of one app does not stop the
-/// others.
+/// The apps whose calls to the App Store fail one after another, by environment. Nothing more is asked about such an
+/// app in this run, so that an outage does not cost a timeout for each customer, and a wrong key of one app does not
+/// stop the others.
 final class AppFailures: Sendable {
     private struct State {
         var inARow: [AppScope: Int] = [:]

@@ -6,8 +6,8 @@ package import Storage
 import Telemetry
 import VerifyReceipt
 
-/// Asks the App Store about changes that no notification reported, see ``ReconciliationPlan``. What differs is stored by
-/// the rules of any lookup: a record that was signed later is never replaced.
+/// Asks the App Store about changes that no notification reported, see ``ReconciliationPlan``. What differs is stored
+/// by the rules of any lookup: a record that was signed later is never replaced.
 ///
 /// A run that was killed or stopped is continued by the next one: a customer that was asked about is not asked about
 /// again, and everything else can be repeated without harm.
@@ -48,8 +48,8 @@ package struct Reconciliation: Sendable {
 
     /// Runs while this process has the lease of reconciliations, and stops if it loses it.
     ///
-    /// - Parameter schedule: says whether a reconciliation is due, once this process has the lease; `nil` if it is to run
-    ///   in any case. Another process may have ended one just before.
+    /// - Parameter schedule: says whether a reconciliation is due, once this process has the lease; `nil` if it is to
+    ///   run in any case. Another process may have ended one just before.
     /// - Returns: `nil` if another process reconciles this store, or if none is due.
     package func runHoldingLease(
         on schedule: ReconciliationSchedule? = nil
@@ -262,7 +262,8 @@ package struct Reconciliation: Sendable {
         return failures.includes(scope) ? nil : client
     }
 
-    /// Returns whether a customer is still stored. One that was erased since the page was read must not be stored again.
+    /// Returns whether a customer is still stored. One that was erased since the page was read must not be stored
+    /// again.
     private func isStored(
         _ identifier: TransactionIdentifier, _ scope: AppScope
     ) async throws(StorageError) -> Bool {

@@ -2,8 +2,8 @@ import Base
 import Storage
 import Synchronization
 
-/// The customers that one run looks up. The store leaves out those whose lookup was stored; this leaves out the others, and
-/// repetitions within a page, so that no customer is looked up twice.
+/// The customers that one run looks up. The store leaves out those whose lookup was stored; this leaves out the others,
+/// and repetitions within a page, so that no customer is looked up twice.
 final class ReconciliationLookups: Sendable {
     private struct Subject: Hashable {
         let scope: AppScope

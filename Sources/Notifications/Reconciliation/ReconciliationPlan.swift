@@ -42,8 +42,8 @@ package struct ReconciliationPlan: Sendable, Hashable {
 
 /// When a reconciliation begins or continues. A value type without I/O.
 package struct ReconciliationSchedule: Sendable, Hashable {
-    /// How long after its beginning a reconciliation that stopped early is continued, in milliseconds: a day. Later a new
-    /// one begins.
+    /// How long after its beginning a reconciliation that stopped early is continued, in milliseconds: a day. Later a
+    /// new one begins.
     private static let lifetime: Int64 = 86_400_000
     /// Pause after failed calls to the App Store, in milliseconds: ten minutes.
     private static let pause: Int64 = 600_000

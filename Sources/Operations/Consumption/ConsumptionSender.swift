@@ -9,8 +9,8 @@ package struct ConsumptionSender: Sendable {
     /// What was done.
     package enum Outcome: Sendable, Hashable {
         case sent
-        /// The request that would have been sent. If the type of the product is unknown, the rules that depend on it were
-        /// not checked.
+        /// The request that would have been sent. If the type of the product is unknown, the rules that depend on it
+        /// were not checked.
         case preview(RequestPreview, isTypeUnknown: Bool)
     }
 

@@ -7,8 +7,9 @@ package import VerifyReceipt
 
 /// Looks at purchases 48 hours after Apple asked for consumption information, and stores whether they were refunded.
 ///
-/// The purchase in the store decides if it is revoked. Otherwise the App Store is asked for it, with the priority of batch
-/// work. A refund that the store did not know of leads to a lookup of the customer, so that all responses contain it.
+/// The purchase in the store decides if it is revoked. Otherwise the App Store is asked for it, with the priority of
+/// batch work. A refund that the store did not know of leads to a lookup of the customer, so that all responses contain
+/// it.
 package struct RefundDecisions: Sendable {
     /// Time between Apple's request and the look, in milliseconds.
     package static let delay: Int64 = 48 * 3_600_000

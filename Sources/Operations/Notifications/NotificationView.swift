@@ -9,8 +9,8 @@ package import Storage
 ///       "receivedAt", "originalTransactionId", "signedPayload", "notification": {…}, "transaction": {…},
 ///       "renewalInfo": {…}, "consumption": {…} }
 ///
-/// Of a version 1 notification only the transaction ids are stored; they are in `transactionIds`, and the texts are null.
-/// `consumption` tells what became of a `CONSUMPTION_REQUEST`, and is null otherwise.
+/// Of a version 1 notification only the transaction ids are stored; they are in `transactionIds`, and the texts are
+/// null. `consumption` tells what became of a `CONSUMPTION_REQUEST`, and is null otherwise.
 package enum NotificationView {
     package static func json(_ stored: StoredNotification, _ found: ConsumptionCase?) -> [UInt8] {
         let isSigned = stored.summary.version == 2

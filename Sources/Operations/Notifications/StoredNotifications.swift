@@ -25,8 +25,8 @@ package struct StoredNotifications: Sendable {
         return NotificationView.json(stored, found)
     }
 
-    /// Returns the original transaction ids of the customer with a transaction, as the store knows it: those of the whole
-    /// history, or that of the transaction.
+    /// Returns the original transaction ids of the customer with a transaction, as the store knows it: those of the
+    /// whole history, or that of the transaction.
     package func purchases(of id: TransactionIdentifier, in scope: AppScope) async throws(StorageError) -> [String] {
         var purchases: Set<String> = [id.rawValue]
         func insert(_ text: String) {

@@ -1,4 +1,5 @@
-/// The id of an order on a customer's invoice: 1 to 64 ASCII letters and digits. Customers type it, so it can be any text.
+/// The id of an order on a customer's invoice: 1 to 64 ASCII letters and digits. Customers type it, so it can be any
+/// text.
 ///
 /// Example: `M76RHDBYIBH`.
 package struct OrderIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {

@@ -4,8 +4,8 @@ extension Readiness {
     /// Limit on the rules and failure reasons that the sentence lists. The tables contain all of them.
     private static let namedReasons = 5
 
-    /// The result as text, the decision first. For example, `Switch: com.example.app, Production. All 12,345 receipts of
-    /// 9,876 customers would get the same answer; …`
+    /// The result as text, the decision first. For example, `Switch: com.example.app, Production. All 12,345 receipts
+    /// of 9,876 customers would get the same answer; …`
     ///
     /// The bundle id is untrusted text, so escape it for the output format.
     package var sentence: String { "\(decision): \(app.scope.displayText). \(statement)" }

@@ -72,8 +72,8 @@ package struct ProgressText: Sendable, Hashable {
         return text.count <= columns ? text : String(text.prefix(max(columns - 1, 0))) + (columns > 0 ? "…" : "")
     }
 
-    /// Returns the line for a terminal in two parts of together at most `columns` characters: a bar with the percentage,
-    /// which is empty if the fraction is unknown or there is little room, and the rest.
+    /// Returns the line for a terminal in two parts of together at most `columns` characters: a bar with the
+    /// percentage, which is empty if the fraction is unknown or there is little room, and the rest.
     package func line(columns: Int, pace: [Part] = []) -> (bar: String, rest: String) {
         var line = self
         line.parts += pace

@@ -10,8 +10,9 @@ import Base
 ///   externalPurchaseToken?: {…}, appData?: {…}, customer?: { appAccountToken }, verified: true }
 /// ```
 ///
-/// `customer` is not in the notification: see ``appAccountToken(of:)``. `transaction` and `renewalInfo` are the signed payloads unchanged, and the other objects are copied from the
-/// notification, so that members unknown to this program are preserved.
+/// `customer` is not in the notification: see ``appAccountToken(of:)``. `transaction` and `renewalInfo` are the signed
+/// payloads unchanged, and the other objects are copied from the notification, so that members unknown to this program
+/// are preserved.
 package struct CamelNotificationRenderer: Sendable {
     package init() {}
 

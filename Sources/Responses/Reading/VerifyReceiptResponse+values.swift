@@ -54,7 +54,8 @@ extension VerifyReceiptResponse {
         }
     }
 
-    /// One value of a response that is not `null`. It is read leniently: numbers may be texts, and texts may be numbers.
+    /// One value of a response that is not `null`. It is read leniently: numbers may be texts, and texts may be
+    /// numbers.
     package struct Value: Sendable {
         let outline: JSONOutline
         let index: Int

@@ -1,7 +1,7 @@
 package import Base
 
-/// One of Apple's verifyReceipt responses, read in place: it stores the positions of the values and decodes a value only
-/// when it is requested.
+/// One of Apple's verifyReceipt responses, read in place: it stores the positions of the values and decodes a value
+/// only when it is requested.
 ///
 ///     { "status": 0, "environment": "Production",
 ///       "receipt": { "bundle_id": "…", "in_app": [ {…} ], … },
@@ -36,8 +36,8 @@ package struct VerifyReceiptResponse: Sendable {
     /// The app: `receipt.bundle_id`, or `receipt.bid` in a flat response; `nil` if the response names none.
     package var bundleId: String? { receipt.flatMap { $0.text("bundle_id") ?? $0.text("bid") } }
 
-    /// The ids of all rows: of the receipt, the latest rows and the pending renewals. None of them is signed. An id that
-    /// is not a string is no id of Apple's and is left out.
+    /// The ids of all rows: of the receipt, the latest rows and the pending renewals. None of them is signed. An id
+    /// that is not a string is no id of Apple's and is left out.
     package var lookupKeys: CustomerIdentifiers {
         let receipt = receipt
         let rows =

@@ -13,8 +13,8 @@ import ReceiptDecoding
 ///
 /// `transactions` and `signedTransactions` are in ascending order of (purchaseDate, transactionId as a number).
 /// Transactions and renewals of the Server API are the signed payloads unchanged, so that claims unknown to this
-/// program are preserved, and so is the app transaction. Those of a receipt are written with the same names. A receipt alone does not contain the
-/// status of a subscription, so its `subscriptions` are always empty.
+/// program are preserved, and so is the app transaction. Those of a receipt are written with the same names. A receipt
+/// alone does not contain the status of a subscription, so its `subscriptions` are always empty.
 package struct CustomerViewRenderer: Sendable {
     private let camelCase: CamelCaseRenderer
 

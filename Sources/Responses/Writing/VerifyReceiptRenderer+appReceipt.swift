@@ -61,8 +61,8 @@ extension VerifyReceiptRenderer {
     }
 }
 
-/// The rows of purchases in a response. Each is encoded only once, because the rows of `latest_receipt_info` are the same
-/// as those of `in_app`.
+/// The rows of purchases in a response. Each is encoded only once, because the rows of `latest_receipt_info` are the
+/// same as those of `in_app`.
 struct RenderedRows {
     /// The approximate size of a row in bytes.
     static let size = 900

@@ -77,8 +77,8 @@ extension VerifyReceiptRenderer {
 }
 
 extension FieldValue {
-    /// A date as text in GMT, without milliseconds and time of Los Angeles next to it. The refund at the top level of an
-    /// iOS 6 response has this form.
+    /// A date as text in GMT, without milliseconds and time of Los Angeles next to it. The refund at the top level of
+    /// an iOS 6 response has this form.
     static func formatted(_ instant: Timestamp) -> FieldValue { .text(DateTriplet(instant).text) }
 }
 

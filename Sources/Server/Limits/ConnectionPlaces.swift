@@ -1,9 +1,9 @@
-/// The places of a listener that has few of them, and that anyone who reaches it can connect to. It decides which connection
-/// is closed, so that one more is always accepted.
+/// The places of a listener that has few of them, and that anyone who reaches it can connect to. It decides which
+/// connection is closed, so that one more is always accepted.
 ///
-/// When all places are taken, the connection is closed that has been without a request in progress for the longest time. It
-/// is never a probe, which sends its request at once; the newest one could be a probe whose request is on the way. A client
-/// with more than its share loses its own oldest connection.
+/// When all places are taken, the connection is closed that has been without a request in progress for the longest
+/// time. It is never a probe, which sends its request at once; the newest one could be a probe whose request is on the
+/// way. A client with more than its share loses its own oldest connection.
 package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
     private struct Connection {
         let client: Client
@@ -25,8 +25,8 @@ package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
 
     /// Adds a connection.
     ///
-    /// - Returns: The connection to close, which no longer has a place. It is the new one if all of the client's share have
-    ///   a request in progress. `nil` if there are places left, or if all connections have a request in progress.
+    /// - Returns: The connection to close, which no longer has a place. It is the new one if all of the client's share
+    ///   have a request in progress. `nil` if there are places left, or if all connections have a request in progress.
     package mutating func open(_ id: Int, by client: Client) -> Int? {
         let isOverShare = connections.values.count { $0.client == client } >= share
         let candidates = connections.filter { $0.value.idleSince != nil && (!isOverShare || $0.value.client == client) }

@@ -7,9 +7,9 @@ package import Transport
 /// without descriptors cannot accept, connect or write, and libdispatch aborts it.
 ///
 /// What files and the operations listener leave is for clients of the public listener and for upstream connections. If
-/// it does not suffice for both, each gets half, because a request that is forwarded takes one of each. Upstream connections
-/// get at most 4,096 at the expense of clients. For example,
-/// with a limit of 1,024 there are at most 469 public connections and 268 upstream connections.
+/// it does not suffice for both, each gets half, because a request that is forwarded takes one of each. Upstream
+/// connections get at most 4,096 at the expense of clients. For example, with a limit of 1,024 there are at most 469
+/// public connections and 268 upstream connections.
 package struct FileDescriptorBudget: Sendable, Hashable {
     /// Maximum number of connections to the operations listener.
     static let maximumOperations = 64
@@ -51,7 +51,8 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - requested: The configured number of connections to the public listener.
-    ///   - requestedUpstream: The configured number of exchanges with one host; `nil` for as many as fit, at most 8,192.
+    ///   - requestedUpstream: The configured number of exchanges with one host; `nil` for as many as fit, at most
+    ///     8,192.
     package init?(
         limit: Int, connections requested: Int, upstream requestedUpstream: Int? = nil, cores: Int = System.coreCount
     ) {

@@ -2,11 +2,12 @@ package import BridgeConfiguration
 package import Logging
 import Telemetry
 
-/// The division of the memory that the process may use, so that the kernel does not end it: that would deny every client.
+/// The division of the memory that the process may use, so that the kernel does not end it: that would deny every
+/// client.
 ///
-/// A third is for requests that are being answered, a quarter for open connections, a sixth for bodies, and the rest for
-/// the process itself and its caches. With 8 GB or more nothing is limited beyond the configuration. For example, in a
-/// container of 256 MB 397 requests are answered at the same time, and the next ones wait.
+/// A third is for requests that are being answered, a quarter for open connections, a sixth for bodies, and the rest
+/// for the process itself and its caches. With 8 GB or more nothing is limited beyond the configuration. For example,
+/// in a container of 256 MB 397 requests are answered at the same time, and the next ones wait.
 package struct MemoryBudget: Sendable, Hashable {
     /// Bytes of memory of a request in flight and its connections, over TLS on both sides. Measured with
     /// `Tests/Scripts/bench/distance.py --tls`.

@@ -9,8 +9,8 @@ protocol ProblemError: Error {
     var retryAfter: Int? { get }
 }
 
-/// What all routes that need a bearer token or a local request have in common: authorization, the rate limit, the body within
-/// its limits, cancellation if the client disconnects, and JSON or a problem as the response.
+/// What all routes that need a bearer token or a local request have in common: authorization, the rate limit, the body
+/// within its limits, cancellation if the client disconnects, and JSON or a problem as the response.
 struct GatedEndpoint: Sendable {
     let live: ReloadableState
     let authorization: BearerTokenMiddleware

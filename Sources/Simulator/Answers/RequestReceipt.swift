@@ -1,7 +1,7 @@
 /// Reads `receipt-data` as strictly as Apple's verifyReceipt does.
 enum RequestReceipt {
-    /// Returns bytes that look like a receipt; whether they are authentic is checked later. Returns `nil` for anything but
-    /// plain padded base64, except that line breaks are allowed in transactionReceipts.
+    /// Returns bytes that look like a receipt; whether they are authentic is checked later. Returns `nil` for anything
+    /// but plain padded base64, except that line breaks are allowed in transactionReceipts.
     static func read(_ text: String) -> [UInt8]? {
         if let bytes = Base64.decode(text) {
             return isAppReceipt(bytes) || TransactionReceiptOutline(bytes) != nil ? bytes : nil

@@ -1,8 +1,8 @@
 import Base
 
 extension SimulatedRenewal {
-    /// Returns the next event of a subscription in the accelerated sandbox, which happens by itself, and its date. Returns
-    /// `nil` if none follows.
+    /// Returns the next event of a subscription in the accelerated sandbox, which happens by itself, and its date.
+    /// Returns `nil` if none follows.
     ///
     /// - Parameters:
     ///     - expires: end of the newest period.
@@ -40,8 +40,8 @@ extension SimulatedCustomer {
 }
 
 extension EventScheduler {
-    /// Lets all events of the accelerated sandbox happen that are due. Returns the outcomes in order, for each customer the
-    /// earliest first.
+    /// Lets all events of the accelerated sandbox happen that are due. Returns the outcomes in order, for each customer
+    /// the earliest first.
     func makeDue(at instant: Timestamp) -> [EventOutcome] {
         let world = customerRegistry.world
         guard world.options.sandboxClock == .apple else { return [] }

@@ -109,8 +109,8 @@ enum MemberType {
 }
 
 extension JSONValue {
-    /// Value of the member `environment`, in upper or lower case: `.some(nil)` if it is absent and means both, `nil` if no
-    /// environment has this name.
+    /// Value of the member `environment`, in upper or lower case: `.some(nil)` if it is absent and means both, `nil` if
+    /// no environment has this name.
     var environment: AppStoreEnvironment?? {
         switch self["environment"]?.text?.lowercased() {
         case nil: .some(nil)

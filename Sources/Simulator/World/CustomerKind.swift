@@ -13,20 +13,23 @@ package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
     case refundedNonConsumable
     /// Billing retry without a grace period; a subscription of a family member; a non-renewing subscription.
     case billingRetry, familyShared, nonRenewing
-    /// An App Receipt without any purchase; more than verifyReceipt's limit of 100 rows; a copy of the app from a volume
-    /// purchase, with an expiration date.
+    /// An App Receipt without any purchase; more than verifyReceipt's limit of 100 rows; a copy of the app from a
+    /// volume purchase, with an expiration date.
     case noPurchases, longHistory, volumePurchase
-    /// An upgrade from a month to a year within the month; a grace period; an expiry after a cancellation; a full refund.
+    /// An upgrade from a month to a year within the month; a grace period; an expiry after a cancellation; a full
+    /// refund.
     case upgraded, gracePeriod, expiredSubscription, revokedSubscription
     /// All types of paid offers and a pending price increase.
     case offers
     /// An App Receipt and a transactionReceipt of the same subscription.
     case bothStyles
-    /// An introductory offer paid up front; free periods by the other types of offers; a non-consumable by an offer code.
+    /// An introductory offer paid up front; free periods by the other types of offers; a non-consumable by an offer
+    /// code.
     case prepaidIntroduction, freeOffers, codeForNonConsumable
     /// A yearly subscription that will renew, or has renewed, as a monthly one.
     case downgradePending, downgraded
-    /// `expirationIntent` 2 to 5: a billing error, no consent to a price increase, a product not for sale, another reason.
+    /// `expirationIntent` 2 to 5: a billing error, no consent to a price increase, a product not for sale, another
+    /// reason.
     case expiredByBilling, expiredWithoutConsent, expiredProductGone, expiredUnknown
     /// `priceIncreaseStatus` 0 and 1: the customer has not answered, or has consented.
     case priceIncreaseAsked, priceIncreaseAgreed
@@ -48,8 +51,8 @@ package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
     case oldGracePeriod, oldBillingRetry, oldRevoked
     /// A customer who ordered the app before its release, only in worlds with ``WorldOptions/preOrders``.
     case preOrdered
-    /// A yearly subscription paid month by month: in the fifth month of its 12-month commitment; in the second month of a
-    /// second commitment, which will not renew.
+    /// A yearly subscription paid month by month: in the fifth month of its 12-month commitment; in the second month of
+    /// a second commitment, which will not renew.
     case commitment, commitmentCancelled
     /// A year paid at its beginning, which will renew month by month.
     case billedUpfront

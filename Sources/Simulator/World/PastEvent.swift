@@ -2,14 +2,15 @@ import Base
 
 /// An event in a customer's history before the world was generated.
 ///
-/// Transactions are named by their index in the customer's list. A negative index counts from its end: -1 is the newest.
+/// Transactions are named by their index in the customer's list. A negative index counts from its end: -1 is the
+/// newest.
 enum PastEvent {
     /// The customer buys a product that does not renew.
     case bought(SimulatedProduct, ago: PastNumber, offer: SimulatedOffer? = nil)
     /// Draws the end of later periods.
     case ends(ago: PastNumber)
-    /// The customer subscribes for some periods, the last of which ends that many days ago. `older` is a transaction of an
-    /// earlier run of the same subscription.
+    /// The customer subscribes for some periods, the last of which ends that many days ago. `older` is a transaction of
+    /// an earlier run of the same subscription.
     case subscribed(
         SimulatedProduct = .monthly, periods: PastNumber, until: PastNumber = .running, offer: SimulatedOffer? = nil,
         older: Int? = nil)
@@ -25,8 +26,8 @@ enum PastEvent {
     case state(
         SimulatedRenewal.Status = .active, of: Int = -1, willRenew: Bool = true,
         changing: (inout SimulatedRenewal) -> Void = { _ in })
-    /// The newest subscription could not be renewed. Its grace period, if it has one, ends that many days ago; `nil` if it
-    /// ended as usual and billing retry continues.
+    /// The newest subscription could not be renewed. Its grace period, if it has one, ends that many days ago; `nil` if
+    /// it ended as usual and billing retry continues.
     case unpaid(SimulatedRenewal.Status, graceEnd: Int64?)
     /// A subscription has expired with this `expirationIntent`.
     case expired(intent: Int64, of: Int = -1, changing: (inout SimulatedRenewal) -> Void = { _ in })

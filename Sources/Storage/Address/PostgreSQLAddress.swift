@@ -39,8 +39,8 @@ package struct PostgreSQLAddress: Sendable, Hashable, CustomStringConvertible {
     /// The value of `sslmode`. The default is `verify-full`, and `prefer` if all hosts are on this machine.
     package var tlsMode: String { options[.sslmode] ?? (isLocal ? "prefer" : "verify-full") }
 
-    /// Whether a program that listens in place of the server could ask for a password and get it: connections are neither
-    /// through a Unix socket nor to a verified certificate, and no method of authentication is required.
+    /// Whether a program that listens in place of the server could ask for a password and get it: connections are
+    /// neither through a Unix socket nor to a verified certificate, and no method of authentication is required.
     package var canRevealPassword: Bool {
         !tlsMode.hasPrefix("verify-") && options[.requiredAuthentication] == nil
             && !hosts.allSatisfy { $0.name.hasPrefix("/") }
@@ -49,8 +49,8 @@ package struct PostgreSQLAddress: Sendable, Hashable, CustomStringConvertible {
     /// The keywords and values for libpq.
     ///
     /// - Parameters:
-    ///   - isLibrary16: whether libpq knows `sslrootcert=system` and `require_auth` (version 16 and later). Earlier versions
-    ///     get the path of Debian's list of roots, and send a password by whatever method the server asks for.
+    ///   - isLibrary16: whether libpq knows `sslrootcert=system` and `require_auth` (version 16 and later). Earlier
+    ///     versions get the path of Debian's list of roots, and send a password by whatever method the server asks for.
     ///   - hasPassword: whether connections have a password.
     package func parameters(isLibrary16: Bool, hasPassword: Bool) -> [(keyword: String, value: String)] {
         var values = options

@@ -1,20 +1,21 @@
 package import Base
 
 /// A row of what is stored of a customer. PostgreSQL reads all of them by one statement, because each of its statements
-/// reads a snapshot of its own; SQLite reads them one after the other, because a statement names a damaged column only if
-/// it reads no union.
+/// reads a snapshot of its own; SQLite reads them one after the other, because a statement names a damaged column only
+/// if it reads no union.
 package enum CustomerPart: Sendable {
     case customer(askedAt: Timestamp, needsLookup: Bool, appAppleId: Int64?, revision: String?)
     case alias(String)
     case record(id: String, original: String, text: String, isRevoked: Bool)
     case subscription(StoredCustomer.Subscription)
 
-    /// The queries of the parts, the customer first. `$1` is the row id of the app. The rows are sorted by their second and
-    /// third columns.
+    /// The queries of the parts, the customer first. `$1` is the row id of the app. The rows are sorted by their second
+    /// and third columns.
     ///
     /// - Parameter id: an SQL expression of the customer's id.
     package static func queries(_ id: String, _ dialect: SQLDialect) -> [String] {
-        // So PostgreSQL uses the indexes before the first ANALYZE too. With EXISTS and IN it reads the whole tables then.
+        // So PostgreSQL uses the indexes before the first ANALYZE too. With EXISTS and IN it reads the whole tables
+        // then.
         let isRevoked = """
             (SELECT 1 FROM revocation WHERE revocation.transactionId = record.transactionId AND revocation.app = $1)
             """

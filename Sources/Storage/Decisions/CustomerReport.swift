@@ -37,7 +37,8 @@ package struct CustomerReport: Sendable, Hashable {
 }
 
 extension LookupEvents {
-    /// Returns the reports of what differed, if anything did. Merged customers are not reported: their keys are those of events.
+    /// Returns the reports of what differed, if anything did. Merged customers are not reported: their keys are those
+    /// of events.
     package func reports(_ row: CustomerRow, in scope: AppScope) -> [CustomerReport] {
         let originals = row.transactions.map(\.originalTransactionId)
         guard differs, let original = Self.smallest(originals) ?? key else { return [] }

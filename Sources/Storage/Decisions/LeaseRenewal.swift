@@ -33,8 +33,8 @@ package final class LeaseRenewal: Sendable {
         while (try? await Task.sleep(for: interval)) != nil, await renew() != false {}
     }
 
-    /// Returns whether the lease is still held. If it has expired because the store could not be reached, this waits until the
-    /// store says whether another holder has claimed the task: the work goes on after an outage.
+    /// Returns whether the lease is still held. If it has expired because the store could not be reached, this waits
+    /// until the store says whether another holder has claimed the task: the work goes on after an outage.
     package func isHeld() async -> Bool {
         while true {
             let (isOurs, age) = state.withLock { ($0.isOurs, ContinuousClock.now - $0.renewedAt) }

@@ -29,8 +29,8 @@ package struct SubscriptionColumns: Sendable {
         group = row.subscriptionGroupIdentifier
     }
 
-    /// The columns of a notification's renewal info and status; `nil` if it has neither. The status is left out if it is
-    /// about another subscription than the renewal info, see ``other(_:)``.
+    /// The columns of a notification's renewal info and status; `nil` if it has neither. The status is left out if it
+    /// is about another subscription than the renewal info, see ``other(_:)``.
     package init?(_ update: NotificationUpdate, as texts: EncodedNotification) {
         let status = update.status.map { SubscriptionColumns($0, place: Self.lastPlace) }
         guard let row = update.renewal, let text = texts.renewal else {
@@ -42,8 +42,8 @@ package struct SubscriptionColumns: Sendable {
         if let status, status.originalTransactionId == originalTransactionId { add(status) }
     }
 
-    /// The status of a notification if it is about another subscription than the renewal info. Apple's notifications are
-    /// about one.
+    /// The status of a notification if it is about another subscription than the renewal info. Apple's notifications
+    /// are about one.
     package static func other(_ update: NotificationUpdate) -> [SubscriptionColumns] {
         guard let renewal = update.renewal, let status = update.status,
             renewal.originalTransactionId != status.originalTransactionId

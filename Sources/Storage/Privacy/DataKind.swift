@@ -1,7 +1,8 @@
 /// The kinds of data in a store: how long each is kept, and what an erasure does with it. The raw value names the kind
 /// in the result of an erasure.
 ///
-/// ``StoreTable`` assigns the tables to these kinds. Retention, erasure and the footprint of a customer follow this table.
+/// ``StoreTable`` assigns the tables to these kinds. Retention, erasure and the footprint of a customer follow this
+/// table.
 package enum DataKind: String, Sendable, CaseIterable {
     case notifications, deliveries, bodies
     case transactions, supersededTransactions, subscriptions, companions, customers, revocations

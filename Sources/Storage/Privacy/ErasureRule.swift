@@ -47,9 +47,9 @@ package struct ErasureRule: Sendable {
         ]
     }
 
-    /// Tables of running servers whose rows expire within minutes. An erasure deletes the customer's rows, and does not count
-    /// them. A row of `change` can name other customers, too: every server clears the caches of all customers after an
-    /// erasure.
+    /// Tables of running servers whose rows expire within minutes. An erasure deletes the customer's rows, and does not
+    /// count them. A row of `change` can name other customers, too: every server clears the caches of all customers
+    /// after an erasure.
     package static let uncounted: [ErasureRule] = [
         .init(.change, "(identifiers && $2 OR transactionIds && $2) AND app = $1"),
         .init(.lookup, "identifier = ANY ($2) AND app = $1"),

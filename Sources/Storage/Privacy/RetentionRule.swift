@@ -87,8 +87,8 @@ package struct RetentionRule: Sendable {
     /// The FROM and WHERE clauses that select the rows to delete.
     package var source: String { "FROM \(table) WHERE \(filter) AND \(expiredCondition) AND \(deletableCondition)" }
 
-    /// Returns the statements that delete rows, and first the records that are deleted with them and what belongs to the
-    /// records. `$1` is the ids of the rows.
+    /// Returns the statements that delete rows, and first the records that are deleted with them and what belongs to
+    /// the records. `$1` is the ids of the rows.
     package func deletions(_ dialect: SQLDialect) -> [String] {
         let rows = "DELETE FROM \(table) WHERE \(dialect.isAny(id(dialect), "$1"))"
         guard let recordColumn else { return [rows] }

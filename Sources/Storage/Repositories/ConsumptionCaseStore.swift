@@ -1,7 +1,7 @@
 package import Base
 
-/// Apple's requests for consumption information. A stored notification `CONSUMPTION_REQUEST` is a case by itself, so none
-/// is missing; what became of it is stored separately.
+/// Apple's requests for consumption information. A stored notification `CONSUMPTION_REQUEST` is a case by itself, so
+/// none is missing; what became of it is stored separately.
 package protocol ConsumptionCaseStore: Sendable {
     /// Returns cases in the order of arrival.
     ///

@@ -26,8 +26,8 @@ package protocol DeliveryOutbox: Sendable {
     func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64>
 
     /// Records the outcome of an attempt and ends the lease. The outcome is ignored if the delivery was queued again
-    /// during the attempt, or if the lease ran out and another worker has claimed the delivery. A success counts even if
-    /// that worker's attempt has failed since.
+    /// during the attempt, or if the lease ran out and another worker has claimed the delivery. A success counts even
+    /// if that worker's attempt has failed since.
     func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError)
 
     /// Ends the leases of deliveries that were not attempted or whose attempt was interrupted. They stay due.

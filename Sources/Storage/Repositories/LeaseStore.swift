@@ -3,8 +3,8 @@ import Base
 /// Leases of tasks that only one process at a time does. All times are those of the store's clock, so the clocks of the
 /// processes do not matter.
 package protocol LeaseStore: Sendable {
-    /// Claims a task if it has no holder or the lease of its holder has expired. A holder that claims its own task again
-    /// extends the lease and keeps the term.
+    /// Claims a task if it has no holder or the lease of its holder has expired. A holder that claims its own task
+    /// again extends the lease and keeps the term.
     ///
     /// - Parameters:
     ///   - holder: unique to this holder. If it begins with ``DeliveryLease/process`` and a slash, an engine whose
@@ -52,7 +52,8 @@ extension TaskLease {
     /// How long a lease lasts without renewal. After a server was killed, others wait for this time.
     private static let duration = Duration.milliseconds(DeliveryLease.length)
 
-    /// Does work while this process has the lease of a task. The lease is renewed beside the work and released after it.
+    /// Does work while this process has the lease of a task. The lease is renewed beside the work and released after
+    /// it.
     ///
     /// - Parameter body: its argument returns `false` if the lease was lost; then the work must stop.
     /// - Returns: `nil` if another process has the task.

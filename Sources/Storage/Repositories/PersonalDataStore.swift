@@ -37,8 +37,8 @@ extension PersonalDataStore {
 
     /// Returns why the time may be wrong; `nil` if it is plausible.
     ///
-    /// Rows are deleted by this machine's clock, and what it deletes cannot be restored. The signing dates are Apple's. If
-    /// the newest is far behind, the clock is ahead, or nothing was received for that long.
+    /// Rows are deleted by this machine's clock, and what it deletes cannot be restored. The signing dates are Apple's.
+    /// If the newest is far behind, the clock is ahead, or nothing was received for that long.
     package func doubt(about now: Timestamp) async throws(StorageError) -> String? {
         guard let newest = try await newestSignedDate(),
             now > newest.advanced(byMilliseconds: Self.silence * 86_400_000)

@@ -2,9 +2,9 @@ package import Base
 
 /// The customers that a reconciliation asks about, and its state.
 package protocol ReconciliationStore: Sendable {
-    /// Returns customers with a subscription whose last known period ends in the interval, in pages and ascending by that
-    /// end. Customers that were looked up at or after `begin` are left out. A customer with several such subscriptions
-    /// is returned with each of them.
+    /// Returns customers with a subscription whose last known period ends in the interval, in pages and ascending by
+    /// that end. Customers that were looked up at or after `begin` are left out. A customer with several such
+    /// subscriptions is returned with each of them.
     ///
     /// - Parameter position: ``ReconciliationPage/next`` of the page before.
     func customers(
@@ -12,8 +12,8 @@ package protocol ReconciliationStore: Sendable {
         after position: ReconciliationPage.Position
     ) async throws(StorageError) -> ReconciliationPage
 
-    /// Returns customers that need a lookup for another reason, for example a refund, in pages. Customers that were looked
-    /// up at or after `begin` are left out.
+    /// Returns customers that need a lookup for another reason, for example a refund, in pages. Customers that were
+    /// looked up at or after `begin` are left out.
     func staleCustomers(
         notAskedSince begin: Timestamp, after position: ReconciliationPage.Position
     ) async throws(StorageError) -> ReconciliationPage

@@ -1,6 +1,7 @@
 package import Base
 
-/// Apple's decision about a refund, as a notification or a later look at the purchase shows it. The raw values are stored.
+/// Apple's decision about a refund, as a notification or a later look at the purchase shows it. The raw values are
+/// stored.
 package enum RefundDecision: String, Sendable, Hashable, CaseIterable {
     case refunded, notRefunded
     /// The App Store does not know the purchase any longer, or the notification names none.

@@ -93,8 +93,8 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// A condition: a number is greater than a stored one that is not NULL, or that is damaged. SQLite sorts texts and blobs
-    /// after all numbers.
+    /// A condition: a number is greater than a stored one that is not NULL, or that is damaged. SQLite sorts texts and
+    /// blobs after all numbers.
     func isNewer(_ number: String, than stored: String) -> String {
         switch self {
         case .sqlite: "(\(number) > \(stored) OR \(stored) >= '')"
@@ -144,7 +144,8 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// Columns of a new delivery and their values beside those that both engines have: the purchase of its notification.
+    /// Columns of a new delivery and their values beside those that both engines have: the purchase of its
+    /// notification.
     var subject: (column: String, value: String) {
         switch self {
         case .sqlite: ("", "")

@@ -13,8 +13,8 @@ package protocol SQLReader: Sendable {
     ) async throws(Failure) -> [Value]
 }
 
-/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols for
-/// engines.
+/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols
+/// for engines.
 package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// As ``read(_:_:)``, for a statement about a whole table. It can take minutes.
     func readSlowly<Value: Sendable>(
@@ -47,8 +47,8 @@ package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// - Parameter identifiers: each with the row id of its app, or 0 for other names than identifiers.
     func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement]
 
-    /// The statements, after those locks, that lock the customers with transactions or downloads of the app. None if the
-    /// engine has one writer.
+    /// The statements, after those locks, that lock the customers with transactions or downloads of the app. None if
+    /// the engine has one writer.
     func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement]
 
     /// Whether changes of customers are added to the table of events.
@@ -220,8 +220,8 @@ extension SQLEngine {
     }
 }
 
-/// A row of a result. Columns are read by their index, from 0. A value of another type, or NULL where none is allowed, is
-/// an error.
+/// A row of a result. Columns are read by their index, from 0. A value of another type, or NULL where none is allowed,
+/// is an error.
 package protocol SQLRow {
     func optionalBoolean(_ column: Int) throws(StorageError) -> Bool?
     func optionalInteger(_ column: Int) throws(StorageError) -> Int64?

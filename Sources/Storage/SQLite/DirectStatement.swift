@@ -63,7 +63,8 @@ struct DirectStatement {
                 sqlite3_bind_null(handle, index)
                 return
             }
-            // With its length, so that a text may contain U+0000. An empty text may have no address, which would mean NULL.
+            // With its length, so that a text may contain U+0000. An empty text may have no address, which would mean
+            // NULL.
             text.withUTF8 { bytes in
                 let characters = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
                 if let characters {

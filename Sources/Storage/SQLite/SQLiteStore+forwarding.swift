@@ -34,8 +34,8 @@ extension SQLiteStore: DeliveryOutbox {
         return db.lastInsertedRowID
     }
 
-    /// Ends the leases of processes of this machine that no longer run, so that the next process does not wait for their
-    /// end. Lessees of another form keep their leases.
+    /// Ends the leases of processes of this machine that no longer run, so that the next process does not wait for
+    /// their end. Lessees of another form keep their leases.
     static func releaseLeasesOfEndedProcesses(_ db: Database) throws {
         let lessees = try db.rows(
             "SELECT DISTINCT lessee FROM delivery WHERE leasedUntil IS NOT NULL AND lessee IS NOT NULL")
@@ -60,8 +60,8 @@ extension SQLiteStore: DeliveryOutbox {
         return kill(process, 0) != 0 && errno == ESRCH
     }
 
-    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once, because
-    /// a customer can have several.
+    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once,
+    /// because a customer can have several.
     private static let claimWindow = 256
 
     package func claim(

@@ -144,7 +144,8 @@ extension SQLiteStore {
         } > 0
     }
 
-    /// Stores renewal info if it is newer, and returns whether it is. An existing subscription keeps its position; a new one comes last.
+    /// Stores renewal info if it is newer, and returns whether it is. An existing subscription keeps its position; a
+    /// new one comes last.
     private static func save(
         _ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in transaction: WriteTransaction
     ) throws -> Bool {
@@ -165,8 +166,8 @@ extension SQLiteStore {
         } > 0
     }
 
-    /// Stores the status of a subscription if it is newer, and returns whether it is. An existing subscription keeps its
-    /// position; a new one comes last.
+    /// Stores the status of a subscription if it is newer, and returns whether it is. An existing subscription keeps
+    /// its position; a new one comes last.
     private static func save(_ row: StatusRow, app: Int64, in transaction: WriteTransaction) throws -> Bool {
         try transaction.statement(
             """

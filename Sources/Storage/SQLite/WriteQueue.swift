@@ -132,8 +132,8 @@ final class WriteQueue: Sendable {
                     }
                 }
             } catch {
-                // If the disk is full, SQLite may roll back the whole transaction. The error of the transaction does not
-                // say so.
+                // If the disk is full, SQLite may roll back the whole transaction. The error of the transaction does
+                // not say so.
                 if let failure, failure.code == .full { throw failure }
                 throw error
             }

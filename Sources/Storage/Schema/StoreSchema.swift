@@ -4,8 +4,8 @@ package struct SchemaStep: Sendable {
     package let name: String
     /// The statements, each of them one command.
     package let statements: [String]
-    /// `true` if versions without this step can use a PostgreSQL store after it. Servers of two versions then use the store
-    /// at the same time during an upgrade.
+    /// `true` if versions without this step can use a PostgreSQL store after it. Servers of two versions then use the
+    /// store at the same time during an upgrade.
     package let isCompatible: Bool
 
     init(_ name: String, isCompatible: Bool = true, _ statements: [String]) {
@@ -15,11 +15,12 @@ package struct SchemaStep: Sendable {
     }
 }
 
-/// The schema of one engine: how an empty store gets its tables, and how a store of an earlier version gets what it lacks.
+/// The schema of one engine: how an empty store gets its tables, and how a store of an earlier version gets what it
+/// lacks.
 ///
 /// A new store is created from the declarations of ``StoreTable``, and all steps count as applied. Stores of 0.1.0 and
-/// later have the ``baseline`` and get the later ``steps``. So a new column stands at the end of a declaration, and in a
-/// step.
+/// later have the ``baseline`` and get the later ``steps``. So a new column stands at the end of a declaration, and in
+/// a step.
 package struct StoreSchema: Sendable {
     private let dialect: SQLDialect
     /// The statements that the engine needs in addition to those that create the tables.
@@ -84,10 +85,10 @@ package struct StoreSchema: Sendable {
     /// Returns the steps that a store lacks, in the order in which they are applied. For an empty store, the first one
     /// creates all tables, and the others do nothing.
     ///
-    /// - Parameter applied: the names of the applied steps, and whether this version can use the store if it does not know
-    ///   the step.
-    /// - Throws: `changed` if a newer version has applied a step that this version cannot work with, and for a store from
-    ///   before 0.1.0.
+    /// - Parameter applied: the names of the applied steps, and whether this version can use the store if it does not
+    ///   know the step.
+    /// - Throws: `changed` if a newer version has applied a step that this version cannot work with, and for a store
+    ///   from before 0.1.0.
     package func missingSteps(in applied: [String: Bool], at place: String) throws(StorageError) -> [SchemaStep] {
         let names = stepNames
         guard applied.allSatisfy({ names.contains($0.key) || $0.value }) else {

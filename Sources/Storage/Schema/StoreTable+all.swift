@@ -26,7 +26,8 @@ extension StoreTable {
         "signedHeader", .signers, copiedAs: "JWS headers", [.number(), .bytes("text")],
         indexes: [Index("signedHeaderByDigest", "(sha256(text))", .postgreSQL, isUnique: true)])
 
-    /// Received notifications (``NotificationRow``). Those of version 1 are unsigned, and only transaction ids are stored.
+    /// Received notifications (``NotificationRow``). Those of version 1 are unsigned, and only transaction ids are
+    /// stored.
     static let notification = StoreTable(
         "notification", .notifications, copiedAs: "notifications", unique: "uuid",
         [
@@ -44,8 +45,8 @@ extension StoreTable {
         ])
 
     /// A customer. `askedAt` is the time of the last lookup of the history, `revision` is its revision.
-    /// `needsLookupSince` is set while the customer is stale. `eventKey` is the key of the customer's events; NULL if none
-    /// was stored since the column exists.
+    /// `needsLookupSince` is set while the customer is stale. `eventKey` is the key of the customer's events; NULL if
+    /// none was stored since the column exists.
     static let customer = StoreTable(
         "customer", .customers, copiedAs: "customers",
         [
@@ -59,9 +60,9 @@ extension StoreTable {
         [.reference("customer", .customer, "ON DELETE CASCADE"), .text("identifier")],
         indexes: [Index("companionByIdentifier", "(identifier)")])
 
-    /// The most recently signed version of each transaction. `place` is the position in the history. `appAccountToken` is
-    /// empty for a transaction without a token, and `expiresDate` is ``TransactionRow/expiresColumn``; both are NULL in a
-    /// row of an earlier version or of a copy, and filled from the text.
+    /// The most recently signed version of each transaction. `place` is the position in the history. `appAccountToken`
+    /// is empty for a transaction without a token, and `expiresDate` is ``TransactionRow/expiresColumn``; both are NULL
+    /// in a row of an earlier version or of a copy, and filled from the text.
     static let transactionRecord = StoreTable(
         "transactionRecord", .transactions, copiedAs: "transactions", unique: "transactionId, app",
         [
@@ -140,8 +141,8 @@ extension StoreTable {
         [.number(), .text("bundleId"), .text("form"), .text("url")])
 
     /// A notification to be sent to a target. `subject` is the purchase that the notification is about. `state` is a
-    /// ``DeliveryState``. `queuedAt` changes when a delivery is queued again, `createdAt` does not. A delivery is in flight
-    /// until `leasedUntil` at most, see ``SQLDialect/noLease``.
+    /// ``DeliveryState``. `queuedAt` changes when a delivery is queued again, `createdAt` does not. A delivery is in
+    /// flight until `leasedUntil` at most, see ``SQLDialect/noLease``.
     static let delivery = StoreTable(
         "delivery", .deliveries, copiedAs: "deliveries", unique: "notification, addressee",
         [
@@ -176,9 +177,9 @@ extension StoreTable {
 
     // MARK: - Responses and operations
 
-    /// The archive of responses, one for each request. `originals` are original transaction ids, separated by spaces. The
-    /// total size is summed from an index: a row with the total would be locked by every write, and the sum is needed only
-    /// once an hour and when the archive grows over its limit.
+    /// The archive of responses, one for each request. `originals` are original transaction ids, separated by spaces.
+    /// The total size is summed from an index: a row with the total would be locked by every write, and the sum is
+    /// needed only once an hour and when the archive grows over its limit.
     static let lastGood = StoreTable(
         "lastGood", .lastGoodAnswers, copiedAs: "archived responses", unique: "question",
         [
@@ -208,7 +209,8 @@ extension StoreTable {
             Index("refundUntold", "(id) WHERE NOT isTold", .postgreSQL),
         ])
 
-    /// The size in bytes of each output file after the last report, so that a sweep that was killed can continue the file.
+    /// The size in bytes of each output file after the last report, so that a sweep that was killed can continue the
+    /// file.
     static let refundOutput = StoreTable(
         "refundOutput", .refundOutputs, copiedAs: "outputs of sweeps", key: ["path"], [.text("path"), .integer("size")])
 
@@ -221,8 +223,8 @@ extension StoreTable {
             .integer("extendedAt"), .integer("effectiveDate").optional,
         ])
 
-    /// Looked up orders. `identifiers` are transaction ids, separated by spaces. `lastRequest` identifies the last lookup,
-    /// so that a statement that is repeated after a lost connection counts once.
+    /// Looked up orders. `identifiers` are transaction ids, separated by spaces. `lastRequest` identifies the last
+    /// lookup, so that a statement that is repeated after a lost connection counts once.
     static let orderLookup = StoreTable(
         "orderLookup", .orders, copiedAs: "order lookups", unique: "orderId, app",
         [
@@ -256,8 +258,8 @@ extension StoreTable {
         ],
         indexes: [Index("exampleByDifference", "(difference)")])
 
-    /// Each customer once, as a digest, with the day of the last comparison. So several receipts of a customer count once,
-    /// also across restarts and days.
+    /// Each customer once, as a digest, with the day of the last comparison. So several receipts of a customer count
+    /// once, also across restarts and days.
     static let comparedCustomer = StoreTable(
         "comparedCustomer", .comparedCustomers, copiedAs: "compared customers",
         key: ["bundleId", "environment", "customer"],

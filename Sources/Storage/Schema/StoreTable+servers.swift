@@ -4,7 +4,8 @@ extension StoreTable {
     static let lease = StoreTable(
         "lease", .leases, key: ["name"], [.text("name"), .text("holder"), .integer("term"), .integer("expiresAt")])
 
-    /// One row, the ``ReconciliationRow`` of the last reconciliation. A copied store is reconciled at the next opportunity.
+    /// One row, the ``ReconciliationRow`` of the last reconciliation. A copied store is reconciled at the next
+    /// opportunity.
     static let reconciliation = StoreTable(
         "reconciliation", .reconciliations, key: ["id"],
         [
@@ -43,8 +44,8 @@ extension StoreTable {
     static let notificationGap = StoreTable(
         "notificationGap", .internals, only: .postgreSQL, [.number(), .integer("startedAt"), .integer("endedAt")])
 
-    /// The additions to the comparisons of the last hour, so that one whose outcome was unknown is not counted twice when it
-    /// is repeated.
+    /// The additions to the comparisons of the last hour, so that one whose outcome was unknown is not counted twice
+    /// when it is repeated.
     static let comparisonFlush = StoreTable(
         "comparisonFlush", .internals, only: .postgreSQL, key: ["id"],
         [.text("id"), .postgreSQL("addedAt", "timestamptz", "DEFAULT now()")],

@@ -1,5 +1,5 @@
-/// A table of the store, declared once for every engine. What creates it, what a copy of a store contains of it and which
-/// kind of data it is follow from the declaration.
+/// A table of the store, declared once for every engine. What creates it, what a copy of a store contains of it and
+/// which kind of data it is follow from the declaration.
 package struct StoreTable: Sendable {
     /// A column. It is NOT NULL, in both engines and copied, unless the declaration says otherwise.
     package struct Column: Sendable {
@@ -38,7 +38,8 @@ package struct StoreTable: Sendable {
         case assigned
     }
 
-    /// A table whose row ids other tables contain. A comparison of stores replaces the row id by the content of that row.
+    /// A table whose row ids other tables contain. A comparison of stores replaces the row id by the content of that
+    /// row.
     package enum Reference: String, Sendable {
         case app, notification, customer, addressee, difference, rollout
 

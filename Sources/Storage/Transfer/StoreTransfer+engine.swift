@@ -1,7 +1,7 @@
 import Base
 
-/// An unfinished copy is marked by the table `storeCopy`: one row for each table with the key of its last copied row, and one
-/// row with an empty name for the source.
+/// An unfinished copy is marked by the table `storeCopy`: one row for each table with the key of its last copied row,
+/// and one row with an empty name for the source.
 extension StoreTransfer where Self: SQLEngine {
     package func rows(
         _ query: TransferQuery, after key: TransferKey?, limit: Int, decodesJWS: Bool

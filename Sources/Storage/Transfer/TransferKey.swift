@@ -1,5 +1,6 @@
 extension SQLValue {
-    /// Appends the value of a column with its type and length, so that different lists of values never give the same bytes.
+    /// Appends the value of a column with its type and length, so that different lists of values never give the same
+    /// bytes.
     package func append(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes.append(0)

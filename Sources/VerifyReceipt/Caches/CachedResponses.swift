@@ -4,8 +4,8 @@ import ReceiptDecoding
 import Responses
 import Storage
 
-/// The cached responses of the sources `stored` and `api`: which requests the cache answers, and which responses are added
-/// to it.
+/// The cached responses of the sources `stored` and `api`: which requests the cache answers, and which responses are
+/// added to it.
 struct CachedResponses: ResponseObserver {
     let cache = ResponseCache()
     /// `nil` if there is no store.
@@ -13,8 +13,8 @@ struct CachedResponses: ResponseObserver {
     /// `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
 
-    /// Creates an empty cache; `nil` if no app's first source is one of the two, or if it cannot be used: without a store,
-    /// without a key of the Server API, or with `cacheSeconds: 0`.
+    /// Creates an empty cache; `nil` if no app's first source is one of the two, or if it cannot be used: without a
+    /// store, without a key of the Server API, or with `cacheSeconds: 0`.
     init?(_ components: ServiceComponents) {
         (stored, serverAPI) = (components.stored, components.serverAPI)
         let canBeCached = components.apps.contains { app in

@@ -14,16 +14,16 @@ package struct CachedRecords: Sendable {
 /// A cache of the Server API's most recent records. For example, an app that posts its receipt three times at launch
 /// costs one lookup.
 ///
-/// Failures are never cached, and incomplete records for five seconds. Others expire after the app's `cacheSeconds`, and at the latest when
-/// a subscription ends or renews. From two minutes before that instant to two minutes after it they expire after five
-/// seconds.
+/// Failures are never cached, and incomplete records for five seconds. Others expire after the app's `cacheSeconds`,
+/// and at the latest when a subscription ends or renews. From two minutes before that instant to two minutes after it
+/// they expire after five seconds.
 ///
 /// A sandbox subscription renews every few minutes and costs nothing. Without these five seconds, one of them could use
 /// up the hourly rate limit.
 ///
-/// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. Records that contain
-/// all of its identifiers answer it too: the signed transactions and older receipts of one customer cost one lookup. An
-/// entry takes about 6 KB per transaction, most of it the JWS.
+/// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. Records that
+/// contain all of its identifiers answer it too: the signed transactions and older receipts of one customer cost one
+/// lookup. An entry takes about 6 KB per transaction, most of it the JWS.
 final class CustomerRecordsCache: Sendable {
     struct Key: Hashable, Sendable {
         let bundleId: BundleIdentifier

@@ -6,14 +6,14 @@ import Storage
 import Synchronization
 import Telemetry
 
-/// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt four times at launch, the
-/// receipt is decoded twice and the response is rendered twice: only a body that was received before is digested and
-/// its response cached.
+/// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt four times at launch,
+/// the receipt is decoded twice and the response is rendered twice: only a body that was received before is digested
+/// and its response cached.
 ///
 /// A response is valid as long as the records that it was rendered from would be used for a new one: the store's
-/// snapshot of the customer is still the same and current, or the records of the Server API are still cached. Everything
-/// else that the response depends on is part of the request, or of a configuration that is fixed for the lifetime of
-/// this cache.
+/// snapshot of the customer is still the same and current, or the records of the Server API are still cached.
+/// Everything else that the response depends on is part of the request, or of a configuration that is fixed for the
+/// lifetime of this cache.
 final class ResponseCache: Sendable {
     /// Maximum size of all cached responses together, in bytes.
     private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)
@@ -64,8 +64,9 @@ final class ResponseCache: Sendable {
 
 /// A fixed-size table of the hashes of earlier request bodies. A new hash overwrites an older one in the same slot.
 ///
-/// Only the length and the end of a body are compared, because the end holds the receipt's signature. Two different bodies
-/// can compare as equal. Then the digest of the second one is computed without need; its response is still correct.
+/// Only the length and the end of a body are compared, because the end holds the receipt's signature. Two different
+/// bodies can compare as equal. Then the digest of the second one is computed without need; its response is still
+/// correct.
 private final class EarlierRequests: Sendable {
     /// Number of slots, a power of two; 512 KiB of memory.
     private static let capacity = 1 << 16

@@ -2,8 +2,8 @@ package import Base
 import Responses
 import Synchronization
 
-/// The apps that are not configured and whose authentic receipts arrived within the last hour. Such a receipt is genuine,
-/// so that the bundle id in the configuration may be misspelt.
+/// The apps that are not configured and whose authentic receipts arrived within the last hour. Such a receipt is
+/// genuine, so that the bundle id in the configuration may be misspelt.
 ///
 /// Clients cannot make up the names, because Apple signed them. Nevertheless, only the latest few are kept.
 package final class UnconfiguredApps: Sendable {

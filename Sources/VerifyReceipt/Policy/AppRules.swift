@@ -10,10 +10,10 @@ import Storage
 /// An app's rules: checked against the presented item before any source is asked, and against what the response shows
 /// before it is returned.
 ///
-/// An item can say less than the response to it. One signed transaction opens the whole history of its customer. And Apple
-/// may be able to read a receipt whose bytes are unreadable here, and may find another receipt in them than they claim to
-/// be. So the response decides: which app it is about, which environment it is from, and which customer's purchases it
-/// shows.
+/// An item can say less than the response to it. One signed transaction opens the whole history of its customer. And
+/// Apple may be able to read a receipt whose bytes are unreadable here, and may find another receipt in them than they
+/// claim to be. So the response decides: which app it is about, which environment it is from, and which customer's
+/// purchases it shows.
 package final class AppRules: Sendable {
     let apps: AppRegistry
     let decoder: ReceiptDecoder
@@ -203,8 +203,8 @@ package final class AppRules: Sendable {
 
     // MARK: - The sandbox allow list
 
-    /// Returns whether a customer is on the app's sandbox allow list. What was presented or shown need not name the tester,
-    /// so the customer's records are looked up if it does not. `nil` if the Server API has no response now.
+    /// Returns whether a customer is on the app's sandbox allow list. What was presented or shown need not name the
+    /// tester, so the customer's records are looked up if it does not. `nil` if the Server API has no response now.
     private func isTester(
         _ purchases: ShownPurchases, of bundleId: BundleIdentifier, among testers: SandboxAllowlist,
         _ request: ResolvedRequest

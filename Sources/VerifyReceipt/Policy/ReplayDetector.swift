@@ -79,8 +79,8 @@ final class ReplayDetector: Sendable {
         return true
     }
 
-    /// Loads the first users of one customer's purchases from the store. Purchases without a user are assigned to this one
-    /// in the store, if no other user has presented one of them.
+    /// Loads the first users of one customer's purchases from the store. Purchases without a user are assigned to this
+    /// one in the store, if no other user has presented one of them.
     private func loadUsers(
         of purchases: [Purchase], claimingFor name: [UInt8]?, at now: Timestamp, within limit: Duration
     ) async {

@@ -19,8 +19,8 @@ enum SharedSecretCheck: Sendable {
     /// Not known to be correct, because the app has no secret that it could be. The request continues with it.
     case unchecked
     /// Present, but not a secret of the app. The source `apple` forwards it unchanged, because Apple checks it itself.
-    /// Every other source returns 21004 for a response with an auto-renewable, and omits what the password protects from
-    /// any other response.
+    /// Every other source returns 21004 for a response with an auto-renewable, and omits what the password protects
+    /// from any other response.
     case wrong
     /// Missing, although the app requires one. As at Apple, the request continues without a password if there is no
     /// auto-renewable.

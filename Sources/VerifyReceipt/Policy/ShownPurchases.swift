@@ -3,8 +3,8 @@ import Base
 import ReceiptDecoding
 import Responses
 
-/// The purchases that a response shows, as far as the rules of an app need to know them. Before a source is asked, these
-/// are the purchases that the presented item itself holds.
+/// The purchases that a response shows, as far as the rules of an app need to know them. Before a source is asked,
+/// these are the purchases that the presented item itself holds.
 struct ShownPurchases: Sendable {
     /// Indirect, because a request that waits for Apple keeps room for responses.
     private indirect enum Content: Sendable {

@@ -8,8 +8,8 @@ import Base
 enum FormRequestParser {
     private static let keys: Set<String> = ["receipt-data", "password", "exclude-old-transactions"]
 
-    /// Returns the JSON; `nil` if the body is neither, or if a value is not valid percent encoding. A plus sign becomes a
-    /// blank. If it was a base64 digit that the client did not escape, the receipt is repaired later.
+    /// Returns the JSON; `nil` if the body is neither, or if a value is not valid percent encoding. A plus sign becomes
+    /// a blank. If it was a base64 digit that the client did not escape, the receipt is repaired later.
     static func json(of body: [UInt8]) -> [UInt8]? {
         if body.starts(with: Array("%7B".utf8)) || body.starts(with: Array("%7b".utf8)) {
             return FormText.bytes(body[...])

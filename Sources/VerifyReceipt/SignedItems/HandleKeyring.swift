@@ -52,8 +52,8 @@ package final class HandleKeyring: Sendable {
         return keys
     }
 
-    /// Returns whether the customer of an authentic handle was erased after the handle was issued. If a handle claims to
-    /// be from the future, it is unknown which of the two was first.
+    /// Returns whether the customer of an authentic handle was erased after the handle was issued. If a handle claims
+    /// to be from the future, it is unknown which of the two was first.
     ///
     /// - Parameter limit: maximum time of reading from the store.
     func isErased(

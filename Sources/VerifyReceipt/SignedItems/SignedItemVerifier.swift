@@ -105,7 +105,8 @@ package struct SignedItemVerifier: Sendable {
         }
     }
 
-    /// A payload that a client presents must name its environment. One without, as of 2021, is authentic but not judged.
+    /// A payload that a client presents must name its environment. One without, as of 2021, is authentic but not
+    /// judged.
     private static func verification(_ item: AuthenticItem?, names environment: String?) -> Verification {
         if let item { return .authentic(item) }
         if ["Production", "Sandbox"].contains(environment ?? "") { return .refused(.malformedReceipt) }

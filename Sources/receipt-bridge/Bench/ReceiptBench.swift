@@ -96,7 +96,8 @@ struct ReceiptBench {
         return rows
     }
 
-    /// Returns the operations to measure. `.cold` measures the first receipt of a signer, below a verified intermediate.
+    /// Returns the operations to measure. `.cold` measures the first receipt of a signer, below a verified
+    /// intermediate.
     private func work(on sample: Sample) -> [(name: String, work: @Sendable () async -> Void)] {
         let decode = sample.kind == .appReceipt ? "receipt.verify+decode" : "transactionReceipt.verify+decode"
         var all: [(name: String, work: @Sendable () async -> Void)] = [

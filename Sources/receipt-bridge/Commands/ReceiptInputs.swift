@@ -17,7 +17,8 @@ struct ReceiptInputs: ParsableArguments {
     /// Number of bytes that are read of one file; a receipt is far smaller.
     private static let maximumSize = 64 << 20
 
-    /// Prints the help of the command if it would wait for what a person types, because that looks as if nothing happened.
+    /// Prints the help of the command if it would wait for what a person types, because that looks as if nothing
+    /// happened.
     ///
     /// - Throws: ``ExitCode``: no receipt was checked, which must not look like success.
     func requireInput(of command: any ParsableCommand.Type) throws {

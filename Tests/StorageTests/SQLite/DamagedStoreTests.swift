@@ -58,7 +58,8 @@ struct DamagedStoreTests {
         let literal: String
         /// The declared type of the column.
         var type = ""
-        /// Whether SQLite stores the value with another type than the declared one. It converts a number in a TEXT column.
+        /// Whether SQLite stores the value with another type than the declared one. It converts a number in a TEXT
+        /// column.
         var isOfOtherType: Bool {
             switch literal {
             case "'canary'": type != "TEXT"

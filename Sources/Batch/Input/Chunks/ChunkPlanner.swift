@@ -1,7 +1,8 @@
 /// Divides a source into chunks, in order. Only one worker does it.
 ///
-/// In a `.jsonl` file it reads only the line at the end of each chunk. Records of a `.csv` file can contain line breaks,
-/// so it reads the whole file once, without decoding receipts. Of a table and a directory it reads keys and names.
+/// In a `.jsonl` file it reads only the line at the end of each chunk. Records of a `.csv` file can contain line
+/// breaks, so it reads the whole file once, without decoding receipts. Of a table and a directory it reads keys and
+/// names.
 package struct ChunkPlanner {
     private let source: SplittableSource
     private let size: ChunkSize

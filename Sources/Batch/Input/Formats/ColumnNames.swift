@@ -37,7 +37,8 @@ struct ColumnNames: Sendable {
         return found.first
     }
 
-    /// Returns the ASCII letters and digits of a name, in lower case. For example, `latestreceipt` for `Latest_Receipt`.
+    /// Returns the ASCII letters and digits of a name, in lower case. For example, `latestreceipt` for
+    /// `Latest_Receipt`.
     private static func folded(_ name: String) -> String {
         String(name.unicodeScalars.filter { $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) })
             .lowercased()

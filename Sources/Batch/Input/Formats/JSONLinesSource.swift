@@ -1,4 +1,5 @@
-/// A source that reads JSON Lines: one row for each line, see ``JSONLine``. Blank lines are skipped, except in a filter.
+/// A source that reads JSON Lines: one row for each line, see ``JSONLine``. Blank lines are skipped, except in a
+/// filter.
 ///
 /// A position is the byte offset of a line. For standard input it also contains the digest of everything before.
 struct JSONLinesSource: RowSource {

@@ -7,7 +7,8 @@ package import VerifyReceipt
 /// A migration as a filter: reads rows and writes a line for each, in their order. There is no progress file.
 ///
 /// A result depends on the row and the trusted certificates only, so a scheduler may divide the input, and process a
-/// part twice. A thread reads, tasks decode, and a thread writes, so that a result is written although the input pauses.
+/// part twice. A thread reads, tasks decode, and a thread writes, so that a result is written although the input
+/// pauses.
 package final class MigrationFilter: Sendable {
     /// Options of a filter.
     package struct Options: Sendable {

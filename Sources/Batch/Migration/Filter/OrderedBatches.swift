@@ -4,7 +4,8 @@ import Reports
 /// The batches between the thread that reads them, the tasks that decode them, and the thread that writes their results
 /// in the order of reading. Reading waits while there are too many of them.
 ///
-/// `@unchecked Sendable`: all state is protected by the lock of the condition. A `Mutex` has no way to wait for a change.
+/// `@unchecked Sendable`: all state is protected by the lock of the condition. A `Mutex` has no way to wait for a
+/// change.
 final class OrderedBatches: @unchecked Sendable {
     /// The results of one batch.
     struct Results: Sendable {

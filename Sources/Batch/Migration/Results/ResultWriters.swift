@@ -7,7 +7,8 @@ package enum ResultWriters {
     ///
     /// - Parameters:
     ///   - path: Path of the destination.
-    ///   - format: Format of a text file whose name has another extension. Must not change while the destination exists.
+    ///   - format: Format of a text file whose name has another extension. Must not change while the destination
+    ///     exists.
     ///   - withAPI: Adds the columns of ``APIColumns``. Must not change while the destination exists.
     ///   - withSource: Adds the columns `row` and `sourceId`. Must not change while the destination exists.
     ///   - position: Position to resume from; rows after it are discarded. `nil` for a new destination, at whose path

@@ -19,7 +19,8 @@ package struct LookupTime {
         self.share = share
     }
 
-    /// For example, `20,000,000 customers: 111 h at the full limit, 9.3 days at 0.5; active subscribers after 2.8 days`.
+    /// For example, `20,000,000 customers: 111 h at the full limit, 9.3 days at 0.5; active subscribers after 2.8
+    /// days`.
     package var text: String {
         let (hours, isLong) = (Double(customers) / callsPerHour, Double(customers) / callsPerHour >= 120)
         let whole = "\(customers.grouped) customers: \(Self.text(hours * share)) at the full limit"
@@ -29,8 +30,8 @@ package struct LookupTime {
             + (activeHours.map { "; active subscribers after \(Self.text($0, inDays: isLong))" } ?? "")
     }
 
-    /// Returns a time in minutes, in hours from one hour on, or in days from five days on; hours below ten and days with
-    /// one decimal.
+    /// Returns a time in minutes, in hours from one hour on, or in days from five days on; hours below ten and days
+    /// with one decimal.
     ///
     /// - Parameter inDays: `nil` if the length of the time decides.
     private static func text(_ hours: Double, inDays: Bool? = nil) -> String {

@@ -4,9 +4,9 @@ import PostgreSQLClient
 /// Customers that several workers find in their chunks.
 ///
 /// A customer has the key that the first transaction with one of its identifiers gave it, because identifiers are
-/// unique. A transaction that finds two keys for the ids of one row notes that they are the same; ``resolve(_:)`` merges
-/// them after the last chunk. So no transaction changes the rows of another one, and transactions insert identifiers in
-/// one order and change customers in one order afterwards.
+/// unique. A transaction that finds two keys for the ids of one row notes that they are the same; ``resolve(_:)``
+/// merges them after the last chunk. So no transaction changes the rows of another one, and transactions insert
+/// identifiers in one order and change customers in one order afterwards.
 extension MigrationDatabase {
     /// Returns the row id of an app in one environment. Inserts a missing row.
     func scope(_ bundleId: String, _ environment: String) async throws(RunError) -> Int64 {

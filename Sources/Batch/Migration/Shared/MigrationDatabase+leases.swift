@@ -17,8 +17,9 @@ struct WorkLease: Sendable, Hashable {
     let holder: String
     let term: Int64
 
-    /// The condition that the lease has not passed to another worker, for the arguments ``arguments``. A lease that expired
-    /// during an outage of the database still counts if no other worker has claimed it, so that no results are lost.
+    /// The condition that the lease has not passed to another worker, for the arguments ``arguments``. A lease that
+    /// expired during an outage of the database still counts if no other worker has claimed it, so that no results are
+    /// lost.
     static let condition = """
         EXISTS (SELECT 1 FROM migrationLease AS held WHERE held.migration = $1 AND held.task = $2 AND held.holder = $3
             AND held.term = $4)
@@ -71,8 +72,8 @@ extension MigrationDatabase {
         return kept
     }
 
-    /// Lets another worker take over at once. The lease has no holder then, so that a renewal which arrives later extends
-    /// nothing.
+    /// Lets another worker take over at once. The lease has no holder then, so that a renewal which arrives later
+    /// extends nothing.
     func release(_ lease: WorkLease) async throws(RunError) {
         try await run([
             PostgreSQLQuery(

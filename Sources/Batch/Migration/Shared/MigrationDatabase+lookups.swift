@@ -68,8 +68,9 @@ extension MigrationDatabase {
         return try value { () throws(PostgreSQLError) in try rows.first?.boolean(0) ?? false }
     }
 
-    /// Stores the result of a lookup in the customer and its rows. Waiting customers with an id of the history are merged
-    /// into it. Does nothing if the lease has passed to another worker, or if the customer was merged into another one.
+    /// Stores the result of a lookup in the customer and its rows. Waiting customers with an id of the history are
+    /// merged into it. Does nothing if the lease has passed to another worker, or if the customer was merged into
+    /// another one.
     ///
     /// - Returns: The customers that were merged into this one.
     func record(

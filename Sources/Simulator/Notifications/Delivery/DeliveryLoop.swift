@@ -53,8 +53,8 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// Runs until the task is canceled. Queued notifications stay queued for the next run. Throws if no HTTP client can be
-    /// started.
+    /// Runs until the task is canceled. Queued notifications stay queued for the next run. Throws if no HTTP client can
+    /// be started.
     func run() async throws {
         let sender = try NotificationSender()
         let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

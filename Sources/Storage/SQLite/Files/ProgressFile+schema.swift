@@ -8,10 +8,10 @@ extension ProgressFile {
     /// - `refusal`, `refusalReason`: refused rows.
     /// - `scope`: an app in one environment.
     /// - `customer`: a customer and the result of the lookup. `state` is 0 pending, 1 found, 2 not found, 3 failed.
-    ///   `claims` is set only for customers of rows that are not authentic. `appTransactionId` is set only for customers
-    ///   of signed app transactions, which have no transaction ids; `appTransaction` is their download. `tokens` is 0 if the rows have no account
-    ///   token, 1 if they have one, 2 if they have different ones. `tokenState` is `set` once the token is set on the
-    ///   purchases, or the reason why that failed.
+    ///   `claims` is set only for customers of rows that are not authentic. `appTransactionId` is set only for
+    ///   customers of signed app transactions, which have no transaction ids; `appTransaction` is their download.
+    ///   `tokens` is 0 if the rows have no account token, 1 if they have one, 2 if they have different ones.
+    ///   `tokenState` is `set` once the token is set on the purchases, or the reason why that failed.
     /// - `identifier`: assigns transaction ids to customers.
     /// - `staged`: decoded rows that wait for a lookup.
     private static let tables = """

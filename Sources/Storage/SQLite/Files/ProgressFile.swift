@@ -14,7 +14,8 @@ package final class ProgressFile {
     package let path: String
     private let queue: DatabaseQueue
     private var isInTransaction = false
-    /// Whether results of a migration have the columns `row` and `sourceId`. They have not if an earlier version began it.
+    /// Whether results of a migration have the columns `row` and `sourceId`. They have not if an earlier version began
+    /// it.
     package private(set) var hasSourceColumns: Bool
 
     /// The schema version below, as `user_version`; 0 in a new file, and in files from before versions were numbered.

@@ -2,8 +2,8 @@ package import Foundation
 package import GRDB
 import GRDBSQLite
 
-/// A value that is not of the type that this program writes to its column, or is missing. SQLite accepts any type in any
-/// column and has no checksums, so every value that is read may be one.
+/// A value that is not of the type that this program writes to its column, or is missing. SQLite accepts any type in
+/// any column and has no checksums, so every value that is read may be one.
 package struct DamagedValue: Error, Sendable, Hashable {
     /// Table and column, or the expression of the query. Example: `customer.askedAt`.
     package let column: String

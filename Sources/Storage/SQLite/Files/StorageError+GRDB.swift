@@ -1,7 +1,8 @@
 import GRDB
 
 extension StorageError {
-    /// Converts an error that GRDB threw; a `StorageError` stays as it is. SQLite's message names tables and columns, never values.
+    /// Converts an error that GRDB threw; a `StorageError` stays as it is. SQLite's message names tables and columns,
+    /// never values.
     package init(_ error: any Error, at place: String) {
         if let known = error as? StorageError {
             self = known
