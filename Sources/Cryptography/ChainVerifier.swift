@@ -104,8 +104,8 @@ final class ChainVerifier: @unchecked Sendable {
         return issuer
     }
 
-    /// Verifies an intermediate alone. Returns the period in which it and its root are valid; `nil` if there is none,
-    /// or if it must not issue certificates.
+    /// Verifies an intermediate alone. Returns the period in which it and its root are valid; `nil` if no such period
+    /// exists, or if it must not issue certificates.
     private func window(of authority: Certificate) throws(CryptographyError) -> ClosedRange<Int64>? {
         guard X509_get_key_usage(authority.x509) & UInt32(KU_KEY_CERT_SIGN) != 0 else { return nil }
         authorityVerifications.add(1, ordering: .relaxed)

@@ -54,7 +54,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         }
     }
 
-    /// Inserts the customer if there is none.
+    /// Inserts the customer unless it is stored already.
     ///
     /// - Parameter rows: the ids of the locked customers, the ids of the customers, dates of signing of the stored
     ///   records, and ``history``.

@@ -93,7 +93,7 @@ final class DeliveryLoop: Sendable {
         }
     }
 
-    /// Returns the next due notification, or `nil` if there is none or if too many are in flight.
+    /// Returns the next due notification, or `nil` if no notification is due or too many are in flight.
     private func dequeue() -> QueuedNotification? {
         state.withLock { state in
             guard !Task.isCancelled, state.inFlight < state.concurrency,
