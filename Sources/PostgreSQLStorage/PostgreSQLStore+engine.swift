@@ -86,7 +86,7 @@ extension PostgreSQLStore: SQLEngine {
         return values
     }
 
-    /// The addition and its id are stored in one transaction. So one whose outcome was unknown is not stored twice.
+    /// The write and its id are stored in one transaction. So one whose outcome was unknown is not stored twice.
     package func writeOnce(_ statements: [SQLStatement]) async throws(StorageError) {
         let id = SQLStatement(
             "INSERT INTO comparisonFlush (id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id",
@@ -217,13 +217,13 @@ extension PostgreSQLValue {
 }
 
 extension PostgreSQLValue.ElementType {
-    fileprivate init(_ type: SQLType) {
+    fileprivate init(_ type: StoreTable.ColumnType) {
         self =
             switch type {
             case .boolean: .boolean
             case .integer: .integer
             case .text: .text
-            case .bytes: .bytes
+            case .bytes, .jws: .bytes
             }
     }
 }

@@ -189,5 +189,5 @@ extension PostgreSQLStore: Store {
 }
 
 // Repositories whose methods both engines share.
-extension PostgreSQLStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, PresenterStore {}
-extension PostgreSQLStore: ReconciliationStore, RefundStore, ResponseArchiveStore, RolloutStore {}
+extension PostgreSQLStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, OrderLog {}
+extension PostgreSQLStore: PresenterStore, ReconciliationStore, RefundStore, ResponseArchiveStore, RolloutStore {}

@@ -61,7 +61,7 @@ extension CustomerReport {
         guard !reports.isEmpty else { return [] }
         let keys = targetKeys.map { [SQLValue.text($0.bundleId.rawValue), .text($0.form), .text($0.url)] }
         let targets = dialect.insert(
-            keys, into: "addressee", [("bundleId", .text), ("form", .text), ("url", .text)], "ON CONFLICT DO NOTHING")
+            keys, into: .addressee, "bundleId, form, url", "ON CONFLICT DO NOTHING")
         return targets + (keys.isEmpty ? [] : reports.flatMap { $0.statements(to: keys, app: app, dialect) })
     }
 

@@ -69,12 +69,10 @@ package struct SubscriptionColumns: Sendable {
                     .integer(row.statusClock), SQLValue(row.group), row.renewal.map { .jws($0) } ?? .null,
                     .integer(row.renewalClock),
                 ]
-            }, into: "subscription",
-            [
-                ("app", .integer), ("originalTransactionId", .text), ("place", .integer), ("status", .integer),
-                ("statusClock", .integer), ("subscriptionGroupIdentifier", .text), ("renewal", .bytes),
-                ("renewalClock", .integer),
-            ], update(dialect))
+            }, into: .subscription,
+            """
+            app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock
+            """, update(dialect))
     }
 
     /// End of a statement that inserts rows: what becomes of existing ones.

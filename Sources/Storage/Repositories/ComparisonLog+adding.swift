@@ -23,8 +23,8 @@ extension ComparisonLog where Self: SQLEngine {
 
     private func add(_ comparisons: [ComparisonCount]) -> [SQLStatement] {
         dialect.insert(
-            comparisons.map { $0.key + [.integer($0.count)] }, into: "comparison",
-            [("day", .integer), ("bundleId", .text), ("environment", .text), ("outcome", .text), ("count", .integer)],
+            comparisons.map { $0.key + [.integer($0.count)] }, into: .comparison,
+            "day, bundleId, environment, outcome, count",
             """
             ON CONFLICT (day, bundleId, environment, outcome) DO UPDATE SET count = comparison.count + excluded.count
             """)
@@ -33,11 +33,7 @@ extension ComparisonLog where Self: SQLEngine {
     private func add(_ differences: [DifferenceCount]) -> [SQLStatement] {
         dialect.insert(
             differences.map { $0.key + [.integer($0.count), .integer($0.first), .integer($0.last)] },
-            into: "difference",
-            [
-                ("day", .integer), ("bundleId", .text), ("environment", .text), ("verdict", .text), ("rule", .text),
-                ("path", .text), ("count", .integer), ("first", .integer), ("last", .integer),
-            ],
+            into: .difference, "day, bundleId, environment, verdict, rule, path, count, first, last",
             """
             ON CONFLICT (day, bundleId, environment, verdict, rule, path) DO UPDATE SET
                 count = difference.count + excluded.count,

@@ -88,8 +88,8 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         let others =
             SubscriptionColumns.save(subscriptions, app: app, dialect)
             + dialect.insert(
-                row.aliases.map { [.integer(customer), .text($0)] }, into: "companion",
-                [("customer", .integer), ("identifier", .text)], "ON CONFLICT DO NOTHING")
+                row.aliases.map { [.integer(customer), .text($0)] }, into: .companion, "customer, identifier",
+                "ON CONFLICT DO NOTHING")
             + engine.announcements(of: StoredChange(row, in: scope), app: app)
         return .run(statements + others) { (rows) throws(StorageError) in
             guard var stored else { return .end(false) }
@@ -217,12 +217,11 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             ]
         }
         var statements = dialect.insert(
-            records, into: "transactionRecord",
-            [
-                ("app", .integer), ("customer", .integer), ("transactionId", .text), ("originalTransactionId", .text),
-                ("appTransactionId", .text), ("place", .integer), ("signedDate", .integer), ("text", .bytes),
-                ("appAccountToken", .text), ("expiresDate", .integer),
-            ],
+            records, into: .transactionRecord,
+            """
+            app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text,
+            appAccountToken, expiresDate
+            """,
             """
             ON CONFLICT (transactionId, app) DO UPDATE SET
                 customer = excluded.customer, originalTransactionId = excluded.originalTransactionId,

@@ -25,6 +25,59 @@ extension OrderLog {
 }
 
 extension OrderLog where Self: SQLEngine {
+    package func record(
+        _ row: OrderLookupRow, of scope: AppScope, at now: Timestamp, limit: Int
+    ) async throws(StorageError) -> Int64 {
+        let app = try await appID(of: scope)
+        // The slots of the purchases, so that an erasure of their customer does not miss the row.
+        let locks = locks(of: row.identifiers + [row.orderId], app: app)
+        // Only PostgreSQL repeats a statement after a lost connection. The number of the request tells.
+        let (column, parameter, count) =
+            switch dialect {
+            case .sqlite: ("", "", "asked = orderLookup.asked + 1")
+            case .postgreSQL:
+                (
+                    ", lastRequest", ", $7",
+                    """
+                    asked = orderLookup.asked
+                        + CASE WHEN orderLookup.lastRequest = excluded.lastRequest THEN 0 ELSE 1 END,
+                    lastRequest = excluded.lastRequest
+                    """
+                )
+            }
+        let save = SQLStatement(
+            """
+            INSERT INTO orderLookup
+            (app, orderId, status, transactions, identifiers, asked, firstAskedAt, lastAskedAt\(column))
+            VALUES ($1, $2, $3, $4, $5, 1, $6, $6\(parameter))
+            ON CONFLICT (orderId, app) DO UPDATE SET
+                status = excluded.status, transactions = excluded.transactions, identifiers = excluded.identifiers,
+                lastAskedAt = \(dialect.greatest("orderLookup.lastAskedAt", "excluded.lastAskedAt")), \(count)
+            RETURNING asked
+            """,
+            [
+                .integer(app), .text(row.orderId), .integer(row.status), .bytes(row.transactionsJSON),
+                .text(row.identifiers.joined(separator: " ")), SQLValue(now),
+            ] + (column.isEmpty ? [] : [.integer(.random(in: 1 ... .max))]))
+        let asked = try await write(locks + [save]) { (row) throws(StorageError) in try row.integer(0) }.first ?? 1
+        if asked == 1 { try await deleteOldest(of: app, beyond: limit) }
+        return asked - 1
+    }
+
+    /// Deletes the orders of an app that were not asked for the longest.
+    private func deleteOldest(of app: Int64, beyond limit: Int) async throws(StorageError) {
+        try await write([
+            SQLStatement(
+                """
+                DELETE FROM orderLookup WHERE id IN (
+                    SELECT id FROM orderLookup WHERE id IN (
+                        SELECT id FROM orderLookup WHERE app = $1
+                        ORDER BY lastAskedAt DESC, id DESC \(dialect.offset("$2")))
+                    ORDER BY id \(dialect.lockingFree))
+                """, .integer(app), .integer(Int64(limit)))
+        ])
+    }
+
     package func order(_ orderId: String, in scope: AppScope) async throws(StorageError) -> StoredOrder? {
         try await read(
             SQLStatement(

@@ -11,7 +11,6 @@ extension PersonalDataStore where Self: SQLEngine {
             guard let (name, run) = rule.run(retention, at: now) else { continue }
             erasure.add(try await expire(run, pause: pause), name)
         }
-        erasure.add(try await reduceHints(pause: pause), reducedBodies)
         return erasure.kinds
     }
 
@@ -24,7 +23,6 @@ extension PersonalDataStore where Self: SQLEngine {
                 erasure.add(Int(count), name)
             }
         }
-        erasure.add(try await wholeHintCount(), reducedBodies)
         return erasure.kinds
     }
 
@@ -106,9 +104,6 @@ extension PersonalDataStore where Self: SQLEngine {
             })
     }
 }
-
-/// Name of version 1 notifications in the result of a retention run.
-private let reducedBodies = "version1Bodies"
 
 extension RetentionRun {
     /// Selects those of the rows that are expired.

@@ -18,16 +18,15 @@ package protocol PersonalDataStore: Sendable {
     /// Returns the newest signing date of the records that were stored last; `nil` if none has one.
     func newestSignedDate() async throws(StorageError) -> Timestamp?
 
-    /// Deletes expired rows, and reduces version 1 notifications of older versions. Works in small batches, between
-    /// which other tasks can write.
+    /// Deletes expired rows. Works in small batches, between which other tasks can write.
     ///
     /// - Parameter pause: called after each batch with the time that it blocked other writes; returns `false` to stop.
-    /// - Returns: the numbers of deleted or reduced rows by kind, without kinds with a count of 0.
+    /// - Returns: the numbers of deleted rows by kind, without kinds with a count of 0.
     func expire(
         _ retention: Retention, at now: Timestamp, pause: (Duration) async -> Bool
     ) async throws(StorageError) -> [Erasure.Kind]
 
-    /// Counts the rows that ``expire(_:at:pause:)`` would delete or reduce, by kind, without kinds with a count of 0.
+    /// Counts the rows that ``expire(_:at:pause:)`` would delete, by kind, without kinds with a count of 0.
     func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind]
 }
 

@@ -39,8 +39,7 @@ extension RefundStore where Self: SQLEngine {
         let inserts = dialect.insert(
             zip(refunds, texts).map { refund, text in
                 [.integer(app), .text(refund.transaction.transactionId), SQLValue(refund.date), .jws(text)]
-            }, into: "refund", [("app", .integer), ("transactionId", .text), ("date", .integer), ("text", .bytes)],
-            "ON CONFLICT (transactionId, app, date) DO NOTHING")
+            }, into: .refund, "app, transactionId, date, text", "ON CONFLICT (transactionId, app, date) DO NOTHING")
         let others = [sweep] + announcements(of: StoredChange(refunds, in: target.scope), app: app)
         return try await transaction(
             SQLStep<Row, Int>.run(locks + known(rows, app: app)) { (found) throws(StorageError) in

@@ -86,11 +86,7 @@ extension RevocationRow {
                     .integer(app), .text(row.transactionId), SQLValue(row.webOrderLineItemId), SQLValue(row.date),
                     SQLValue(row.reason), SQLValue(row.signedDate),
                 ]
-            }, into: "revocation",
-            [
-                ("app", .integer), ("transactionId", .text), ("webOrderLineItemId", .text), ("date", .integer),
-                ("reason", .integer), ("signedDate", .integer),
-            ], replacing)
+            }, into: .revocation, "app, transactionId, webOrderLineItemId, date, reason, signedDate", replacing)
     }
 
     /// The statements that delete revocations of one app. The slots of the transactions must be locked.

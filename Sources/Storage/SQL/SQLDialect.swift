@@ -61,25 +61,24 @@ package enum SQLDialect: Sendable {
     ///
     /// - Parameters:
     ///   - rows: the values of the columns.
+    ///   - names: the names of the columns, separated by commas.
     ///   - end: the end of the statement, for example `ON CONFLICT DO NOTHING`.
-    func insert(
-        _ rows: [[SQLValue]], into table: String, _ columns: [(name: String, type: SQLType)], _ end: String
-    ) -> [SQLStatement] {
+    func insert(_ rows: [[SQLValue]], into table: StoreTable, _ names: String, _ end: String) -> [SQLStatement] {
         guard !rows.isEmpty else { return [] }
-        let names = columns.map(\.name).joined(separator: ", ")
+        let columns = names.split { $0 == "," || $0.isWhitespace }
         let parameters = columns.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         switch self {
         case .sqlite:
-            let sql = "INSERT INTO \(table) (\(names)) VALUES (\(parameters)) \(end)"
+            let sql = "INSERT INTO \(table.name) (\(names)) VALUES (\(parameters)) \(end)"
             return rows.map { SQLStatement(sql, $0) }
         case .postgreSQL:
             let sql = """
-                INSERT INTO \(table) (\(names))
+                INSERT INTO \(table.name) (\(names))
                 SELECT \(names) FROM unnest(\(parameters)) WITH ORDINALITY AS new (\(names), position) ORDER BY position
                 \(end)
                 """
-            let arrays = columns.enumerated().map { index, column in
-                SQLValue.array(column.type, rows.map { $0[index] })
+            let arrays = columns.enumerated().compactMap { index, name in
+                table.columns.first { $0.name == name }.map { SQLValue.array($0.type, rows.map { $0[index] }) }
             }
             return [SQLStatement(sql, arrays)]
         }

@@ -64,15 +64,6 @@ package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// oldest are deleted.
     var hintsPerDay: Int { get }
 
-    /// Replaces bodies that older versions stored by the transaction ids in them. None if no version stored them.
-    ///
-    /// - Parameter pause: see ``PersonalDataStore/expire(_:at:pause:)``.
-    /// - Returns: the number of reduced bodies.
-    func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int
-
-    /// Returns the number of bodies that ``reduceHints(pause:)`` would reduce.
-    func wholeHintCount() async throws(StorageError) -> Int
-
     /// A cache of the JWS headers in the database.
     var headers: JWSHeaderTable { get }
 
@@ -122,9 +113,6 @@ extension SQLReader {
 }
 
 extension SQLEngine {
-    package func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int { 0 }
-    package func wholeHintCount() async throws(StorageError) -> Int { 0 }
-
     package func readSlowly<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {

@@ -35,15 +35,8 @@ package enum SQLValue: Sendable, Hashable {
     case byteStrings([[UInt8]])
     /// A JWS: `bytea`, in SQLite TEXT or a BLOB.
     case jws(EncodedJWS)
-    /// An array of values of one type, or null. Only for PostgreSQL, see ``SQLDialect/insert(_:into:_:_:)``.
-    case array(SQLType, [SQLValue])
-}
-
-/// The type of a column.
-package enum SQLType: Sendable, Hashable {
-    case boolean, integer, text
-    /// Also for a JWS.
-    case bytes
+    /// An array of values of one column, or null. Only for PostgreSQL, see ``SQLDialect/insert(_:into:_:_:)``.
+    case array(StoreTable.ColumnType, [SQLValue])
 }
 
 extension SQLValue {

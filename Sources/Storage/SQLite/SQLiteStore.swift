@@ -211,5 +211,5 @@ extension SQLiteStore: Store {
 extension SQLiteStore: StoreMaintenance {}
 
 // Repositories whose methods both engines share.
-extension SQLiteStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, PresenterStore {}
-extension SQLiteStore: ReconciliationStore, ResponseArchiveStore, RolloutStore {}
+extension SQLiteStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, OrderLog {}
+extension SQLiteStore: PresenterStore, ReconciliationStore, ResponseArchiveStore, RolloutStore {}

@@ -76,7 +76,7 @@ package struct StoreSchema: Sendable {
                     """,
                 ]),
             SchemaStep("companionIndex", ["CREATE INDEX companionByIdentifier ON companion (identifier)"]),
-        ]
+        ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : [])
     }
 
     /// The names of the steps of this version, in the order in which they are applied.

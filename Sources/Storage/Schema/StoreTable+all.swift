@@ -39,8 +39,6 @@ extension StoreTable {
             Index(
                 "notificationByOriginal", "(originalTransactionId, app) WHERE originalTransactionId IS NOT NULL"),
             Index("hintByArrival", "(app, receivedAt) WHERE version = 1"),
-            // Whole bodies, which an earlier version stored.
-            Index("wholeHint", "(id) WHERE version = 1 AND instr(text, '{') > 0", .sqlite),
             Index("consumptionRequestByArrival", "(receivedAt) WHERE type = 'CONSUMPTION_REQUEST'"),
         ])
 

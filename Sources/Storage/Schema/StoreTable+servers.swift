@@ -44,8 +44,8 @@ extension StoreTable {
     static let notificationGap = StoreTable(
         "notificationGap", .internals, only: .postgreSQL, [.number(), .integer("startedAt"), .integer("endedAt")])
 
-    /// The additions to the comparisons of the last hour, so that one whose outcome was unknown is not counted twice
-    /// when it is repeated.
+    /// The writes of the last hour that must not run twice (``SQLEngine/writeOnce(_:)``), for example additions to the
+    /// comparisons. So one whose outcome was unknown changes nothing when it is repeated.
     static let comparisonFlush = StoreTable(
         "comparisonFlush", .internals, only: .postgreSQL, key: ["id"],
         [.text("id"), .postgreSQL("addedAt", "timestamptz", "DEFAULT now()")],

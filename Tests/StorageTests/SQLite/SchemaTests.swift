@@ -68,7 +68,10 @@ struct SchemaTests {
         await new.close()
         let (expected, found) = (try shape(of: new.path), try shape(of: path))
         #expect(expected.count > 400 && expected.symmetricDifference(found) == [])
-        #expect(try SQLiteStore.inspect(path: path) == SQLiteStore.inspect(path: new.path))
+        // The sizes differ, because an index was deleted.
+        let (one, other) = (try SQLiteStore.inspect(path: path), try SQLiteStore.inspect(path: new.path))
+        #expect(one.layout == other.layout && one.isCurrent && other.isCurrent)
+        #expect(one.integrity == .intact && other.integrity == .intact)
     }
 
     @Test("A file from before 0.1.0 is refused and stays unchanged")
