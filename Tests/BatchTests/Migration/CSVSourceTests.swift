@@ -320,6 +320,20 @@ struct CSVSourceTests {
         }
     }
 
+    @Test("A record that ends beside a limit gives the same rows for any chunk size")
+    func limitAtEnd() throws {
+        let text = "id;receipt\r\n\"ac;\"\"b\"\";teSM\r\n\"\r\n\"a\0oMIIC\r\n"
+        for row in 8...40 {
+            var limits = SourceLimits()
+            (limits.row, limits.field) = (row, row / 2)
+            let whole = try rows(of: text, as: "a.csv", limits: limits)
+            for chunk in 1...12 {
+                limits.chunk = chunk
+                #expect(try rows(of: text, as: "a.csv", limits: limits) == whole, "limit \(row), chunk \(chunk)")
+            }
+        }
+    }
+
     @Test("Arbitrary bytes never crash the parser and give the same rows for any chunk size")
     func anyBytes() throws {
         var random = SeededGenerator("CSV of any bytes")

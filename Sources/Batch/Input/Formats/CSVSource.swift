@@ -193,8 +193,11 @@ struct CSVSource: RowSource {
     }
 
     /// Returns the field at an index, or `missing` if the record has no such field before the limit.
+    ///
+    /// The end of a field is certain only two bytes later, for example at the line break after a closing quote. So a
+    /// field counts if these are before the limit too: the result must not depend on how much was read.
     private func text(at index: Int?, in record: Span<UInt8>) -> SourceText {
-        guard let index, index < scanner.fields.count, scanner.fields[index].range.upperBound < limits.row else {
+        guard let index, index < scanner.fields.count, scanner.fields[index].range.upperBound + 1 < limits.row else {
             return .missing
         }
         return SourceText(scanner.fields[index].text(in: record))
