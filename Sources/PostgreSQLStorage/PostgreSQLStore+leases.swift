@@ -24,8 +24,3 @@ extension PostgreSQLStore: LeaseStore {
         }.first
     }
 }
-
-extension Duration {
-    /// Whole milliseconds.
-    var inMilliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
-}

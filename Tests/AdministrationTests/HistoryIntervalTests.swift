@@ -9,13 +9,13 @@ struct HistoryIntervalTests {
     private static let now = Timestamp(seconds: 1_795_262_400)
     private static let day: Int64 = 86_400_000
 
-    private static func days(_ count: Int64) -> Timestamp { now.advanced(byMilliseconds: count * day) }
+    private static func days(_ count: Int64) -> Timestamp { now.advanced(by: .days(count)) }
 
     @Test(
         "An interval is limited to the time Apple keeps notifications and ends now at the latest",
         arguments: [(AppStoreEnvironment.production, 180), (.sandbox, 30)] as [(AppStoreEnvironment, Int64)])
     func clamped(environment: AppStoreEnvironment, days: Int64) throws {
-        let oldest = Self.days(-days).advanced(byMilliseconds: 60_000)
+        let oldest = Self.days(-days).advanced(by: .minutes(1))
         let all = try HistoryInterval(start: nil, end: nil, in: environment, now: Self.now)
         #expect(all.start == oldest && all.end == Self.now && !all.isClamped)
         let long = try HistoryInterval(start: Self.days(-days - 1), end: Self.days(1), in: environment, now: Self.now)
@@ -32,9 +32,9 @@ struct HistoryIntervalTests {
 
     @Test("An interval is read in windows, the earliest first, and a window that is too long in halves")
     func windows() {
-        var windows = HistoryWindows(from: Self.now, to: Self.days(2).advanced(byMilliseconds: 5), length: Self.day)
+        var windows = HistoryWindows(from: Self.now, to: Self.days(2).advanced(by: .milliseconds(5)), length: .days(1))
         func window(_ start: Int64, _ end: Int64) -> HistoryWindows.Window {
-            .init(start: Self.now.advanced(byMilliseconds: start), end: Self.now.advanced(byMilliseconds: end))
+            .init(start: Self.now.advanced(by: .milliseconds(start)), end: Self.now.advanced(by: .milliseconds(end)))
         }
         let first = window(0, Self.day)
         let last = window(2 * Self.day, 2 * Self.day + 5)

@@ -11,7 +11,6 @@ import Transport
 
 @Suite("Reading the notification history")
 struct NotificationCatchUpTests {
-    private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_795_219_200)
 
     /// An App Store with one notification per hour in random order, three per page, whose pagination tokens expire
@@ -76,16 +75,16 @@ struct NotificationCatchUpTests {
         let catchUp = NotificationCatchUp(
             client: try client(AppStore(life: life)), environment: .production, receiver: nil,
             query: try HistoryFilter().query)
-        let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
+        let end = Self.start.advanced(by: .days(2))
         let isDone = try await catchUp.run(
-            over: HistoryWindows(from: Self.start, to: end, length: Self.day), counts: { counts = $0 },
+            over: HistoryWindows(from: Self.start, to: end, length: .days(1)), counts: { counts = $0 },
             checkpoint: { instant in
                 checkpoints.append(instant)
                 return true
             }
         ) { _ in lines += 1 }
         #expect(isDone && lines == 48 && counts.records == 48 && counts.notVerified == 48)
-        #expect(checkpoints == [Self.start.advanced(byMilliseconds: Self.day), end])
+        #expect(checkpoints == [Self.start.advanced(by: .days(1)), end])
     }
 
     // T23
@@ -94,9 +93,9 @@ struct NotificationCatchUpTests {
         let catchUp = NotificationCatchUp(
             client: try client(AppStore(life: 100, isCircling: true)), environment: .production, receiver: nil,
             query: try HistoryFilter().query)
-        let end = Self.start.advanced(byMilliseconds: Self.day)
+        let end = Self.start.advanced(by: .days(1))
         let error = await #expect(throws: ServerAPIError.self) {
-            try await catchUp.run(over: HistoryWindows(from: Self.start, to: end, length: Self.day))
+            try await catchUp.run(over: HistoryWindows(from: Self.start, to: end, length: .days(1)))
         }
         #expect(error?.code == .endlessPages)
     }
@@ -106,9 +105,9 @@ struct NotificationCatchUpTests {
         let catchUp = NotificationCatchUp(
             client: try client(AppStore(life: 100)), environment: .production, receiver: nil,
             query: try HistoryFilter().query)
-        let end = Self.start.advanced(byMilliseconds: 2 * Self.day)
+        let end = Self.start.advanced(by: .days(2))
         let isDone = try await catchUp.run(
-            over: HistoryWindows(from: Self.start, to: end, length: Self.day), checkpoint: { _ in false })
+            over: HistoryWindows(from: Self.start, to: end, length: .days(1)), checkpoint: { _ in false })
         #expect(!isDone)
     }
 }

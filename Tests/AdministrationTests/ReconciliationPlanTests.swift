@@ -55,7 +55,7 @@ struct ReconciliationPlanTests {
     @Test("It reads the history of the window, then looks up who is about to end or was not paid, at last the rest")
     func plan() {
         let plan = ReconciliationPlan(window: 3 * Self.day, at: at(0))
-        #expect(plan.history.start == at(-72).advanced(byMilliseconds: -120_000) && plan.history.end == at(0))
+        #expect(plan.history.start == at(-72).advanced(by: .minutes(-2)) && plan.history.end == at(0))
         #expect(
             plan.lookupsBeforeRefunds == [
                 .ending(ReconciliationInterval(from: at(-72), to: at(72))),

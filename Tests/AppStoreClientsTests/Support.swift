@@ -176,7 +176,7 @@ final class ManualClock: Sendable {
 
     var clock: AppStoreClock {
         AppStoreClock(
-            now: { Shared.noon.advanced(byMilliseconds: Int64(self.uptime / .milliseconds(1))) },
+            now: { Shared.noon.advanced(by: .milliseconds(Int64(self.uptime / .milliseconds(1)))) },
             uptime: { self.uptime },
             sleep: { self.advance($0) })
     }

@@ -55,7 +55,7 @@ enum ReportSample {
             guard let example = try fixture(of: rule).differences().first else { return nil }
             return ComparisonReport.Entry(
                 scope: scope, verdict: example.verdict, rule: rule, path: example.path, count: count,
-                firstSeen: SharedSimulator.noon.advanced(byMilliseconds: -ComparisonFixture.day),
+                firstSeen: SharedSimulator.noon.advanced(by: .milliseconds(-ComparisonFixture.day)),
                 lastSeen: SharedSimulator.noon,
                 examples: [example])
         }

@@ -17,8 +17,8 @@ struct NotificationV1Tests {
         var row = TransactionPayload()
         (row.transactionId, row.originalTransactionId) = ("\(1_000 + id)", "1000")
         (row.productId, row.type) = ("monthly", "Auto-Renewable Subscription")
-        row.purchaseDate = Self.start.advanced(byMilliseconds: day * Self.day)
-        row.expiresDate = Self.start.advanced(byMilliseconds: (day + days) * Self.day)
+        row.purchaseDate = Self.start.advanced(by: .milliseconds(day * Self.day))
+        row.expiresDate = Self.start.advanced(by: .milliseconds((day + days) * Self.day))
         return row
     }
 
@@ -26,7 +26,7 @@ struct NotificationV1Tests {
     private func single(_ id: String, _ type: String, at day: Int64) -> TransactionPayload {
         var row = TransactionPayload()
         (row.transactionId, row.originalTransactionId, row.productId, row.type) = (id, id, "thing", type)
-        row.purchaseDate = Self.start.advanced(byMilliseconds: day * Self.day)
+        row.purchaseDate = Self.start.advanced(by: .milliseconds(day * Self.day))
         return row
     }
 

@@ -21,7 +21,7 @@ struct ResponseTemplateTests {
         arguments: [0, 1, 999, 86_400_000, 200 * 86_400_000 as Int64])
     func dates(later: Int64) throws {
         let dated = try #require(ResponseTemplate(answer(Self.before), requestDate: Self.before))
-        let now = Self.before.advanced(byMilliseconds: later)
+        let now = Self.before.advanced(by: .milliseconds(later))
         #expect(dated.answer(requestDate: now) == answer(now))
         #expect(dated.answer(requestDate: Self.before) == answer(Self.before))
     }
@@ -30,7 +30,7 @@ struct ResponseTemplateTests {
     func limits() throws {
         let flat = VerifyReceiptAnswer(status: .valid, body: Array("{\"receipt\":{},\"status\":0}".utf8))
         #expect(ResponseTemplate(flat, requestDate: Self.before) == nil)
-        #expect(ResponseTemplate(answer(Self.before), requestDate: Self.before.advanced(byMilliseconds: 1)) == nil)
+        #expect(ResponseTemplate(answer(Self.before), requestDate: Self.before.advanced(by: .milliseconds(1))) == nil)
         let early = Timestamp(milliseconds: 999_999_999_999)
         #expect(ResponseTemplate(answer(early), requestDate: early) == nil)
         let dated = try #require(ResponseTemplate(answer(Self.before), requestDate: Self.before))
@@ -42,7 +42,7 @@ struct ResponseTemplateTests {
         let triplet = DateTriplet(Self.before)
         let more = #""application_version":"\"request_date\":\"\#(triplet.text)\"","#
         let dated = try #require(ResponseTemplate(answer(Self.before, more: more), requestDate: Self.before))
-        let now = Self.before.advanced(byMilliseconds: 5_000)
+        let now = Self.before.advanced(by: .seconds(5))
         #expect(dated.answer(requestDate: now) == answer(now, more: more))
     }
 }

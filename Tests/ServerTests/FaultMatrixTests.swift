@@ -168,7 +168,7 @@ struct FaultMatrixTests {
             return try ServiceGraph(
                 settings: settings, transport: transport, store: store, deadline: FaultMatrixTests.limit(deadline),
                 tables: .bundled, logger: .silent,
-                now: { SharedSimulator.noon.advanced(byMilliseconds: clock) }
+                now: { SharedSimulator.noon.advanced(by: .milliseconds(clock)) }
             ).verifyReceipt
         }
 

@@ -411,7 +411,7 @@ struct OperationsRouteTests {
             ("refunded", refunded.transactionId, Int64(49)), ("kept", kept.transactionId, 50),
             ("unknown", "999999999999999", 60), ("early", kept.transactionId, 47), ("old", kept.transactionId, 800),
         ] {
-            let date = SharedSimulator.noon.advanced(byMilliseconds: -hours * 3_600_000)
+            let date = SharedSimulator.noon.advanced(by: .hours(-hours))
             let inner = try text(.object(["transactionId": .string(id)]))
             _ = try await store.notifications.save(
                 NotificationRow(

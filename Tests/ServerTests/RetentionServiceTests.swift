@@ -21,7 +21,8 @@ struct RetentionServiceTests {
             try await store.save(
                 ExtensionRow(
                     originalTransactionId: "11", requestIdentifier: name, days: 1, reason: 1,
-                    extendedAt: begin.advanced(byMilliseconds: minutes * 60_000 - 400 * Self.day), effectiveDate: nil),
+                    extendedAt: begin.advanced(by: .milliseconds(minutes * 60_000 - 400 * Self.day)), effectiveDate: nil
+                ),
                 of: scope)
         }
         let clock = Mutex(begin)
@@ -37,7 +38,7 @@ struct RetentionServiceTests {
                     return $0.count
                 }
                 if count == 4 { throw CancellationError() }
-                if time == .seconds(3_600) { clock.withLock { $0 = $0.advanced(byMilliseconds: Self.hour) } }
+                if time == .seconds(3_600) { clock.withLock { $0 = $0.advanced(by: .milliseconds(Self.hour)) } }
             })
         try await housekeeping.run()
         #expect(seen.withLock { $0 } == [["a", "b", "c", "d"], ["b", "c", "d"], ["c", "d"], ["d"]])
@@ -68,14 +69,14 @@ struct RetentionServiceTests {
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let begin = Timestamp(milliseconds: 20_000 * Self.day)
         func receive(_ uuid: String, _ days: Int64) async throws {
-            let time = begin.advanced(byMilliseconds: days * Self.day)
+            let time = begin.advanced(by: .milliseconds(days * Self.day))
             _ = try await store.notifications.save(
                 NotificationRow(
                     uuid: uuid, version: 2, type: "TEST", subtype: nil, signedDate: time, receivedAt: time, text: "a"),
                 NotificationUpdate(), of: scope)
         }
         try await receive("old", 0)
-        let late = begin.advanced(byMilliseconds: 900 * Self.day)
+        let late = begin.advanced(by: .milliseconds(900 * Self.day))
         let doubted = try await run(store, at: late)
         #expect(doubted.count == 1 && doubted[0].hasPrefix("error retention skipped"), "\(doubted)")
         #expect(doubted[0].contains("signed on 2024-10-04"), "\(doubted)")

@@ -69,7 +69,7 @@ struct EventGeneratorTests {
                 #expect((renewal.status == .revoked) == (newest.revocation != nil))
                 #expect(renewal.productId == newest.product.productId)
                 // Periods have whole seconds and follow each other, even if the events happen within milliseconds.
-                let now = Shared.noon.advanced(byMilliseconds: 120_000)
+                let now = Shared.noon.advanced(by: .minutes(2))
                 let isRunning = try #require(newest.expiresDate) > now && newest.revocation == nil
                 #expect((renewal.status == .active) == isRunning)
                 #expect((renewal.status == .gracePeriod) == (renewal.gracePeriodExpiresDate.map { $0 > now } ?? false))

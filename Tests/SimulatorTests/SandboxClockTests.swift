@@ -13,7 +13,7 @@ struct SandboxClockTests {
             options: .init(newestFields: newestFields, sandboxClock: .apple))
     }
 
-    private func noon(minutes: Int64) -> Timestamp { Shared.noon.advanced(byMilliseconds: minutes * Self.minute) }
+    private func noon(minutes: Int64) -> Timestamp { Shared.noon.advanced(by: .milliseconds(minutes * Self.minute)) }
 
     @Test(
         "Periods have the lengths that Apple documents",
@@ -85,11 +85,11 @@ struct SandboxClockTests {
         let store = try store(customers: 2)
         let customer = try store.customer(.activeSubscription, .sandbox)
         let expires = try #require(customer.transactions.last?.expiresDate)
-        #expect(store.advanceSandbox(to: expires.advanced(byMilliseconds: -1)).isEmpty)
+        #expect(store.advanceSandbox(to: expires.advanced(by: .milliseconds(-1))).isEmpty)
         let outcome = try #require(store.advanceSandbox(to: expires).first)
         let new = try #require(outcome.notifications.first?.transaction)
         #expect(new.purchaseDate == expires)
-        #expect(new.expiresDate == expires.advanced(byMilliseconds: 5 * Self.minute))
+        #expect(new.expiresDate == expires.advanced(by: .milliseconds(5 * Self.minute)))
         #expect(outcome.event == nil)
     }
 
@@ -132,7 +132,7 @@ struct SandboxClockTests {
         let epoch = Timestamp(seconds: Timestamp.now.seconds)
         let scratch = try Scratch()
         let directory = try StateDirectory(scratch.path)
-        let past = epoch.advanced(byMilliseconds: -10 * Self.minute)
+        let past = epoch.advanced(by: .milliseconds(-10 * Self.minute))
         let options = WorldOptions(sandboxClock: .apple)
         let old = try directory.open(
             seed: 7, customers: 2, clock: .fixed(past), newKeys: Shared.pki, options: options)

@@ -63,7 +63,7 @@ struct ClusterStoreTests {
         #expect(try await reader.changes(since: nil).changes.count == 2)
         // A server that did not read for an hour may have missed changes.
         let old = ChangePosition(
-            readAt: page.position.readAt.advanced(byMilliseconds: -3_600_000), returned: [:])
+            readAt: page.position.readAt.advanced(by: .hours(-1)), returned: [:])
         #expect(try await reader.changes(since: old).hasGap)
         await stage.close()
     }

@@ -253,7 +253,7 @@ struct EventStoreTests {
         try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
         var retention = Retention()
         retention.customers = nil
-        let later = Timestamp.now.advanced(byMilliseconds: 31 * 86_400_000)
+        let later = Timestamp.now.advanced(by: .days(31))
         #expect(try await stage.store.personalData.expired(retention, at: .now) == [])
         let kinds = try await stage.store.personalData.expire(retention, at: later) { _ in true }
         #expect(kinds.map { "\($0.name) \($0.count)" } == ["events 1"])

@@ -38,7 +38,7 @@ struct LookupStoreTests {
         // Retention deletes them with the customers.
         var retention = Retention()
         retention.customers = 1
-        let later = Self.now.advanced(byMilliseconds: 2 * 86_400_000)
+        let later = Self.now.advanced(by: .days(2))
         let deleted = try await other.personalData.expire(retention, at: later) { _ in true }
         #expect(deleted == [Erasure.Kind(name: "presenters", count: 4)])
         #expect(try await claim([ids[0]], Self.second, other) == [ids[0]: Self.second])

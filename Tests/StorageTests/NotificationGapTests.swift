@@ -17,6 +17,6 @@ struct NotificationGapTests {
         func rows(_ pairs: [(Int64, Int64)]) -> [NotificationGap] {
             pairs.map { NotificationGap(from: Timestamp(milliseconds: $0.0), to: Timestamp(milliseconds: $0.1)) }
         }
-        #expect(NotificationGap.union(of: rows(gaps), margin: 3) == rows(expected))
+        #expect(NotificationGap.union(of: rows(gaps), margin: .milliseconds(3)) == rows(expected))
     }
 }

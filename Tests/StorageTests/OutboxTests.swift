@@ -32,7 +32,7 @@ struct OutboxTests {
     private func claim(
         _ lessee: String, at now: Timestamp = now, limit: Int = 9, on store: any Store, _ target: ForwardingTargetKey
     ) async throws -> [StoredDelivery] {
-        let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: 1_000))
+        let lease = DeliveryLease(lessee: lessee, until: now.advanced(by: .seconds(1)))
         return try await store.outbox.claim(to: target, for: lease, at: now, limit: limit)
     }
 
@@ -94,7 +94,7 @@ struct OutboxTests {
         let first = try await claim("a", at: Self.later, on: stage.store, target)
         #expect(first.map(\.uuid) == ["0"])
         // After a failed attempt, the others no longer wait.
-        let next = Self.later.advanced(byMilliseconds: 60_000)
+        let next = Self.later.advanced(by: .minutes(1))
         try await stage.store.outbox.settle(first[0], .failed(code: "x", bodiesSent: 0, next: next))
         #expect(try await claim("a", at: Self.later, on: stage.store, target).map(\.uuid) == ["1"])
     }
@@ -127,7 +127,7 @@ struct OutboxTests {
         let (outbox, target) = (stage.store.outbox, target(stage))
         try await receive(["1"], on: stage, target)
         let first = try #require(try await claim("a", on: stage.store, target).first)
-        let early = Self.later.advanced(byMilliseconds: -1)
+        let early = Self.later.advanced(by: .milliseconds(-1))
         #expect(try await outbox.dueTargets(at: early).isEmpty)
         #expect(try await claim("b", at: early, on: stage.store, target).isEmpty)
         #expect(try await outbox.dueTargets(at: Self.later) == [target])
@@ -150,14 +150,14 @@ struct OutboxTests {
         let claimed = try await claim("a", on: stage.store, target)
         let ids = Set(claimed.map(\.id))
         func renew(_ lessee: String, at now: Timestamp) async throws -> Set<Int64> {
-            let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: 1_000))
+            let lease = DeliveryLease(lessee: lessee, until: now.advanced(by: .seconds(1)))
             return try await outbox.renew(ids, for: lease)
         }
         try await outbox.settle(claimed[0], .delivered(bodies: 1))
         #expect(try await renew("b", at: Self.now) == [])
-        #expect(try await renew("a", at: Self.now.advanced(byMilliseconds: 500)) == ids.subtracting([claimed[0].id]))
+        #expect(try await renew("a", at: Self.now.advanced(by: .milliseconds(500))) == ids.subtracting([claimed[0].id]))
         #expect(try await claim("b", at: Self.later, on: stage.store, target).isEmpty)
-        let end = Self.now.advanced(byMilliseconds: 1_500)
+        let end = Self.now.advanced(by: .milliseconds(1_500))
         #expect(try await claim("b", at: end, limit: 1, on: stage.store, target).map(\.id) == [claimed[1].id])
         #expect(try await renew("a", at: end) == [claimed[2].id])
         #expect(try await claim("b", at: end, on: stage.store, target).isEmpty)
@@ -173,12 +173,12 @@ struct OutboxTests {
         try await receive(["1", "1", "2"], on: stage, target)
         #expect(try await claim("a", limit: 1, on: stage.store, target).map(\.uuid) == ["0"])
         func takeOver(until end: Timestamp) async throws -> [String] {
-            let lease = DeliveryLease(lessee: "b", until: Self.later.advanced(byMilliseconds: 1_000))
+            let lease = DeliveryLease(lessee: "b", until: Self.later.advanced(by: .seconds(1)))
             return try await outbox.claim(
                 to: target, for: lease, at: Self.later, takingOverUntil: end, limit: 9
             ).map(\.uuid)
         }
-        #expect(try await takeOver(until: Self.later.advanced(byMilliseconds: -1)) == ["2"])
+        #expect(try await takeOver(until: Self.later.advanced(by: .milliseconds(-1))) == ["2"])
         #expect(try await takeOver(until: Self.later) == ["0"])
     }
 
@@ -194,7 +194,7 @@ struct OutboxTests {
         try await outbox.settle(late, .delivered(bodies: 1))
         // Otherwise the next one about this purchase would be sent at the same time.
         #expect(try await claim("c", at: Self.later, on: stage.store, target).isEmpty)
-        let next = Self.later.advanced(byMilliseconds: 60_000)
+        let next = Self.later.advanced(by: .minutes(1))
         try await outbox.settle(second, .failed(code: "x", bodiesSent: 0, next: next))
         try await outbox.settle(late, .delivered(bodies: 1))
         #expect(try await outbox.deliveries().map(\.state) == [.delivered, .waiting])

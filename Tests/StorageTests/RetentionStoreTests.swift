@@ -8,7 +8,7 @@ struct RetentionStoreTests {
     private static let day: Int64 = 86_400_000
     private static let now = Timestamp(milliseconds: 20_000 * day)
 
-    private func ago(_ days: Int64) -> Timestamp { Self.now.advanced(byMilliseconds: -days * Self.day) }
+    private func ago(_ days: Int64) -> Timestamp { Self.now.advanced(by: .milliseconds(-days * Self.day)) }
 
     private func transaction(_ id: String, _ days: Int64, isRefunded: Bool = false) -> TransactionRow {
         TransactionRow(
@@ -220,7 +220,7 @@ struct RetentionStoreTests {
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
             try await receive(uuid, days, to: [targetKey], on: stage)
         }
-        let lease = DeliveryLease(lessee: "test", until: Self.now.advanced(byMilliseconds: 1))
+        let lease = DeliveryLease(lessee: "test", until: Self.now.advanced(by: .milliseconds(1)))
         for delivery in try await outbox.claim(to: targetKey, for: lease, at: Self.now, limit: 9) {
             switch delivery.uuid {
             case "done", "new": try await outbox.settle(delivery, .delivered(bodies: 1))

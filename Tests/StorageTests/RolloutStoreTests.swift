@@ -27,7 +27,7 @@ struct RolloutStoreTests {
         #expect(summary(first) == "0 0")
         let stopped = try await stage.store.rollouts.stop(key(on: stage), at: noon)
         let reopened = try await stage.reopened()
-        let later = noon.advanced(byMilliseconds: 5_000)
+        let later = noon.advanced(by: .seconds(5))
         #expect(try await reopened.rollouts.rollout(key(on: stage), at: later) == stopped)
         #expect(try await reopened.rollouts.stop(key(on: stage), at: later) == stopped)
         #expect(stopped.startedAt == first.startedAt && stopped.stoppedAt != nil)
@@ -77,7 +77,7 @@ struct RolloutStoreTests {
         func add(_ customers: [RolloutCustomer], at minute: Int64) async throws -> String {
             summary(
                 try await stage.store.rollouts.add(
-                    customers, to: key(on: stage), limit: 5, at: noon.advanced(byMilliseconds: minute * 60_000)))
+                    customers, to: key(on: stage), limit: 5, at: noon.advanced(by: .minutes(minute))))
         }
         #expect(try await add(customers(1...4, isDifferent: true), at: 1) == "4 4")
         #expect(try await add(customers([1]), at: 2) == "4 4")

@@ -80,7 +80,7 @@ struct SharedOutboxTests {
     private func claim(
         _ lessee: String, at now: Timestamp = now, from store: any Store, _ targetKey: ForwardingTargetKey
     ) async throws -> [StoredDelivery] {
-        let lease = DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: 60_000))
+        let lease = DeliveryLease(lessee: lessee, until: now.advanced(by: .minutes(1)))
         return try await store.outbox.claim(to: targetKey, for: lease, at: now, limit: 16)
     }
 
@@ -135,7 +135,7 @@ struct SharedOutboxTests {
         #expect(stopped.count == 16)
         let other = try await stage.second()
         #expect(try await claim("other", from: other, targetKey).count == 4)
-        let end = Self.now.advanced(byMilliseconds: 60_000)
+        let end = Self.now.advanced(by: .minutes(1))
         let taken = try await claim("third", at: end, from: other, targetKey)
         #expect(taken.count == 16)
         let before = try await other.outbox.deliveries()

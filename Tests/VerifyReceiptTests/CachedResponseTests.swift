@@ -36,11 +36,11 @@ struct CachedResponseTests {
         let receipt = try bridge.appStore.receipt()
         let first = await bridge.ask(receipt)
         _ = await bridge.ask(receipt)
-        bridge.now = bridge.now.advanced(byMilliseconds: 1_500)
+        bridge.now = bridge.now.advanced(by: .milliseconds(1_500))
         let second = await bridge.ask(receipt)
         #expect(bridge.hits == 1 && second.body != first.body)
         #expect(second.body.contains("\"request_date_ms\":\"\(bridge.now.milliseconds)\""))
-        bridge.now = bridge.now.advanced(byMilliseconds: 60_000)
+        bridge.now = bridge.now.advanced(by: .minutes(1))
         #expect(await bridge.ask(receipt).status == 0 && bridge.hits == 1)
     }
 
@@ -108,7 +108,7 @@ struct CachedResponseTests {
         #expect(try await !isRefunded(after: before))
         appStore.update { world in
             world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-            world.clock = world.clock.advanced(byMilliseconds: 1_000)
+            world.clock = world.clock.advanced(by: .seconds(1))
         }
         #expect(await bridge.ask(receipt).source == .api)
         #expect(try await isRefunded(after: before))
@@ -116,7 +116,7 @@ struct CachedResponseTests {
         #expect(await refunded.waitUntilStored(receipt))
         appStore.update { world in
             world.change("700000000000500") { $0.revoked = nil }
-            world.clock = world.clock.advanced(byMilliseconds: 1_000)
+            world.clock = world.clock.advanced(by: .seconds(1))
         }
         #expect(await bridge.ask(receipt).source == .api)
         #expect(try await !isRefunded(after: refunded))

@@ -25,7 +25,7 @@ struct CustomerRecordsCacheTests {
             #expect(first.source == .api && first.answer.status == .valid)
             // One lookup is two calls: the transaction history and the subscription statuses.
             #expect(store.requests.total == 2)
-            clock.now = SharedSimulator.noon.advanced(byMilliseconds: 59_000)
+            clock.now = SharedSimulator.noon.advanced(by: .seconds(59))
             let second = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(second.source == .api)
             #expect(store.requests.total == 2)
@@ -37,7 +37,7 @@ struct CustomerRecordsCacheTests {
                 body: body(receipt, ["exclude-old-transactions": .bool(true)]), route: .auto)
             #expect(thinned.answer.body.count < second.answer.body.count || customer.transactions.count == 1)
             #expect(store.requests.total == 2)
-            clock.now = SharedSimulator.noon.advanced(byMilliseconds: 60_000)
+            clock.now = SharedSimulator.noon.advanced(by: .minutes(1))
             _ = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(store.requests.total == 4)
             clock.now = SharedSimulator.noon
@@ -141,7 +141,7 @@ struct CustomerRecordsCacheTests {
             var calls: [Int] = []
             for (item, seconds) in [(try signed(known, customer, store), 0), (unknown, 1), (unknown, 5), (unknown, 6)] {
                 store.requests.removeAll()
-                clock.now = SharedSimulator.noon.advanced(byMilliseconds: Int64(seconds) * 1_000)
+                clock.now = SharedSimulator.noon.advanced(by: .milliseconds(Int64(seconds) * 1_000))
                 #expect(await pipeline.answer(body: Question.body(item), route: .auto).answer.status == .valid)
                 calls.append(store.requests.total)
             }

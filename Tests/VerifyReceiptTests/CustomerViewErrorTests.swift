@@ -179,7 +179,7 @@ struct CustomerViewErrorTests {
     func retryAfter() async throws {
         try await CustomerViews.serving(customers: 1) { views in
             let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
-            let instant = SharedSimulator.noon.advanced(byMilliseconds: 90_500).milliseconds
+            let instant = SharedSimulator.noon.advanced(by: .milliseconds(90_500)).milliseconds
             views.store.faults.add(
                 SimulatedFault(
                     .serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))

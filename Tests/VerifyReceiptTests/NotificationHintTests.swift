@@ -139,7 +139,7 @@ struct NotificationHintTests {
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.waitUntilStored(receipt))
         bridge.appStore.update { world in
-            world.clock = SharedSimulator.noon.advanced(byMilliseconds: 2_000)
+            world.clock = SharedSimulator.noon.advanced(by: .seconds(2))
             world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         }
         let before = bridge.appStore.questions.count
@@ -159,7 +159,7 @@ struct NotificationHintTests {
         #expect(bridge.appStore.questions.count == after)
         // The invalidated records may be out of date, so the next request does a lookup.
         bridge.appStore.update { world in
-            world.clock = SharedSimulator.noon.advanced(byMilliseconds: 3_000)
+            world.clock = SharedSimulator.noon.advanced(by: .seconds(3))
             world.change("700000000000500") { $0.revoked = nil }
         }
         let reply = await bridge.ask(receipt)
@@ -168,7 +168,7 @@ struct NotificationHintTests {
         // The result is stored after the response is sent.
         #expect(await bridge.waitUntilStored(receipt))
         let afterwards = bridge.appStore.questions.count
-        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 60_000)
+        bridge.now = SharedSimulator.noon.advanced(by: .minutes(1))
         #expect(await bridge.refusal(body(Self.secret, ["n": .string("later")], receipt: receipt)) == nil)
         #expect(await eventually { bridge.appStore.questions.count >= afterwards + 2 })
     }

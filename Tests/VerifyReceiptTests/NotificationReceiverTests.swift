@@ -76,7 +76,7 @@ struct NotificationReceiverTests {
             (Twist(nestedBundleId: "com.example.other"), .notAuthentic),
             (Twist(appAppleId: 7), .unknownApp), (Twist(appAppleId: nil), .unknownApp),
             (Twist(environment: "Sandbox"), .notAuthentic), (Twist(environment: "Xcode"), .notAuthentic),
-            (Twist(signedDate: SharedSimulator.noon.advanced(byMilliseconds: 301_000)), .signedInFuture),
+            (Twist(signedDate: SharedSimulator.noon.advanced(by: .seconds(301))), .signedInFuture),
         ] as [(ScriptedAppStore.Twist, NotificationRejection.Code)])
     func foreign(twist: ScriptedAppStore.Twist, code: NotificationRejection.Code) async throws {
         let bridge = try StoringTestProxy()
@@ -90,9 +90,9 @@ struct NotificationReceiverTests {
     @Test("A date within the clock skew is accepted; a future date in a nested record is rejected")
     func clock() async throws {
         let bridge = try StoringTestProxy()
-        let soon = Twist(signedDate: SharedSimulator.noon.advanced(byMilliseconds: 299_000))
+        let soon = Twist(signedDate: SharedSimulator.noon.advanced(by: .seconds(299)))
         _ = try await bridge.receive(try bridge.appStore.notification("REFUND", of: Self.feature, soon))
-        bridge.appStore.update { $0.clock = SharedSimulator.noon.advanced(byMilliseconds: 400_000) }
+        bridge.appStore.update { $0.clock = SharedSimulator.noon.advanced(by: .seconds(400)) }
         let nested = try bridge.appStore.notification(
             "REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
         #expect(await bridge.refusal(nested) == .signedInFuture)
@@ -177,7 +177,7 @@ struct NotificationReceiverTests {
             world.purchases.append(
                 ScriptedAppStore.Purchase(
                     id: new, original: new, purchased: SharedSimulator.noon,
-                    expires: SharedSimulator.noon.advanced(byMilliseconds: ScriptedAppStore.month), download: nil,
+                    expires: SharedSimulator.noon.advanced(by: .milliseconds(ScriptedAppStore.month)), download: nil,
                     previous: "700000000000100"))
             world.subscriptions.append(ScriptedAppStore.Subscription(original: new))
         }
@@ -230,7 +230,7 @@ struct NotificationReceiverTests {
             let notification = try bridge.appStore.notification(type, of: Self.feature)
             // One process receives the refund, the other one its reversal.
             #expect(try await (revoked == nil ? other : bridge).receive(notification) == .stored(isNew: true))
-            bridge.now = SharedSimulator.noon.advanced(byMilliseconds: minute * 61_000)
+            bridge.now = SharedSimulator.noon.advanced(by: .milliseconds(minute * 61_000))
             let reply = await bridge.ask(receipt)
             let fresh = await bridge.askAPI(receipt).body
             #expect(reply.source == .stored && reply.body == fresh)

@@ -145,7 +145,7 @@ struct OutageDrillTests {
         let refunded = Set(refunds.flatMap(\.notifications).compactMap { $0.transaction?.transactionId })
         await appStore.stop()
         for hours in Self.hours {
-            bridge.now = SharedSimulator.noon.advanced(byMilliseconds: hours * Self.hour + 1)
+            bridge.now = SharedSimulator.noon.advanced(by: .milliseconds(hours * Self.hour + 1))
             var tally = Tally()
             for receipt in receipts {
                 let reply = await bridge.ask(receipt)

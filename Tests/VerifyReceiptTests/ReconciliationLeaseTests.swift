@@ -20,13 +20,13 @@ struct ReconciliationLeaseTests {
                 progress: ReconciliationProgress()
             ).runHoldingLease(on: schedule)
         }
-        var row = ReconciliationRow(startedAt: bridge.now.advanced(byMilliseconds: -2_000), window: 86_400)
-        row.endedAt = bridge.now.advanced(byMilliseconds: -1_000)
+        var row = ReconciliationRow(startedAt: bridge.now.advanced(by: .seconds(-2)), window: 86_400)
+        row.endedAt = bridge.now.advanced(by: .seconds(-1))
         try await bridge.store.reconciliations.save(row)
         #expect(try await reconcile(on: schedule) == nil)
         #expect(try await bridge.store.reconciliations.lastReconciliation() == row)
         #expect(try await reconcile(on: nil)?.row.startedAt == bridge.now)
-        bridge.now = bridge.now.advanced(byMilliseconds: 86_400_000)
+        bridge.now = bridge.now.advanced(by: .days(1))
         #expect(try await reconcile(on: schedule)?.row.startedAt == bridge.now)
     }
 

@@ -74,7 +74,7 @@ struct RefundedConsumableTests {
             world.purchases.append(
                 ScriptedAppStore.Purchase(
                     id: coins, original: coins, product: "com.example.app.coins", type: "Consumable",
-                    purchased: SharedSimulator.noon.advanced(byMilliseconds: -1_000_000),
+                    purchased: SharedSimulator.noon.advanced(by: .seconds(-1000)),
                     revoked: SharedSimulator.noon, group: nil))
         }
         let receipt = try appStore.receipt(of: 4)

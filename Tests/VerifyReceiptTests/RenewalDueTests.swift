@@ -88,8 +88,8 @@ struct RenewalDueTests {
         }
     }
 
-    private let minuteAgo = SharedSimulator.noon.advanced(byMilliseconds: -60_000)
-    private let nextMonth = SharedSimulator.noon.advanced(byMilliseconds: 30 * 86_400_000)
+    private let minuteAgo = SharedSimulator.noon.advanced(by: .minutes(-1))
+    private let nextMonth = SharedSimulator.noon.advanced(by: .days(30))
 
     @Test("A just ended subscription is looked up again, and its renewal is found")
     func renewed() async throws {
@@ -113,7 +113,7 @@ struct RenewalDueTests {
     @Test("A subscription that cannot be renewing is not looked up again")
     func nothingToExpect() async throws {
         let scenario = try Scenario()
-        let hourAgo = SharedSimulator.noon.advanced(byMilliseconds: -3_600_000)
+        let hourAgo = SharedSimulator.noon.advanced(by: .hours(-1))
         for answers in [
             try scenario.answers(end: hourAgo, status: 2), try scenario.answers(end: minuteAgo, status: 2, renews: 0),
             try scenario.answers(end: minuteAgo, status: 2, retries: true),
@@ -151,13 +151,13 @@ struct RenewalDueTests {
         let turn = Self.turns[index]
         let scenario = try Scenario()
         let transport = Renewing([
-            try scenario.answers(end: SharedSimulator.noon.advanced(byMilliseconds: turn.end), status: 1)
+            try scenario.answers(end: SharedSimulator.noon.advanced(by: .milliseconds(turn.end)), status: 1)
         ])
         let clock = MovableClock()
         let pipeline = try ServerAPIWorld.pipeline(
             scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
         for post in turn.posts {
-            clock.now = SharedSimulator.noon.advanced(byMilliseconds: post.at)
+            clock.now = SharedSimulator.noon.advanced(by: .milliseconds(post.at))
             let before = transport.questions.count
             let reply = await pipeline.answer(
                 body: Array(Question.body(scenario.receipt.base64, password: nil, [:])), route: .auto)
@@ -174,7 +174,7 @@ struct RenewalDueTests {
         let pipeline = try ServerAPIWorld.pipeline(
             scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
         for (at, calls) in [(0, 4), (1, 0), (4_999, 0), (5_000, 4)] as [(Int64, Int)] {
-            clock.now = SharedSimulator.noon.advanced(byMilliseconds: at)
+            clock.now = SharedSimulator.noon.advanced(by: .milliseconds(at))
             let before = transport.questions.count
             let reply = await pipeline.answer(
                 body: Array(Question.body(scenario.receipt.base64, password: nil, [:])), route: .auto)

@@ -38,7 +38,7 @@ struct RequestLogTests {
                 "notice forwarding Apple's response: com.example.0 21003 -",
                 "notice forwarding Apple's response: com.example.app 21003 -",
             ])
-        proxy.clock.now = proxy.clock.now.advanced(byMilliseconds: 60_000)
+        proxy.clock.now = proxy.clock.now.advanced(by: .minutes(1))
         for index in 50..<52 { _ = await proxy.ask(try claim("com.example.\(index)")) }
         #expect(lines().dropFirst(2) == ["notice forwarding Apple's response: com.example.50 21003 49"])
     }

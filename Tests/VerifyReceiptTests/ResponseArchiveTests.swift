@@ -42,8 +42,9 @@ struct ResponseArchiveTests {
             _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
         ) throws -> TestProxy {
             let apple = FakeApple { _, _ in isDown ? .http(503) : body.map { .body($0) } }
-            return try TestProxy(apple, store: store, now: SharedSimulator.noon.advanced(byMilliseconds: milliseconds))
-            {
+            return try TestProxy(
+                apple, store: store, now: SharedSimulator.noon.advanced(by: .milliseconds(milliseconds))
+            ) {
                 $1.answer = answer
                 change(&$0, &$1)
             }
@@ -96,7 +97,7 @@ struct ResponseArchiveTests {
         #expect(reply.short == "\(good.status) stored \(good.environment.rawValue)")
         #expect(try undated(reply.text) == undated(good.text))
         if let date = good.json?["receipt"]?["request_date_ms"]?.text {
-            let now = SharedSimulator.noon.advanced(byMilliseconds: Self.hour)
+            let now = SharedSimulator.noon.advanced(by: .milliseconds(Self.hour))
             #expect(date == "\(SharedSimulator.noon.milliseconds)")
             #expect(reply.json?["receipt"]?["request_date_ms"]?.text == "\(now.milliseconds)")
             #expect(reply.json?["receipt"]?["request_date"]?.text == "2026-11-21 13:00:00 Etc/GMT")
@@ -300,7 +301,7 @@ struct ResponseArchiveTests {
             let isNew = await isKept(receipt)
             #expect(isNew, "after \(archived.count), \(reply.text.utf8.count) bytes")
             archived.append(receipt)
-            bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 1)
+            bridge.clock.now = bridge.clock.now.advanced(by: .milliseconds(1))
         }
         let isBounded = await eventually {
             let usage = try? await stage.store.lastGoodUsage()
@@ -342,7 +343,7 @@ struct ResponseArchiveTests {
             #expect(await online.ask(variant).text == body)
             _ = await online.ask(Base64.encode(genuine), password: "\(number)")
             _ = await unbought.ask(Base64.encode(empty), password: "\(number)")
-            online.clock.now = online.clock.now.advanced(byMilliseconds: 1)
+            online.clock.now = online.clock.now.advanced(by: .milliseconds(1))
             unbought.clock.now = online.clock.now
             // Wait, because writes that exceed the queue are dropped.
             await online.pipelines.finishWriting()

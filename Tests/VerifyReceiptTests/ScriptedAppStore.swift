@@ -82,17 +82,18 @@ final class ScriptedAppStore: HTTPTransport {
     /// A subscription with two periods and an unlocked feature. One period ended half a month ago, the other ends in
     /// half a month.
     init() {
-        let begin = SharedSimulator.noon.advanced(byMilliseconds: -Self.month / 2)
+        let begin = SharedSimulator.noon.advanced(by: .milliseconds(-Self.month / 2))
         world = Mutex(
             World(
                 purchases: [
                     Purchase(
-                        id: "700000000000100", purchased: begin.advanced(byMilliseconds: -Self.month), expires: begin),
+                        id: "700000000000100", purchased: begin.advanced(by: .milliseconds(-Self.month)), expires: begin
+                    ),
                     Purchase(
                         id: "700000000000500", original: "700000000000500", product: "com.example.app.unlock",
-                        type: "Non-Consumable", purchased: begin.advanced(byMilliseconds: -5_000), group: nil),
+                        type: "Non-Consumable", purchased: begin.advanced(by: .seconds(-5)), group: nil),
                     Purchase(
-                        id: "700000000000101", purchased: begin, expires: begin.advanced(byMilliseconds: Self.month)),
+                        id: "700000000000101", purchased: begin, expires: begin.advanced(by: .milliseconds(Self.month))),
                 ],
                 subscriptions: [Subscription()]))
     }
@@ -219,7 +220,7 @@ final class ScriptedAppStore: HTTPTransport {
         _ type: String, _ subtype: String? = nil, of id: String? = nil, _ twist: Twist = Twist()
     ) throws -> [UInt8] {
         let world = update { world in
-            world.clock = world.clock.advanced(byMilliseconds: 1_000)
+            world.clock = world.clock.advanced(by: .seconds(1))
             return world
         }
         var data: [JSONValue.Member] = [

@@ -312,7 +312,7 @@ struct SignedTransactionTests {
         let signed = try bridge.signed()
         let handle = try await bridge.handle(signed)
         // Its server's clock is two hours ahead.
-        bridge.clock.now = SharedSimulator.noon.advanced(byMilliseconds: 7_200_000)
+        bridge.clock.now = SharedSimulator.noon.advanced(by: .hours(2))
         let future = try await bridge.handle(signed)
         bridge.clock.now = SharedSimulator.noon
         #expect(await bridge.short(future) == "0 api")
@@ -334,7 +334,7 @@ struct SignedTransactionTests {
             for handle in [handle, future] { #expect(await bridge.short(handle) == "21003 receipt") }
         }
         await other.close()
-        bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 1_000)
+        bridge.clock.now = bridge.clock.now.advanced(by: .seconds(1))
         #expect(await bridge.short(try await bridge.handle(signed)) == "0 api")
         await store.close()
     }

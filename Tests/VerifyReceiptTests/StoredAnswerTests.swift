@@ -25,14 +25,14 @@ struct StoredAnswerTests {
         var testDescription: String { name }
     }
 
-    private static let end = SharedSimulator.noon.advanced(byMilliseconds: ScriptedAppStore.month / 2)
+    private static let end = SharedSimulator.noon.advanced(by: .milliseconds(ScriptedAppStore.month / 2))
 
     static let events: [Event] = [
         Event(name: "renewal that begins in the future", type: "DID_RENEW", id: "700000000000102") { world in
             world.purchases.append(
                 .init(
                     id: "700000000000102", purchased: end,
-                    expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
+                    expires: end.advanced(by: .milliseconds(ScriptedAppStore.month))))
         },
         Event(name: "refund of the period", type: "REFUND") { world in
             world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
@@ -52,22 +52,22 @@ struct StoredAnswerTests {
             $0.change { $0.renews = 0 }
         },
         Event(name: "grace period", type: "DID_FAIL_TO_RENEW", subtype: "GRACE_PERIOD") { world in
-            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .minutes(-1)) }
             world.change {
                 ($0.status, $0.retries) = (4, true)
-                $0.grace = SharedSimulator.noon.advanced(byMilliseconds: 6 * 86_400_000)
+                $0.grace = SharedSimulator.noon.advanced(by: .days(6))
             }
         },
         Event(name: "billing retry", type: "DID_FAIL_TO_RENEW") { world in
-            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .minutes(-1)) }
             world.change { ($0.status, $0.retries, $0.intent) = (3, true, 2) }
         },
         Event(name: "end", type: "EXPIRED", subtype: "VOLUNTARY") { world in
-            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .minutes(-1)) }
             world.change { ($0.status, $0.renews, $0.intent) = (2, 0, 1) }
         },
         Event(name: "extension", type: "RENEWAL_EXTENDED") { world in
-            world.change("700000000000101") { $0.expires = end.advanced(byMilliseconds: 5 * 86_400_000) }
+            world.change("700000000000101") { $0.expires = end.advanced(by: .days(5)) }
         },
         Event(name: "downgrade at the next renewal", type: "DID_CHANGE_RENEWAL_PREF", subtype: "DOWNGRADE") {
             $0.change { $0.nextProduct = "com.example.app.small" }
@@ -86,7 +86,7 @@ struct StoredAnswerTests {
             world.purchases.append(
                 .init(
                     id: "700000000000103", product: "com.example.app.yearly", purchased: SharedSimulator.noon,
-                    expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
+                    expires: end.advanced(by: .milliseconds(ScriptedAppStore.month))))
             world.change { ($0.product, $0.nextProduct) = ("com.example.app.yearly", "com.example.app.yearly") }
         },
         Event(name: "another subscription", type: "SUBSCRIBED", id: "700000000000700", needsLookup: true) { world in
@@ -172,7 +172,7 @@ struct StoredAnswerTests {
         #expect(await learner.waitUntilStored(receipt))
         bridge.appStore.update { world in
             world.purchases.append(
-                .init(id: "700000000000102", purchased: Self.end, expires: Self.end.advanced(byMilliseconds: 1_000)))
+                .init(id: "700000000000102", purchased: Self.end, expires: Self.end.advanced(by: .seconds(1))))
         }
         #expect(await learner.ask(try bridge.appStore.receipt(of: 4)).source == .api)
     }
@@ -183,7 +183,7 @@ struct StoredAnswerTests {
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.waitUntilStored(receipt))
         for milliseconds in [0, 1, 1_001, 59_000, 61_000, 3_600_000] as [Int64] {
-            bridge.now = SharedSimulator.noon.advanced(byMilliseconds: milliseconds)
+            bridge.now = SharedSimulator.noon.advanced(by: .milliseconds(milliseconds))
             for _ in 0..<2 {
                 let reply = await bridge.ask(receipt)
                 #expect(reply.source == .stored)
@@ -218,7 +218,7 @@ struct StoredAnswerTests {
         let receipt = try bridge.appStore.receipt()
         #expect(await learner.waitUntilStored(receipt))
         for (seconds, status) in [(-121, 0), (-119, 21005), (1, 21005), (86_400, 21005)] as [(Int64, Int)] {
-            bridge.now = Self.end.advanced(byMilliseconds: seconds * 1_000)
+            bridge.now = Self.end.advanced(by: .seconds(seconds))
             #expect(await bridge.ask(receipt).status == status, "\(seconds)")
         }
     }
@@ -229,16 +229,16 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
         let receipt = try appStore.receipt()
         #expect(await bridge.waitUntilStored(receipt))
-        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_600_000)
+        bridge.now = SharedSimulator.noon.advanced(by: .hours(1))
         #expect(await bridge.ask(receipt).source == .stored)
-        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_601_000)
+        bridge.now = SharedSimulator.noon.advanced(by: .seconds(3601))
         appStore.update { $0.isDown = true }
         #expect(await bridge.ask(receipt).status == 21005)
         let fallback = try StoringTestProxy([.api, .stored], appStore: appStore, folder: bridge.folder)
         fallback.now = bridge.now
         let last = await fallback.ask(receipt)
         #expect(last.source == .stored && last.status == 0)
-        fallback.now = Self.end.advanced(byMilliseconds: 1_000)
+        fallback.now = Self.end.advanced(by: .seconds(1))
         #expect(await fallback.ask(receipt).status == 21005)
         let lenient = try StoringTestProxy([.api, .stored], appStore: appStore, folder: bridge.folder) {
             $0.staleSubscription = .answer
@@ -265,7 +265,7 @@ struct StoredAnswerTests {
         let reply = await bridge.ask(receipt)
         #expect(reply.status == 0 && !reply.body.contains("cancellation_date"), "\(reply.source)")
         appStore.update { world in
-            world.clock = SharedSimulator.noon.advanced(byMilliseconds: 5_000)
+            world.clock = SharedSimulator.noon.advanced(by: .seconds(5))
             world.change(id) { $0.revoked = nil }
         }
         await bridge.pipelines.finishWriting()

@@ -62,7 +62,7 @@ struct UpstreamObservationsTests {
                 let isWhole = periods.allSatisfy { $0.revocation == nil }
                 return receipt.plan.version == nil && periods.count > 1 && isOne && isWhole ? (receipt, periods) : nil
             }.first)
-        let later = SharedSimulator.noon.advanced(byMilliseconds: 3 * 366 * 86_400_000)
+        let later = SharedSimulator.noon.advanced(by: .milliseconds(3 * 366 * 86_400_000))
         for refunded in [periods.first, periods.last, nil] {
             let row = refunded.map {
                 "\"transaction_id\":\"\($0.transactionId)\",\"cancellation_date_ms\":\"\(later.milliseconds - 1)\""
@@ -173,7 +173,7 @@ struct UpstreamObservationsTests {
             fail("verifyReceipt")
             #expect(try await ask() == (.api, true))
             fail("verifyReceipt", "serverAPI")
-            clock.now = SharedSimulator.noon.advanced(byMilliseconds: 61_000)
+            clock.now = SharedSimulator.noon.advanced(by: .seconds(61))
             #expect(try await ask() == (.receipt, true))
         }
     }

@@ -139,7 +139,7 @@ struct VerifyReceiptServiceTests {
     func period() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let end = try #require(receipt.transactions.compactMap(\.expiresDate).max())
-        for (now, status) in [(end.advanced(byMilliseconds: -1), 0), (end, 21005)] {
+        for (now, status) in [(end.advanced(by: .milliseconds(-1)), 0), (end, 21005)] {
             let bridge = try TestProxy(FakeApple(instead: FakeApple.isDown), now: now)
             #expect(await bridge.ask(receipt.base64).status == status)
         }

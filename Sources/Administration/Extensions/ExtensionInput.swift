@@ -30,8 +30,7 @@ package struct ExtensionInput: Sendable, Hashable {
 package struct ExtensionQuota: Sendable {
     /// Number of extensions in a year.
     private static let maximum = 2
-    /// 365 days in milliseconds.
-    private static let year: Int64 = 365 * 86_400_000
+    private static let year = Duration.days(365)
 
     private let dates: [Timestamp]
 
@@ -45,7 +44,7 @@ package struct ExtensionQuota: Sendable {
     /// Returns the time of the next possible extension; `nil` if one is possible now.
     package func next(at now: Timestamp) -> Timestamp? {
         guard dates.count >= Self.maximum else { return nil }
-        let first = dates[dates.count - Self.maximum].advanced(byMilliseconds: Self.year)
+        let first = dates[dates.count - Self.maximum].advanced(by: Self.year)
         return first > now ? first : nil
     }
 

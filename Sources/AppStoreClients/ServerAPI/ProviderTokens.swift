@@ -76,9 +76,9 @@ package final class ProviderTokens: Sendable {
         var token: ProviderToken?
     }
 
-    /// Minimum remaining lifetime of a returned token in seconds, because a request may wait in a queue, and Apple's
-    /// clock may be ahead.
-    private static let margin: Int64 = 120
+    /// Minimum remaining lifetime of a returned token, because a request may wait in a queue, and Apple's clock may be
+    /// ahead.
+    private static let minimumLifetime = Duration.minutes(2)
 
     let account: ServerAPIAccount
     private let state: Mutex<State>
@@ -115,7 +115,7 @@ package final class ProviderTokens: Sendable {
 
     /// Returns whether a token can still be used. If the clock was set back, the token was issued in the future.
     private static func holds(_ token: ProviderToken, at now: Int64) -> Bool {
-        token.issuedAt <= now && now < token.expiresAt - margin
+        token.issuedAt <= now && now < token.expiresAt - minimumLifetime.components.seconds
     }
 
     private func sign(with key: SigningKey?, now: Timestamp) throws(ServerAPIError) -> ProviderToken {

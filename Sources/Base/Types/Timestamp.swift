@@ -23,16 +23,23 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     /// The time since 1970-01-01T00:00:00Z.
     package var sinceEpoch: Duration { .milliseconds(milliseconds) }
 
-    /// Returns the instant this many milliseconds later, or earlier if the amount is negative.
-    package func advanced(byMilliseconds amount: Int64) -> Timestamp {
-        Timestamp(milliseconds: milliseconds + amount)
+    /// Returns the instant after a duration, or before it if it is negative, in whole milliseconds.
+    package func advanced(by duration: Duration) -> Timestamp {
+        Timestamp(milliseconds: milliseconds + duration.inMilliseconds)
     }
 
-    /// Returns the instant after a duration, in whole milliseconds.
-    package func advanced(by duration: Duration) -> Timestamp {
-        let (seconds, attoseconds) = duration.components
-        return advanced(byMilliseconds: seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
-    }
+    /// Returns the time from this instant to another one; negative if the other one is earlier.
+    package func duration(to other: Timestamp) -> Duration { other.sinceEpoch - sinceEpoch }
+}
+
+extension Duration {
+    package static func minutes(_ count: Int64) -> Duration { .seconds(60 * count) }
+    package static func hours(_ count: Int64) -> Duration { .seconds(3_600 * count) }
+    /// Days of 24 hours.
+    package static func days(_ count: Int64) -> Duration { .seconds(86_400 * count) }
+
+    /// Whole milliseconds, as SQL and the wire have them.
+    package var inMilliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }
 
 extension Timestamp {

@@ -14,16 +14,16 @@ package struct HistoryWindows: Sendable {
         }
     }
 
-    /// Length in milliseconds below which a window is not halved.
-    private static let minimum: Int64 = 60_000
+    /// Length below which a window is not halved.
+    private static let minimum = Duration.minutes(1)
 
     /// Halves of a longer window, the earliest last.
     private var halves: [Window] = []
     private var rest: Window
-    private let length: Int64
+    private let length: Duration
 
-    /// - Parameter length: Length of a window in milliseconds.
-    package init(from start: Timestamp, to end: Timestamp, length: Int64) {
+    /// - Parameter length: length of a window.
+    package init(from start: Timestamp, to end: Timestamp, length: Duration) {
         rest = Window(start: start, end: end)
         self.length = max(length, Self.minimum)
     }
@@ -35,7 +35,7 @@ package struct HistoryWindows: Sendable {
     package mutating func next() -> Window? {
         if let window = halves.popLast() { return window }
         guard rest.start < rest.end else { return nil }
-        let end = min(rest.start.advanced(byMilliseconds: length), rest.end)
+        let end = min(rest.start.advanced(by: length), rest.end)
         defer { rest = Window(start: end, end: rest.end) }
         return Window(start: rest.start, end: end)
     }
@@ -43,17 +43,17 @@ package struct HistoryWindows: Sendable {
     /// Replaces the window by its two halves, because its pages could not be read before the pagination token
     /// expired. Returns `false` if the window is too short to be halved.
     package mutating func halve(_ window: Window) -> Bool {
-        let length = window.end.milliseconds - window.start.milliseconds
-        guard length >= 2 * Self.minimum else { return false }
-        let middle = window.start.advanced(byMilliseconds: length / 2)
+        let length = window.start.duration(to: window.end)
+        guard length >= Self.minimum * 2 else { return false }
+        let middle = window.start.advanced(by: length / 2)
         halves += [Window(start: middle, end: window.end), Window(start: window.start, end: middle)]
         return true
     }
 }
 
 extension HistoryWindows {
-    /// Safety margin in milliseconds: notifications that Apple may delete before the request arrives.
-    private static let margin: Int64 = 60_000
+    /// The age of notifications that Apple may delete before the request arrives is this much below the limit.
+    private static let deletionMargin = Duration.minutes(1)
 
     /// Days for which Apple keeps notifications.
     ///
@@ -62,6 +62,6 @@ extension HistoryWindows {
 
     /// Returns the earliest start that Apple accepts.
     package static func oldest(in environment: AppStoreEnvironment, at now: Timestamp) -> Timestamp {
-        now.advanced(byMilliseconds: margin - days(environment) * 86_400_000)
+        now.advanced(by: deletionMargin - .days(days(environment)))
     }
 }

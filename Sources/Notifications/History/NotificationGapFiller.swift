@@ -18,11 +18,10 @@ package struct NotificationGapFiller: Sendable {
         case failed
     }
 
-    /// Milliseconds before and after a gap that are fetched too: clocks differ, and Apple dates a notification when it
-    /// sends it.
-    private static let margin: Int64 = 120_000
-    /// Length of a window of the history in milliseconds: a day.
-    private static let windowLength: Int64 = 86_400_000
+    /// Time before and after a gap that is fetched too: clocks differ, and Apple dates a notification when it sends it.
+    private static let clockDifference = Duration.minutes(2)
+    /// Length of a window of the history.
+    private static let windowLength = Duration.days(1)
 
     private let receiver: NotificationReceiver
     private let store: any Store
@@ -84,7 +83,7 @@ package struct NotificationGapFiller: Sendable {
         _ gaps: [NotificationGap], _ clients: [HistoryClient], _ isHeld: @Sendable () async -> Bool
     ) async -> Outcome {
         var stored = 0
-        for gap in NotificationGap.union(of: gaps, margin: Self.margin) {
+        for gap in NotificationGap.union(of: gaps, margin: Self.clockDifference) {
             for each in clients {
                 do {
                     var counts = NotificationCatchUp.Counts()

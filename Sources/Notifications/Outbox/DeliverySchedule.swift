@@ -4,19 +4,18 @@ package import Base
 ///
 /// It has no clock; callers pass the number of failures, the time of queuing and the current time.
 package struct DeliverySchedule: Sendable, Hashable {
-    /// Pauses in milliseconds after the first failure, the second failure, and so on. The last pause applies to all
-    /// further failures.
-    package var pauses: [Int64]
-    /// Milliseconds after queuing. No retry is scheduled later than that.
-    package var timeout: Int64
+    /// Pauses after the first failure, the second failure, and so on. The last pause applies to all further failures.
+    package var pauses: [Duration]
+    /// Time after queuing. No retry is scheduled later than that.
+    package var timeout: Duration
     /// Maximum number of attempts. It bounds them even if the clock is set back.
     package var maximumAttempts: Int
 
     /// Creates a schedule. By default the pauses are 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, then 12 h each, and a
     /// delivery is given up after three days.
     package init(
-        pauses: [Int64] = [10, 60, 300, 1_800, 7_200, 21_600, 43_200].map { $0 * 1_000 },
-        timeout: Int64 = 3 * 86_400_000, maximumAttempts: Int = 20
+        pauses: [Duration] = [.seconds(10), .minutes(1), .minutes(5), .minutes(30), .hours(2), .hours(6), .hours(12)],
+        timeout: Duration = .days(3), maximumAttempts: Int = 20
     ) {
         self.pauses = pauses
         self.timeout = timeout
@@ -27,7 +26,7 @@ package struct DeliverySchedule: Sendable, Hashable {
     package func next(afterFailures failures: Int, queuedAt: Timestamp, now: Timestamp) -> Timestamp? {
         guard failures < maximumAttempts, let last = pauses.last else { return nil }
         let index = max(failures - 1, 0)
-        let next = now.advanced(byMilliseconds: pauses.indices.contains(index) ? pauses[index] : last)
-        return next.milliseconds - queuedAt.milliseconds <= timeout ? next : nil
+        let next = now.advanced(by: pauses.indices.contains(index) ? pauses[index] : last)
+        return queuedAt.duration(to: next) <= timeout ? next : nil
     }
 }

@@ -217,7 +217,7 @@ final class DeliveryWorker: Sendable {
     }
 
     private func lease(at now: Timestamp) -> DeliveryLease {
-        DeliveryLease(lessee: lessee, until: now.advanced(byMilliseconds: DeliveryLease.length))
+        DeliveryLease(lessee: lessee, until: now.advanced(by: DeliveryLease.length))
     }
 
     /// Releases the leased deliveries that wait to be sent.

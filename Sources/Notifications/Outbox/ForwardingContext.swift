@@ -133,8 +133,8 @@ package struct ForwardingContext: Sendable {
             throw ForwardingFailure("store.\(error.code.rawValue)")
         }
         guard let customer, !customer.needsLookup else { return nil }
-        let age = now().milliseconds - customer.askedAt.milliseconds
-        guard age >= 0, age <= (app(scope.bundleId)?.storedMaxAge ?? 0) * 1_000 else { return nil }
+        let age = customer.askedAt.duration(to: now())
+        guard age >= .zero, age <= .seconds(app(scope.bundleId)?.storedMaxAge ?? 0) else { return nil }
         return CustomerRecords(customer, in: scope)
     }
 

@@ -6,8 +6,8 @@ import Storage
 /// After an outage of the store, or if this process was suspended, leases have ended although their workers run, and
 /// will renew them. So nothing is taken over before the store has responded regularly for some time. It has no clock.
 struct LeaseTakeover: Sendable, Hashable {
-    /// In milliseconds: the longest usual time between two responses of the store, and how long they must have been
-    /// regular. Workers renew their leases more often.
+    /// The longest usual time between two responses of the store, and how long they must have been regular. Workers
+    /// renew their leases more often.
     private static let steadiness = DeliveryLease.length / 2
 
     private var lastResponse: Timestamp
@@ -25,12 +25,12 @@ struct LeaseTakeover: Sendable, Hashable {
 
     /// Returns the time until which a lease must have ended to be taken over; long ago if none may be.
     func limit(at now: Timestamp) -> Timestamp {
-        let isSteady = isRegular(at: now) && now.milliseconds - steadySince.milliseconds >= Self.steadiness
+        let isSteady = isRegular(at: now) && steadySince.duration(to: now) >= Self.steadiness
         return isSteady ? now : Timestamp(milliseconds: 0)
     }
 
     /// A clock that was set back is not regular either.
     private func isRegular(at now: Timestamp) -> Bool {
-        (0...Self.steadiness).contains(now.milliseconds - lastResponse.milliseconds)
+        (.zero...Self.steadiness).contains(lastResponse.duration(to: now))
     }
 }

@@ -18,7 +18,7 @@ package struct NotificationReceiver: Sendable {
     /// and up to a hundred rows.
     package static let maximumBodyBytes = 1 << 20
     /// How far a signing date may be ahead of this machine's clock, in milliseconds.
-    static let maximumClockSkew: Int64 = 300_000
+    static let maximumClockSkew = Duration.minutes(5)
     /// Maximum length of a notification's UUID, in bytes. A longer one is not Apple's and is replaced by a digest.
     private static let maximumNameBytes = 128
 
@@ -181,7 +181,7 @@ package struct NotificationReceiver: Sendable {
             verified.notification.payload.signedDate, verified.transaction?.payload.signedDate,
             verified.renewal?.payload.signedDate, verified.appTransaction?.payload.receiptCreationDate,
         ].compactMap { $0 }.max()
-        if let latest, latest > now().advanced(byMilliseconds: Self.maximumClockSkew) {
+        if let latest, latest > now().advanced(by: Self.maximumClockSkew) {
             throw NotificationRejection(
                 .signedInFuture, "the signing date is more than five minutes ahead of this machine's clock")
         }

@@ -16,8 +16,8 @@ package struct Reconciliation: Sendable {
     private static let workers = 4
     /// Number of transactions whose ends are added at once.
     private static let expiryPage = 500
-    /// Length of a window of the notification history, in milliseconds: a day.
-    private static let historyWindow: Int64 = 86_400_000
+    /// Length of a window of the notification history.
+    private static let historyWindow = Duration.days(1)
     /// Bounds of one lookup: an hour, because it may wait for the hourly limit, and 600 calls, retries included.
     private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 600)
 

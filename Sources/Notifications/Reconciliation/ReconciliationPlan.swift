@@ -20,21 +20,20 @@ package struct ReconciliationPlan: Sendable, Hashable {
     /// The customers to look up before and after the refund histories are read.
     package let lookupsBeforeRefunds, lookupsAfterRefunds: [Lookups]
 
-    /// How long Apple retries a payment, in milliseconds: 60 days.
-    private static let billingRetry: Int64 = 60 * 86_400_000
-    /// Time that is read before the window of the history, in milliseconds, because clocks differ.
-    private static let margin: Int64 = 120_000
+    /// How long Apple retries a payment, at most.
+    private static let billingRetry = Duration.days(60)
+    /// Time that is read before the window of the history, because clocks differ.
+    private static let clockDifference = Duration.minutes(2)
 
     /// - Parameter window: time before and after now, in seconds.
     package init(window: Int64, at now: Timestamp) {
-        let length = window * 1_000
-        let start = now.advanced(byMilliseconds: -length)
-        history = HistoryWindows.Window(start: start.advanced(byMilliseconds: -Self.margin), end: now)
+        let start = now.advanced(by: .seconds(-window))
+        history = HistoryWindows.Window(start: start.advanced(by: .zero - Self.clockDifference), end: now)
         lookupsBeforeRefunds = [
-            .ending(ReconciliationInterval(from: start, to: now.advanced(byMilliseconds: length))),
+            .ending(ReconciliationInterval(from: start, to: now.advanced(by: .seconds(window)))),
             .ending(
                 ReconciliationInterval(
-                    from: start.advanced(byMilliseconds: -Self.billingRetry), to: start, isOnlyUnpaid: true)),
+                    from: start.advanced(by: .zero - Self.billingRetry), to: start, isOnlyUnpaid: true)),
         ]
         lookupsAfterRefunds = [.stale]
     }
@@ -42,11 +41,10 @@ package struct ReconciliationPlan: Sendable, Hashable {
 
 /// When a reconciliation begins or continues. A value type without I/O.
 package struct ReconciliationSchedule: Sendable, Hashable {
-    /// How long after its beginning a reconciliation that stopped early is continued, in milliseconds: a day. Later a
-    /// new one begins.
-    private static let lifetime: Int64 = 86_400_000
-    /// Pause after failed calls to the App Store, in milliseconds: ten minutes.
-    private static let pause: Int64 = 600_000
+    /// How long after its beginning a reconciliation that stopped early is continued. Later a new one begins.
+    private static let lifetime = Duration.days(1)
+    /// Pause after failed calls to the App Store.
+    private static let pause = Duration.minutes(10)
 
     /// Time of day in UTC, in seconds.
     package let time: Int64
@@ -76,9 +74,9 @@ package struct ReconciliationSchedule: Sendable, Hashable {
     }
 
     /// Returns when a reconciliation continues whose calls to the App Store failed.
-    package static func continuation(at now: Timestamp) -> Timestamp { now.advanced(byMilliseconds: pause) }
+    package static func continuation(at now: Timestamp) -> Timestamp { now.advanced(by: pause) }
 
     private static func continues(_ last: ReconciliationRow, at now: Timestamp) -> Bool {
-        !last.isFinished && now.milliseconds - last.startedAt.milliseconds < lifetime && last.startedAt <= now
+        !last.isFinished && last.startedAt.duration(to: now) < lifetime && last.startedAt <= now
     }
 }

@@ -6,8 +6,8 @@ package import Storage
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
 package struct ConsumptionDeadline: Sendable, Hashable {
-    /// Time that Apple waits, in milliseconds.
-    private static let timeout: Int64 = 12 * 3_600_000
+    /// Time that Apple waits.
+    private static let timeout = Duration.hours(12)
 
     /// Time of Apple's request.
     package let requestedAt: Timestamp
@@ -19,10 +19,10 @@ package struct ConsumptionDeadline: Sendable, Hashable {
     package init(requestedAt: Timestamp) { self.requestedAt = requestedAt }
 
     /// Returns the time of the oldest request that Apple still waits for.
-    package static func oldestOpen(at now: Timestamp) -> Timestamp { now.advanced(byMilliseconds: -timeout) }
+    package static func oldestOpen(at now: Timestamp) -> Timestamp { now.advanced(by: .zero - timeout) }
 
     /// The end of the time that Apple waits.
-    package var end: Timestamp { requestedAt.advanced(byMilliseconds: Self.timeout) }
+    package var end: Timestamp { requestedAt.advanced(by: Self.timeout) }
 
     /// Finds the latest stored CONSUMPTION_REQUEST for the transaction; `nil` if there is none.
     package init?(

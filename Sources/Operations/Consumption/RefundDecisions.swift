@@ -11,10 +11,10 @@ package import VerifyReceipt
 /// batch work. A refund that the store did not know of leads to a lookup of the customer, so that all responses contain
 /// it.
 package struct RefundDecisions: Sendable {
-    /// Time between Apple's request and the look, in milliseconds.
-    package static let delay: Int64 = 48 * 3_600_000
-    /// Cases whose notification arrived earlier are not looked at any longer, in milliseconds.
-    private static let maximumAge: Int64 = 30 * 86_400_000
+    /// Time between Apple's request and the look.
+    package static let delay = Duration.hours(48)
+    /// Cases whose notification is older are not looked at any longer.
+    private static let maximumAge = Duration.days(30)
     /// Number of cases that are read at once.
     private static let pageSize = 100
     /// Number of failures in a row after which a run stops.
@@ -40,8 +40,8 @@ package struct RefundDecisions: Sendable {
     package func settle(whileHeld isHeld: () async -> Bool) async throws(StorageError) -> [RefundDecision: Int] {
         let time = now()
         let filter = ConsumptionCaseFilter(
-            receivedSince: time.advanced(byMilliseconds: -Self.maximumAge),
-            requestedBefore: time.advanced(byMilliseconds: -Self.delay), isUnsettled: true)
+            receivedSince: time.advanced(by: .zero - Self.maximumAge),
+            requestedBefore: time.advanced(by: .zero - Self.delay), isUnsettled: true)
         var settled: [RefundDecision: Int] = [:]
         var (last, failures): (Int64, Int) = (0, 0)
         while failures < Self.maximumFailures {

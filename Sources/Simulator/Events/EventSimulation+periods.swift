@@ -48,11 +48,13 @@ extension EventSimulation {
             case .schedule:
                 // Purchases of a customer follow each other, so another purchase may delay the beginning.
                 let last = customer.transactions.last?.purchaseDate ?? expires
-                (start, paidUntil) = (max(expires, last.advanced(byMilliseconds: last < expires ? 0 : 1000)), expires)
+                (start, paidUntil) = (
+                    max(expires, last.advanced(by: .milliseconds(last < expires ? 0 : 1000))), expires
+                )
             default: break
             }
         }
-        return start..<paidUntil.advanced(byMilliseconds: length)
+        return start..<paidUntil.advanced(by: .milliseconds(length))
     }
 
     /// Returns the price with an offer: 0 for a free trial, half the price for any other offer.
@@ -64,7 +66,7 @@ extension EventSimulation {
     mutating func end(_ index: Int) -> Int? {
         guard let newest = newest(of: index) else { return nil }
         let row = customer.transactions[newest]
-        let end = max(Timestamp(seconds: date.seconds), row.purchaseDate.advanced(byMilliseconds: 1000))
+        let end = max(Timestamp(seconds: date.seconds), row.purchaseDate.advanced(by: .seconds(1)))
         if let expires = row.expiresDate, expires > end {
             customer.transactions[newest].expiresDate = end
             customer.transactions[newest].changeDate = date
@@ -92,7 +94,8 @@ extension EventSimulation {
     /// billing retry.
     mutating func fail(_ index: Int, withGrace: Bool) {
         guard let newest = end(index) else { return }
-        let graceEnd = (customer.transactions[newest].expiresDate ?? date).advanced(byMilliseconds: clock.gracePeriod)
+        let graceEnd = (customer.transactions[newest].expiresDate ?? date).advanced(
+            by: .milliseconds(clock.gracePeriod))
         update(index, "DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil) { renewal, _ in
             renewal.status = withGrace ? .gracePeriod : .billingRetry
             renewal.expirationIntent = 2

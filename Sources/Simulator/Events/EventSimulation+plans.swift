@@ -59,9 +59,9 @@ extension EventSimulation {
         guard let newest = newest(of: index), customer.transactions[newest].expiresDate != nil else { return }
         let (length, date) = (clock.extensionLength(days: days), date)
         update(index, "RENEWAL_EXTENDED") { renewal, newest in
-            newest.expiresDate = newest.expiresDate?.advanced(byMilliseconds: length)
+            newest.expiresDate = newest.expiresDate?.advanced(by: .milliseconds(length))
             newest.changeDate = date
-            if let end = newest.commitment?.expiresDate.advanced(byMilliseconds: length) {
+            if let end = newest.commitment?.expiresDate.advanced(by: .milliseconds(length)) {
                 newest.commitment?.expiresDate = end
                 renewal.commitment?.renewalDate = end
             }
@@ -80,7 +80,7 @@ extension EventSimulation {
         let paidUntil = previous.expiresDate
         _ = end(index)
         let start = purchaseDate
-        let end = paidUntil.map { max($0, start.advanced(byMilliseconds: 1000)) }
+        let end = paidUntil.map { max($0, start.advanced(by: .seconds(1))) }
         var transaction = transaction(.generic, at: start, expires: end)
         transaction.price = previous.price
         transaction.appAccountToken = previous.appAccountToken

@@ -19,7 +19,7 @@ extension EventSimulation {
         let offer = [nil, SimulatedOffer.freeTrial, .introductory][Int(random.number(below: 3))]
         let length = clock.period(days: offer == .freeTrial ? 7 : product.days)
         let start = purchaseDate
-        let index = append(product, expires: start.advanced(byMilliseconds: length), offer: offer)
+        let index = append(product, expires: start.advanced(by: .milliseconds(length)), offer: offer)
         customer.renewals.append(SimulatedRenewal(after: customer.transactions[index], start: start))
         emit("SUBSCRIBED", "INITIAL_BUY", of: index)
     }

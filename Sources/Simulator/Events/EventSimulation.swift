@@ -85,7 +85,7 @@ struct EventSimulation {
         continuing previous: SimulatedTransaction? = nil, offer: SimulatedOffer? = nil
     ) -> SimulatedTransaction {
         let id = identifiers.transaction(customer.environment)
-        let ownDate = expires == nil ? start : start.advanced(byMilliseconds: 1000)
+        let ownDate = expires == nil ? start : start.advanced(by: .seconds(1))
         var transaction = SimulatedTransaction(
             product: product, transactionId: id, originalTransactionId: previous?.originalTransactionId ?? id,
             purchaseDate: start, originalPurchaseDate: previous?.originalPurchaseDate ?? ownDate, expiresDate: expires,
@@ -102,7 +102,7 @@ struct EventSimulation {
     /// Date of a purchase made now: in whole seconds as Apple's, and later than all other purchases.
     var purchaseDate: Timestamp {
         let now = Timestamp(seconds: date.seconds)
-        return customer.transactions.last.map { max(now, $0.purchaseDate.advanced(byMilliseconds: 1000)) } ?? now
+        return customer.transactions.last.map { max(now, $0.purchaseDate.advanced(by: .seconds(1))) } ?? now
     }
 }
 

@@ -13,9 +13,9 @@ extension SimulatedRenewal {
         case .active where priceIncreaseStatus == 0: return (.expirePriceIncrease, expires)
         case .active: return (willRenew && renewals < SandboxClock.maximumRenewals ? .renew : .expireVoluntary, expires)
         case .gracePeriod:
-            let end = gracePeriodExpiresDate ?? expires.advanced(byMilliseconds: clock.gracePeriod)
+            let end = gracePeriodExpiresDate ?? expires.advanced(by: .milliseconds(clock.gracePeriod))
             return (.gracePeriodExpired, end)
-        case .billingRetry: return (.expireBillingRetry, expires.advanced(byMilliseconds: clock.billingRetry))
+        case .billingRetry: return (.expireBillingRetry, expires.advanced(by: .milliseconds(clock.billingRetry)))
         case .expired, .revoked: return nil
         }
     }

@@ -41,7 +41,7 @@ package final class NotificationLog: Sendable {
     func add(_ result: SendAttempt.Result, at now: Timestamp, to index: Int) {
         entries.withLock { entries in
             let last = entries[index].attempts.last?.date ?? entries[index].notification.date
-            let date = max(now, last.advanced(byMilliseconds: 1))
+            let date = max(now, last.advanced(by: .milliseconds(1)))
             entries[index].attempts.append(SendAttempt(date: date, result: result))
         }
     }

@@ -41,7 +41,7 @@ package struct AppReceiptContent: Sendable, Hashable {
         self.creationDate = creationDate
         // Every sandbox receipt has 2013-08-01T07:00:00Z.
         originalPurchaseDate =
-            isProduction ? creationDate.advanced(byMilliseconds: -400 * 86_400_000) : Timestamp(seconds: 1_375_340_400)
+            isProduction ? creationDate.advanced(by: .days(-400)) : Timestamp(seconds: 1_375_340_400)
         downloadId = isProduction ? 500_900_000_000_000_000 + Int64(opaqueSeed % 1_000_000_000) : 0
         versionExternalIdentifier = isProduction ? 860_000_001 : 0
         platform = 3

@@ -61,7 +61,7 @@ package final class RateLimiter: Sendable {
                 .consume(at: now)
         }
         if wait != nil { refusals.add(1, ordering: .relaxed) }
-        return wait.map { Timestamp.now.advanced(byMilliseconds: $0) }
+        return wait.map { Timestamp.now.advanced(by: .milliseconds($0)) }
     }
 
     /// Sets another budget, with a full bucket, for one endpoint and environment or for all of them if the parameter

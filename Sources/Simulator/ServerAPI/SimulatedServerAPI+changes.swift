@@ -93,12 +93,12 @@ extension SimulatedServerAPI {
             throw APIFailure(4_030_004)
         }
         if newest.isFamilyShared { throw APIFailure(4_030_007) }
-        let year = clock.now.advanced(byMilliseconds: -365 * SandboxClock.day)
+        let year = clock.now.advanced(by: .milliseconds(-365 * SandboxClock.day))
         guard renewal.extensionDates.filter({ $0 > year }).count < 2 else { throw APIFailure(4_030_005) }
         guard renewal.status == .active, newest.price > 0 else { throw APIFailure(4_030_004) }
         apply(to: renewal, customer) { $0.extend($1, days: days) }
         let length = customerRegistry.world.options.clock(in: customer.environment).extensionLength(days: days)
-        return (newest.webOrderLineItemId, expires.advanced(byMilliseconds: length))
+        return (newest.webOrderLineItemId, expires.advanced(by: .milliseconds(length)))
     }
 
     /// Applies a change to a subscription and sends the notifications about it. `change` receives the index of the

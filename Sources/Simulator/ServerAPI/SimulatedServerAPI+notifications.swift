@@ -79,7 +79,7 @@ extension SimulatedServerAPI {
         guard let end = document["endDate"]?.integer, end >= 0 else { throw APIFailure(4_000_016) }
         guard start < end else { throw APIFailure(4_000_013) }
         let days: Int64 = call.environment == .production ? 180 : 30
-        let oldest = call.instant.advanced(byMilliseconds: -days * SandboxClock.day)
+        let oldest = call.instant.advanced(by: .milliseconds(-days * SandboxClock.day))
         guard start >= oldest.milliseconds else { throw APIFailure(4_000_012) }
         return Timestamp(milliseconds: start)..<Timestamp(milliseconds: end)
     }

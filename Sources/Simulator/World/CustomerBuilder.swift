@@ -54,7 +54,7 @@ struct CustomerBuilder {
     /// at random, because purchases should not all have the same time of day. Days of an accelerated sandbox are
     /// shorter.
     mutating func ago(days: Int64) -> Timestamp {
-        epoch.advanced(byMilliseconds: -clock.distance(days: days, seconds: random.number(below: 6 * 3600)))
+        epoch.advanced(by: .milliseconds(-clock.distance(days: days, seconds: random.number(below: 6 * 3600))))
     }
 
     /// Adds a purchase and returns its index in the customer's transactions.
@@ -69,7 +69,7 @@ struct CustomerBuilder {
         let isAutoRenewable = product.kind == .autoRenewable
         // A subscription's original purchase date is one second after the start of its first period, as in genuine
         // receipts.
-        let ownDate = isAutoRenewable ? date.advanced(byMilliseconds: 1000) : date
+        let ownDate = isAutoRenewable ? date.advanced(by: .seconds(1)) : date
         var transaction = SimulatedTransaction(
             product: product, transactionId: id,
             originalTransactionId: original?.originalTransactionId ?? id, purchaseDate: date,
@@ -103,10 +103,10 @@ struct CustomerBuilder {
         let first = older ?? customer.transactions.count
         let length = clock.period(days: product.days)
         for period in 0..<periods {
-            var start = end.advanced(byMilliseconds: -(periods - period) * length)
-            let stop = start.advanced(byMilliseconds: length)
+            var start = end.advanced(by: .milliseconds(-(periods - period) * length))
+            let stop = start.advanced(by: .milliseconds(length))
             let isTrial = period == 0 && firstOffer == .freeTrial
-            if isTrial { start = stop.advanced(byMilliseconds: -clock.period(days: 7)) }
+            if isTrial { start = stop.advanced(by: .milliseconds(-clock.period(days: 7))) }
             let original = customer.transactions.indices.contains(first) ? customer.transactions[first] : nil
             let index = buy(
                 product, at: start, renewalOf: original, expires: stop, offer: period == 0 ? firstOffer : nil)
@@ -136,7 +136,7 @@ struct CustomerBuilder {
         let listed = customer.transactions.prefix(index + 1)
         let newest = listed.map(\.purchaseDate).max() ?? ago(days: 20)
         addReceipt(
-            nil, at: newest.advanced(byMilliseconds: 5000),
+            nil, at: newest.advanced(by: .seconds(5)),
             listed.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
     }
 
@@ -145,7 +145,7 @@ struct CustomerBuilder {
         let transaction = customer.transactions[index]
         addReceipt(
             ReceiptPlan.transactionReceiptVersion(at: transaction.purchaseDate),
-            at: transaction.purchaseDate.advanced(byMilliseconds: 1000), [transaction.receiptId])
+            at: transaction.purchaseDate.advanced(by: .seconds(1)), [transaction.receiptId])
     }
 
     private mutating func addReceipt(
@@ -168,7 +168,7 @@ extension CustomerBuilder {
         customer.transactions[last].upgrade(at: start, options)
         let year = buy(
             .yearly, at: start, renewalOf: customer.transactions[0],
-            expires: start.advanced(byMilliseconds: clock.period(days: 365)))
+            expires: start.advanced(by: .milliseconds(clock.period(days: 365))))
         customer.transactions[year].isRenewal = false
     }
 

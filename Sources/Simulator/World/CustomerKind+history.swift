@@ -40,7 +40,7 @@ extension CustomerKind {
                     let date = Timestamp(milliseconds: 1_398_902_400_000 + $0.random.number(below: 31_536_000_000))
                     let first = min(date, $0.ago(days: 10))
                     $0.buy(.coins, at: first)
-                    $0.buy(.unlock, at: first.advanced(byMilliseconds: 3_600_000))
+                    $0.buy(.unlock, at: first.advanced(by: .hours(1)))
                 }, .transactionReceipt(of: 0), .transactionReceipt(of: 1),
             ]
         case .refundedNonConsumable:

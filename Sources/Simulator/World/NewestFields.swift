@@ -94,7 +94,7 @@ package struct TransactionCommitment: Sendable, Hashable {
     ) -> TransactionCommitment {
         let number = previous.map { $0.isLast ? 1 : $0.number + 1 } ?? 1
         return TransactionCommitment(
-            number: number, expiresDate: end.advanced(byMilliseconds: (totalPeriods - number) * length),
+            number: number, expiresDate: end.advanced(by: .milliseconds((totalPeriods - number) * length)),
             price: price * totalPeriods)
     }
 }

@@ -85,7 +85,7 @@ extension CustomerBuilder {
             }
         case .refunded(let index, let days, let milliseconds, let reason, let type, let percentage):
             customer.transactions[position(index)].revocation = .init(
-                date: ago(days: days).advanced(byMilliseconds: milliseconds), reason: reason, type: type,
+                date: ago(days: days).advanced(by: .milliseconds(milliseconds)), reason: reason, type: type,
                 percentage: percentage)
         case .restored(let index): customer.transactions[position(index)].restoredId = newTransactionId()
         case .state(let status, let index, let willRenew, let change):
@@ -95,7 +95,7 @@ extension CustomerBuilder {
             renewal(of: position(-1), status, willRenew: true) { [clock] renewal in
                 renewal.expirationIntent = 2
                 renewal.isInBillingRetryPeriod = true
-                let usual = renewal.renewalDate.advanced(byMilliseconds: clock.gracePeriod)
+                let usual = renewal.renewalDate.advanced(by: .milliseconds(clock.gracePeriod))
                 if status == .gracePeriod || days == nil { renewal.gracePeriodExpiresDate = graceEnd ?? usual }
             }
         case .expired(let intent, let index, let change):
@@ -113,7 +113,7 @@ extension CustomerBuilder {
 
     private mutating func instant(_ days: PastNumber) -> Timestamp {
         guard case .drawn(let months) = days else { return ago(days: days.draw(&random)) }
-        return end.advanced(byMilliseconds: -months * clock.period(days: SimulatedProduct.monthly.days))
+        return end.advanced(by: .milliseconds(-months * clock.period(days: SimulatedProduct.monthly.days)))
     }
 
     private func position(_ index: Int) -> Int { index < 0 ? customer.transactions.count + index : index }

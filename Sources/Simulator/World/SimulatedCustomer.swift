@@ -71,7 +71,7 @@ package struct SimulatedCustomer: Sendable, Hashable {
 
     /// Returns the instant of a new change: later than every earlier change and than everything signed before it.
     mutating func tick(_ now: Timestamp) -> Timestamp {
-        let instant = max(now, changedAt ?? now).advanced(byMilliseconds: 1)
+        let instant = max(now, changedAt ?? now).advanced(by: .milliseconds(1))
         changedAt = instant
         return instant
     }

@@ -112,7 +112,7 @@ package struct RetentionRule: Sendable {
     /// Returns the run of this rule; `nil` if its rows are kept forever. The name stands for the rows in the result.
     package func run(_ retention: Retention, at now: Timestamp) -> (name: String, run: RetentionRun)? {
         guard case .period(let name, let days) = data.lifetime, let days = days(retention) else { return nil }
-        return (name, RetentionRun(rule: self, before: now.advanced(byMilliseconds: -days * 86_400_000)))
+        return (name, RetentionRun(rule: self, before: now.advanced(by: .days(-days))))
     }
 }
 

@@ -50,7 +50,7 @@ extension LeaseStore where Self: SQLEngine {
 
 extension TaskLease {
     /// How long a lease lasts without renewal. After a server was killed, others wait for this time.
-    private static let duration = Duration.milliseconds(DeliveryLease.length)
+    private static let duration = DeliveryLease.length
 
     /// Does work while this process has the lease of a task. The lease is renewed beside the work and released after
     /// it.

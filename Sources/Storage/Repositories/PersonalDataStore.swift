@@ -40,7 +40,7 @@ extension PersonalDataStore {
     /// If the newest is far behind, the clock is ahead, or nothing was received for that long.
     package func doubt(about now: Timestamp) async throws(StorageError) -> String? {
         guard let newest = try await newestSignedDate(),
-            now > newest.advanced(byMilliseconds: Self.silence * 86_400_000)
+            now > newest.advanced(by: .days(Self.silence))
         else { return nil }
         return "it is more than \(Self.silence) days ahead of the newest stored record, signed on \(newest.iso8601)"
     }

@@ -118,12 +118,12 @@ package struct NotificationGap: Sendable, Hashable {
 
     /// Joins gaps that overlap.
     ///
-    /// - Parameter margin: milliseconds by which each gap is extended at both ends.
+    /// - Parameter margin: the time by which each gap is extended at both ends.
     /// - Returns: the gaps in ascending order.
-    package static func union(of gaps: [NotificationGap], margin: Int64) -> [NotificationGap] {
+    package static func union(of gaps: [NotificationGap], margin: Duration) -> [NotificationGap] {
         var joined: [NotificationGap] = []
         for gap in gaps.sorted(by: { $0.start < $1.start }) {
-            let (start, end) = (gap.start.advanced(byMilliseconds: -margin), gap.end.advanced(byMilliseconds: margin))
+            let (start, end) = (gap.start.advanced(by: .zero - margin), gap.end.advanced(by: margin))
             if let last = joined.last, start <= last.end {
                 joined[joined.count - 1] = NotificationGap(from: last.start, to: max(last.end, end))
             } else {

@@ -47,9 +47,9 @@ package struct DeliveryLease: Sendable, Hashable {
         self.until = until
     }
 
-    /// Length of a lease in milliseconds. What a server that was killed had claimed waits for others until it ends, so
+    /// Length of a lease. What a server that was killed had claimed waits for others until it ends, so
     /// it is short, and renewed several times.
-    package static let length: Int64 = 12_000
+    package static let length = Duration.seconds(12)
     /// Time between two renewals.
     package static let renewalInterval = Duration.seconds(3)
 

@@ -24,10 +24,10 @@ final class ResponseArchive: Sendable {
     /// Maximum number of requests whose archived response is remembered, so that an unchanged response is not stored
     /// again; about 250 bytes each.
     private static let maximumRecent = 50_000
-    /// How long an unchanged response is not stored again, and the length of a day, in milliseconds.
-    private static let day: Int64 = 86_400_000
-    /// Interval between two deletions of expired responses, in milliseconds.
-    private static let sweepInterval: Int64 = 3_600_000
+    /// How long an unchanged response is not stored again.
+    private static let storingInterval = Duration.days(1)
+    /// Interval between two deletions of expired responses.
+    private static let sweepInterval = Duration.hours(1)
 
     /// Timeout of a lookup of revocations.
     private static let lookupTimeLimit = Duration.seconds(1)
@@ -104,7 +104,7 @@ final class ResponseArchive: Sendable {
         // rows are new too.
         let digest = SHA.digest(archived.body, with: .sha256)
         if let before = recent[question], before.digest == digest,
-            (0..<Self.day).contains(now.milliseconds - before.keptAt.milliseconds)
+            (.zero..<Self.storingInterval).contains(before.keptAt.duration(to: now))
         {
             return nil
         }
@@ -121,7 +121,7 @@ final class ResponseArchive: Sendable {
         let isDue = sizes.withLock { sizes in
             sizes.total = sizes.total.map { $0 + added }
             sizes.addedDuringSweep += added
-            let isTime = sizes.sweptAt.map { now.milliseconds - $0.milliseconds >= Self.sweepInterval } ?? true
+            let isTime = sizes.sweptAt.map { $0.duration(to: now) >= Self.sweepInterval } ?? true
             guard !sizes.isSweeping, isTime || sizes.total.map({ $0 > limit }) ?? true else { return false }
             sizes.isSweeping = true
             sizes.sweptAt = now
@@ -165,7 +165,7 @@ final class ResponseArchive: Sendable {
 
     /// The time before which archived responses have expired.
     private func oldest(at now: Timestamp) -> Timestamp {
-        now.advanced(byMilliseconds: -limits.days * Self.day)
+        now.advanced(by: .days(-limits.days))
     }
 
     // MARK: - Returning responses

@@ -80,7 +80,7 @@ struct CachedResponses: ResponseObserver {
     private func records(of response: SourceResponse, to request: ResolvedRequest) -> ResponseCache.Records? {
         switch (response.origin, request.app.answer.first) {
         case (.current(let snapshot), .stored):
-            snapshot.serial.map { .stored($0, maximumAge: request.app.storedMaxAge * 1_000) }
+            snapshot.serial.map { .stored($0, maximumAge: .seconds(request.app.storedMaxAge)) }
         case (.lookedUp(let cached), .api) where request.app.rollout == nil: cached.serial.map { .lookedUp($0) }
         default: nil
         }

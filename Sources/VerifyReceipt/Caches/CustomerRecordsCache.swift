@@ -77,10 +77,10 @@ final class CustomerRecordsCache: Sendable {
     private static let maximumIdentities = 100_000
     /// The limit for all records together, in bytes.
     static let capacity = ProcessMemory.cacheSize(atMost: 48 << 20)
-    /// The time before and after the end of a period in which records expire early, in milliseconds.
-    private static let margin: Int64 = 120_000
-    /// The lifetime of records within the margin, in milliseconds.
-    private static let shortLifetime: Int64 = 5_000
+    /// The time before and after the end of a period in which records expire early, because a renewal is near.
+    private static let renewalTime = Duration.minutes(2)
+    /// The lifetime of records at such a time.
+    private static let shortLifetime = Duration.seconds(5)
 
     private let entries = GenerationalCache<Key, Entry>(limit: capacity)
     /// The key of the newest whole history with an identifier: an original transaction id or an app transaction id.
@@ -105,27 +105,26 @@ final class CustomerRecordsCache: Sendable {
     /// Returns the cached records; `nil` if there are none or they have expired.
     ///
     /// - Parameters:
-    ///   - lifetime: the current lifetime, in milliseconds. It may be shorter than when the records were cached,
-    ///     because of a reload.
+    ///   - lifetime: the current lifetime. It may be shorter than when the records were cached, because of a reload.
     ///   - confirmed: returns only the records of a second lookup, no older than five seconds.
-    func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CachedRecords? {
+    func records(for key: Key, at now: Timestamp, lifetime: Duration, confirmed: Bool = false) -> CachedRecords? {
         guard let (_, entry) = answer(to: key, at: now, lifetime: lifetime) else { return nil }
-        let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
+        let isRecent = now < entry.storedAt.advanced(by: Self.shortLifetime)
         return !confirmed || (entry.isConfirmed && isRecent) ? entry.cached : nil
     }
 
     /// Returns whether the entry that was given this number is still valid.
-    func isValid(_ serial: UInt64, for key: Key, at now: Timestamp, lifetime: Int64) -> Bool {
+    func isValid(_ serial: UInt64, for key: Key, at now: Timestamp, lifetime: Duration) -> Bool {
         answer(to: key, at: now, lifetime: lifetime)?.entry.cached.serial == serial
     }
 
     /// Returns the cached download of the app of a customer whose records are cached; `nil` if it is not cached.
-    func download(for key: Key, at now: Timestamp, lifetime: Int64) -> Download? {
+    func download(for key: Key, at now: Timestamp, lifetime: Duration) -> Download? {
         answer(to: key, at: now, lifetime: lifetime)?.entry.download
     }
 
     /// Returns the entry for a key, otherwise that of the same customer if it has all identifiers of the key.
-    private func answer(to key: Key, at now: Timestamp, lifetime: Int64) -> (key: Key, entry: Entry)? {
+    private func answer(to key: Key, at now: Timestamp, lifetime: Duration) -> (key: Key, entry: Entry)? {
         if let entry = validEntry(for: key, at: now, lifetime: lifetime) { return (key, entry) }
         guard let first = key.identifiers.originalTransactionIds.first ?? key.identifiers.transactionIds.first,
             let other = histories[Identity(first, of: key)], other != key,
@@ -135,11 +134,11 @@ final class CustomerRecordsCache: Sendable {
     }
 
     /// Returns the entry unless it has expired, in which case it is removed.
-    private func validEntry(for key: Key, at now: Timestamp, lifetime: Int64) -> Entry? {
+    private func validEntry(for key: Key, at now: Timestamp, lifetime: Duration) -> Entry? {
         guard let entry = entries[key] else { return nil }
         // A clock that was set back must not extend the lifetime.
         let scope = AppScope(bundleId: key.bundleId, environment: entry.records.environment)
-        guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(byMilliseconds: lifetime),
+        guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(by: lifetime),
             changes.isUnchanged(entry.changeKeys, in: scope, since: entry.mark)
         else {
             entries.remove(key)
@@ -150,7 +149,7 @@ final class CustomerRecordsCache: Sendable {
 
     /// Caches the download of the app with the records of the customer. It expires with them; without cached records
     /// it is not cached.
-    func insert(_ download: Download, for key: Key, at now: Timestamp, lifetime: Int64) {
+    func insert(_ download: Download, for key: Key, at now: Timestamp, lifetime: Duration) {
         guard let found = answer(to: key, at: now, lifetime: lifetime) else { return }
         var entry = found.entry
         entry.download = download
@@ -160,12 +159,12 @@ final class CustomerRecordsCache: Sendable {
     /// Caches records.
     ///
     /// - Parameters:
-    ///   - lifetime: in milliseconds; 0 caches nothing.
+    ///   - lifetime: zero caches nothing.
     ///   - mark: the ``mark`` from before the lookup.
     ///   - isConfirmed: whether this was the second lookup.
     /// - Returns: the records, with the number of their entry.
     func insert(
-        _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64,
+        _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Duration, askedAt mark: UInt64,
         isConfirmed: Bool = false
     ) -> CachedRecords {
         guard let staleAt = Self.staleAt(records, cachedAt: now, lifetime: lifetime) else {
@@ -188,15 +187,15 @@ final class CustomerRecordsCache: Sendable {
     }
 
     /// Returns when the records expire; `nil` if they must not be cached at all.
-    static func staleAt(_ records: CustomerRecords, cachedAt now: Timestamp, lifetime: Int64) -> Timestamp? {
-        guard lifetime > 0 else { return nil }
+    static func staleAt(_ records: CustomerRecords, cachedAt now: Timestamp, lifetime: Duration) -> Timestamp? {
+        guard lifetime > .zero else { return nil }
         // Incomplete records, for example without the presented transaction.
-        var staleAt = now.milliseconds + (records.anomalies.isEmpty ? lifetime : min(lifetime, shortLifetime))
-        for periodEnd in records.periodEnds.map(\.milliseconds) where periodEnd > now.milliseconds - margin {
-            let end = max(periodEnd - margin, now.milliseconds + shortLifetime)
-            staleAt = min(staleAt, periodEnd > now.milliseconds ? min(periodEnd, end) : end)
+        var staleAt = now.advanced(by: records.anomalies.isEmpty ? lifetime : min(lifetime, shortLifetime))
+        for periodEnd in records.periodEnds where now.duration(to: periodEnd) > .zero - renewalTime {
+            let end = max(periodEnd.advanced(by: .zero - renewalTime), now.advanced(by: shortLifetime))
+            staleAt = min(staleAt, periodEnd > now ? min(periodEnd, end) : end)
         }
-        return Timestamp(milliseconds: staleAt)
+        return staleAt
     }
 }
 

@@ -30,8 +30,8 @@ final class ResponseCache: Sendable {
 
     /// The records that a response was rendered from, by their number.
     enum Records: Sendable {
-        /// See ``StoredCustomerSnapshot/serial``. The age is the app's `storedMaxAge`, in milliseconds.
-        case stored(UInt64, maximumAge: Int64)
+        /// See ``StoredCustomerSnapshot/serial``. The age is the app's `storedMaxAge`.
+        case stored(UInt64, maximumAge: Duration)
         /// See ``CachedRecords/serial``.
         case lookedUp(UInt64)
     }

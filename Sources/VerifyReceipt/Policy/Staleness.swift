@@ -34,8 +34,8 @@ extension InAppPurchase {
 }
 
 extension CustomerRecords {
-    /// The time after its due date at which a renewal may still be missing from the records, in milliseconds.
-    private static let renewalDelay: Int64 = 600_000
+    /// The time after its due date at which a renewal may still be missing from the records.
+    private static let renewalDelay = Duration.minutes(10)
 
     /// Returns whether a subscription with status 2 (expired) ended at most ten minutes ago and was to renew. Such a
     /// renewal may have happened without being in the records yet. A subscription in billing retry (3) or a revoked one
@@ -46,7 +46,7 @@ extension CustomerRecords {
                 subscription.renewal?.payload.isInBillingRetryPeriod != true,
                 let ended = subscription.transaction?.payload.expiresDate
             else { return false }
-            return ended <= now && now < ended.advanced(byMilliseconds: Self.renewalDelay)
+            return ended <= now && now < ended.advanced(by: Self.renewalDelay)
         }
     }
 }

@@ -14,7 +14,7 @@ package final class HandleKeyring: Sendable {
     private static let keySize = 32
 
     /// How far the clock of the server that issued a handle may be ahead, in milliseconds.
-    private static let clockDifference: Int64 = 300_000
+    private static let clockDifference = Duration.minutes(5)
 
     private let configured: BridgeHandleKeys?
     /// The apps whose handles are accepted.
@@ -65,7 +65,7 @@ package final class HandleKeyring: Sendable {
             try await store.handles.lastErasure(leaving: digests)
         }
         guard let erasedAt else { return false }
-        return handle.issuedAt <= erasedAt || handle.issuedAt > now.advanced(byMilliseconds: Self.clockDifference)
+        return handle.issuedAt <= erasedAt || handle.issuedAt > now.advanced(by: Self.clockDifference)
     }
 
     /// Returns what an erasure leaves, so that handles issued before are refused; `nil` if there are no handles.

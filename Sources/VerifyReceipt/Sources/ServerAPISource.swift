@@ -11,8 +11,8 @@ package struct ServerAPISource: Sendable {
     private struct App: Sendable {
         let client: ServerAPIClient
         let budget: ServerAPIBudget
-        /// The lifetime of cached records, in milliseconds.
-        let lifetime: Int64
+        /// The lifetime of cached records.
+        let lifetime: Duration
     }
 
     private let apps: [BundleIdentifier: App]
@@ -66,7 +66,7 @@ package struct ServerAPISource: Sendable {
                 client: ServerAPIClient(
                     account: account, parts: parts, budget: budget, previous: previous?.apps[bundleId]?.client),
                 budget: budget,
-                lifetime: app.cacheSeconds * 1000)
+                lifetime: .seconds(app.cacheSeconds))
         }
         self.apps = apps
         self.allBudgets = allBudgets

@@ -26,9 +26,9 @@ struct StoreSource: Sendable {
 
     /// Maximum size of all cached customers together, in bytes.
     private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)
-    /// Lifetime of a cached customer, in milliseconds. It bounds how long a change that another process writes to the
-    /// same file goes unnoticed.
-    private static let lifetime: Int64 = 60_000
+    /// Lifetime of a cached customer. It bounds how long a change that another process writes to the same file goes
+    /// unnoticed.
+    private static let lifetime = Duration.minutes(1)
 
     private let store: any Store
     private let revocations: RevocationCache
@@ -60,7 +60,7 @@ struct StoreSource: Sendable {
         of keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
     ) async -> StoredCustomerSnapshot? {
         let key = Key(scope: scope, keys: keys)
-        if let entry = cache[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
+        if let entry = cache[key], entry.readAt <= now, entry.readAt.duration(to: now) < Self.lifetime,
             changes.isUnchanged(entry.identifiers, in: scope, since: entry.mark)
         {
             return revocations.contradicts(entry.snapshot.records) ? nil : revised(entry.snapshot, in: scope)

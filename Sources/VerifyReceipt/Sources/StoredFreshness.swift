@@ -23,19 +23,19 @@ package struct StoredCustomerSnapshot: Sendable {
         subscriptionStates = Self.subscriptionStates(of: records)
     }
 
-    /// Milliseconds before the end of a period in which the App Store may already have renewed it.
-    private static let margin: Int64 = 120_000
+    /// Time before the end of a period in which the App Store may already have renewed it.
+    private static let earlyRenewal = Duration.minutes(2)
 
     /// Returns whether a Server API call would give nothing newer: the whole history was looked up recently, nothing
     /// happened since that is not in it, and no subscription has reached the end of its period without news.
     ///
-    /// - Parameter maximumAge: maximum age of the last lookup, in milliseconds.
-    func isCurrent(at now: Timestamp, maximumAge: Int64) -> Bool {
+    /// - Parameter maximumAge: maximum age of the last lookup.
+    func isCurrent(at now: Timestamp, maximumAge: Duration) -> Bool {
         guard !needsLookup else { return false }
-        let age = now.milliseconds - askedAt.milliseconds
+        let age = askedAt.duration(to: now)
         // A negative age means that the clock was set back. That must not extend the lifetime of the records.
-        guard age >= 0, age <= maximumAge, !records.mayBeRenewing(at: now) else { return false }
-        let soon = now.advanced(byMilliseconds: Self.margin)
+        guard age >= .zero, age <= maximumAge, !records.mayBeRenewing(at: now) else { return false }
+        let soon = now.advanced(by: Self.earlyRenewal)
         return subscriptionStates.allSatisfy { state in
             switch state {
             case .until(let end): end > soon

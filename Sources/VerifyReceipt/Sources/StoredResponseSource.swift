@@ -51,6 +51,6 @@ final class StoredResponseSource: ResponseSource {
     ) -> Bool {
         let app = request.app
         let isLastGood = isFallback && (app.staleSubscription == .answer || !snapshot.mayBeStale(at: request.now))
-        return isLastGood || snapshot.isCurrent(at: request.now, maximumAge: app.storedMaxAge * 1_000)
+        return isLastGood || snapshot.isCurrent(at: request.now, maximumAge: .seconds(app.storedMaxAge))
     }
 }

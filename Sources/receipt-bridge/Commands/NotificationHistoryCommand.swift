@@ -66,9 +66,9 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         }
     }
 
-    /// Length of a window of the history in milliseconds. Progress is saved after each window. It is a day; a single
-    /// customer has few notifications, so one window covers the whole history.
-    private var windowLength: Int64 { transactionId == nil ? 86_400_000 : 200 * 86_400_000 }
+    /// Length of a window of the history. Progress is saved after each window. A single customer has few notifications,
+    /// so one window covers the whole history.
+    private var windowLength: Duration { transactionId == nil ? .days(1) : .days(200) }
 
     func run() async throws {
         try await options.run { context in

@@ -16,8 +16,8 @@ struct ValueTests {
     func timestamps() {
         let start = Timestamp(seconds: 1)
         #expect(start == Timestamp(milliseconds: 1_000))
-        #expect(start.advanced(byMilliseconds: -1) < start)
-        #expect(start.advanced(byMilliseconds: 500).milliseconds == 1_500)
+        #expect(start.advanced(by: .milliseconds(-1)) < start)
+        #expect(start.advanced(by: .milliseconds(500)).milliseconds == 1_500)
     }
 
     @Test(

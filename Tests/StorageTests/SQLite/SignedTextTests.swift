@@ -74,7 +74,7 @@ struct SignedTextTests {
     /// Returns the text of the notification that is due last, as it is forwarded.
     private func forwarded(by store: SQLiteStore) async throws -> String? {
         let now = Timestamp(milliseconds: 1_000_000)
-        let lease = DeliveryLease(lessee: "test", until: now.advanced(byMilliseconds: 1))
+        let lease = DeliveryLease(lessee: "test", until: now.advanced(by: .milliseconds(1)))
         var due: [StoredDelivery] = []
         while true {
             // Deliveries about one purchase are claimed one after another.

@@ -235,9 +235,9 @@ struct ForwarderTests {
             #expect(await eventually { first.targets.all.count == 1 })
             try await second.forwarding {
                 for _ in 0..<3 {
-                    let now = first.bridge.now.advanced(byMilliseconds: DeliveryLease.length / 2)
+                    let now = first.bridge.now.advanced(by: DeliveryLease.length / 2)
                     (first.bridge.now, second.bridge.now) = (now, now)
-                    let end = now.advanced(byMilliseconds: DeliveryLease.length)
+                    let end = now.advanced(by: DeliveryLease.length)
                     #expect(await eventually { (try? await leaseEnds(first)) == [end.milliseconds] })
                 }
                 open.withLock { $0 = true }
@@ -264,7 +264,7 @@ struct ForwarderTests {
                 // Twice, because after a pause of the length of a lease nothing is taken over.
                 for _ in 0..<2 {
                     #expect(second.targets.all.isEmpty)
-                    second.bridge.now = second.bridge.now.advanced(byMilliseconds: DeliveryLease.length / 2)
+                    second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length / 2)
                     try await Task.sleep(for: .milliseconds(30))  // Six polls.
                 }
                 #expect(await second.settled())
@@ -290,10 +290,10 @@ struct ForwarderTests {
         try await first.forwarding(renewal: .seconds(60)) {
             #expect(await eventually { first.targets.all.count == 1 })
             try await second.forwarding {
-                second.bridge.now = second.bridge.now.advanced(byMilliseconds: DeliveryLease.length)
+                second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length)
                 try await Task.sleep(for: .milliseconds(30))  // Six polls.
                 #expect(second.targets.all.isEmpty)
-                second.bridge.now = second.bridge.now.advanced(byMilliseconds: DeliveryLease.length / 2)
+                second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length / 2)
                 #expect(await eventually { second.targets.all.count == 1 })
             }
         }
@@ -360,7 +360,7 @@ struct ForwarderTests {
                 guard let next = delivery.nextAttempt else { break }
                 pauses.append((next.milliseconds - bridge.bridge.now.milliseconds) / 1_000)
                 // One millisecond before the time of the next attempt, nothing is sent.
-                bridge.bridge.now = next.advanced(byMilliseconds: -1)
+                bridge.bridge.now = next.advanced(by: .milliseconds(-1))
                 try await Task.sleep(for: .milliseconds(20))  // Four polls.
                 #expect(bridge.targets.to(ForwardingTestProxy.url()).count == attempt)
                 bridge.bridge.now = next
@@ -368,7 +368,7 @@ struct ForwarderTests {
             #expect(pauses == [10, 60, 300, 1_800, 7_200, 21_600] + [Int64](repeating: 43_200, count: 5))
             #expect(try await bridge.states() == [.abandoned: 1, .delivered: 1])
             #expect(try await store.deliveries(in: .abandoned).map(\.uuid) == ["u"])
-            bridge.bridge.now = bridge.bridge.now.advanced(byMilliseconds: 90 * 86_400_000)
+            bridge.bridge.now = bridge.bridge.now.advanced(by: .days(90))
             try await Task.sleep(for: .milliseconds(20))
             #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 12)
             // The target works again.

@@ -41,7 +41,7 @@ struct NotificationV1ForwardingTests {
             .init(
                 id: "700000000000900", original: "700000000000900", product: "com.example.app.coins",
                 type: "Consumable",
-                purchased: SharedSimulator.noon.advanced(byMilliseconds: -1_000), group: nil))
+                purchased: SharedSimulator.noon.advanced(by: .seconds(-1)), group: nil))
     }
 
     static let cases: [Case] =
@@ -253,7 +253,7 @@ struct NotificationV1ForwardingTests {
         #expect(
             rows.compactMap { $0["transaction_id"]?.text }
                 == ["700000000000101", "700000000000100", "700000000000500"])
-        let begin = SharedSimulator.noon.advanced(byMilliseconds: -ScriptedAppStore.month / 2)
+        let begin = SharedSimulator.noon.advanced(by: .milliseconds(-ScriptedAppStore.month / 2))
         let row = rows[0]
         #expect(row["quantity"]?.text == "1" && row["product_id"]?.text == Self.month)
         #expect(row["original_transaction_id"]?.text == "700000000000100")
@@ -349,7 +349,7 @@ struct NotificationV1ForwardingTests {
                 })
             #expect(bridge.targets.to(ForwardingTestProxy.url()).isEmpty)
             appStore.update { $0.isDown = false }
-            bridge.bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 20_000)
+            bridge.bridge.now = SharedSimulator.noon.advanced(by: .seconds(20))
             #expect(await bridge.settled())
         }
         #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 1)
@@ -366,7 +366,7 @@ struct NotificationV1ForwardingTests {
             try await bridge.bridge.receive(try appStore.notification("REFUND", of: "700000000000101"))
             #expect(await eventually { (try? await store.deliveries().first?.attempts) == 1 })
             bridge.targets.answer { _ in 200 }
-            bridge.bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 10_000)
+            bridge.bridge.now = SharedSimulator.noon.advanced(by: .seconds(10))
             #expect(await bridge.settled())
         }
         #expect(
