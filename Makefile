@@ -220,12 +220,13 @@ fuzz: set-up
 	python3 Tests/Scripts/check/fuzz.py --tool .build-fuzz/release/receipt-bridge-fuzz --seconds $(SECONDS) --runs $(RUNS) \
 		--targets "$(TARGETS)" --seeds "$(SEEDS)"
 
-## format, imports between targets, links of the documents, versions
+## format, imports between targets, links of the documents, tests of each threat, versions
 lint: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
 	python3 Tests/Scripts/check/imports.py
 	python3 Tests/Scripts/check/links.py
 	python3 Tests/Scripts/check/language.py --columns Sources Tests Package.swift
+	python3 Tests/Scripts/check/threats.py
 	$(SWIFT) build --explicit-target-dependency-import-check error
 	python3 Tests/Scripts/package/release.py
 

@@ -401,7 +401,7 @@ struct CustomerRecordsTests {
         #expect(api.requests.count == 20)
     }
 
-    // Covers threat T19 (docs/threat-model.md).
+    // T19
     @Test(
         "A text that is not a transaction id is never put into a request",
         arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])

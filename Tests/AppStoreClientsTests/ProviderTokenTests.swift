@@ -69,7 +69,7 @@ struct ProviderTokenTests {
         #expect(try token(-600).issuedAt == Shared.noon.seconds - 660)
     }
 
-    // Covers threat T25 (docs/threat-model.md).
+    // T25
     @Test("A replaced key file is reloaded, and a missing one keeps the previous key")
     func rotation() throws {
         let file = TestProcess.folder.appending(path: "\(UUID().uuidString).p8")
@@ -90,7 +90,7 @@ struct ProviderTokenTests {
         #expect(try tokens.token(now: Shared.noon) == second)
     }
 
-    // Covers threat T25 (docs/threat-model.md).
+    // T25
     @Test("The previous key is used while its file is rewritten in place, and the new key once the file is complete")
     func rewrittenInPlace() throws {
         let file = TestProcess.folder.appending(path: "\(UUID().uuidString).p8")

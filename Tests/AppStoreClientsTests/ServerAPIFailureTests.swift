@@ -12,7 +12,7 @@ struct ServerAPIFailureTests {
     private static let html = Reply.respond(
         headers: ["Content-Type: text/html"], body: Array("<html>Maintenance</html>".utf8))
 
-    // Covers threat T22 (docs/threat-model.md).
+    // T22
     @Test(
         "An unusable response becomes an error after a bounded number of retries, never a result",
         arguments: [
@@ -69,7 +69,7 @@ struct ServerAPIFailureTests {
         #expect(rejecting.requests.count == 2)
     }
 
-    // Covers threat T22 (docs/threat-model.md).
+    // T22
     @Test(
         "The error for a 401 names a wrong local clock",
         arguments: [
@@ -88,7 +88,7 @@ struct ServerAPIFailureTests {
         #expect(failure.reason.contains(difference ?? "wrong key"), "\(failure)")
     }
 
-    // Covers threat T22 (docs/threat-model.md).
+    // T22
     @Test(
         "After a 429 the call waits for a short Retry-After and gives up on a long one",
         arguments: [

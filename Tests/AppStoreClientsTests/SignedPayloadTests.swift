@@ -37,7 +37,7 @@ struct SignedPayloadTests {
         }
     }
 
-    // Covers threat T17 (docs/threat-model.md).
+    // T17
     @Test("A valid JWS is accepted, and accepted again from the header cache")
     func good() throws {
         let verifier = try Shared.verifier()
@@ -49,7 +49,7 @@ struct SignedPayloadTests {
         }
     }
 
-    // Covers threat T13 (docs/threat-model.md).
+    // T13
     @Test("A genuine chain with bad signatures is verified once, not with every JWS")
     func falseSignatures() throws {
         let root = try Certificate(der: Shared.pki.jwsRoot.certificate.span)
@@ -87,7 +87,7 @@ struct SignedPayloadTests {
         #expect(trust.cachedChains == 1)
     }
 
-    // Covers threat T13 (docs/threat-model.md).
+    // T13
     @Test("The cache of verified chains is bounded")
     func rememberedChains() throws {
         let pki = try Shared.pki
@@ -105,7 +105,7 @@ struct SignedPayloadTests {
         #expect(trust.cachedChains == 0)
     }
 
-    // Covers threat T17 (docs/threat-model.md).
+    // T17
     @Test("An algorithm that proves nothing is rejected", arguments: [nil, "none", "None", "HS256", "hs512"])
     func algorithms(alg: String?) throws {
         #expect(try code(try sign(alg: alg)) == .unsigned)
@@ -118,7 +118,7 @@ struct SignedPayloadTests {
         #expect(SignedPayloadError.Code.unsupportedAlgorithm.verdict == .notJudged)
     }
 
-    // Covers threat T17 (docs/threat-model.md).
+    // T17
     @Test("A number of certificates other than three is rejected")
     func counts() throws {
         let chain = try chain()
@@ -132,7 +132,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: [chain[2]])) == .xcode)
     }
 
-    // Covers threat T17 (docs/threat-model.md).
+    // T17
     @Test("Certificates that are not the App Store's are rejected")
     func chains() throws {
         let pki = try Shared.pki
@@ -161,7 +161,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: try self.chain(otherSigner))) == .unsupportedAlgorithm)
     }
 
-    // Covers threat T17 (docs/threat-model.md).
+    // T17
     // T13.
     @Test("JWS with a new leaf each, none of them genuine, cost one verification of the intermediate together")
     func falseLeaves() throws {
@@ -180,6 +180,7 @@ struct SignedPayloadTests {
         #expect(trust.chainVerifications == 20 && trust.authorityVerifications == 1 && trust.cachedChains == 1)
     }
 
+    // T17
     @Test("A root with the subject and the key of a pinned root counts as it, and nothing less does")
     func reissuedRoot() throws {
         let pki = try Shared.pki
@@ -288,7 +289,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(signature: der)) == .badSignature)
     }
 
-    // Covers threat T17 (docs/threat-model.md).
+    // T17
     @Test("A payload of another app or environment has its own error code")
     func expectations() throws {
         let text = try sign(transaction("1"))

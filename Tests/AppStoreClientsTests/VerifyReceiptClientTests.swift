@@ -65,7 +65,7 @@ struct VerifyReceiptClientTests {
         #expect(failure.httpStatus == 429 && failure.retryAfter == pause)
     }
 
-    // Covers threats T19 and T22 (docs/threat-model.md).
+    // T19, T22
     @Test(
         "A response that is not a 200 with a status, and with the receipt that it promises, is an outage, never a status",
         arguments: [

@@ -116,7 +116,7 @@ struct StoreCommandTests {
         try stage.folder.write("password.txt", "open sesame")
         try stage.configure("password.yaml", store: "\(address)\ndatabase: {password: {file: password.txt}}")
         let warned = try await stage.run("doctor", "--offline", "--config", "password.yaml")
-        // T35: libpq 16 and later require SCRAM.
+        // libpq 16 and later require SCRAM.
         let version = warned.text.firstMatch(of: /pass  store library .* libpq (\d+)/).flatMap { Int($0.1) }
         #expect(warned.text.contains("warn  store password") == version.map { $0 < 16 } ?? false, "\(warned.text)")
         await stage.stop()

@@ -71,7 +71,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    // Covers threat T21 (docs/threat-model.md).
+    // T21
     @Test("Canceling returns at once and closes the connection")
     func cancellation() async throws {
         try await withServer({ _ in .never }) { server, transport in
@@ -99,7 +99,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    // Covers threat T21 (docs/threat-model.md).
+    // T21
     @Test("Canceling every second request does not affect the others")
     func cancellingSome() async throws {
         let configuration = CurlConfiguration(version: "0-test", limits: .init(total: 256, perOrigin: 8))

@@ -102,7 +102,7 @@ struct CurlTransportTests {
         }
     }
 
-    // Covers threat T19 (docs/threat-model.md).
+    // T19
     @Test("A redirect is returned as it is and not followed", arguments: [301, 302, 307, 308])
     func redirect(status: Int) async throws {
         try await withServer(

@@ -11,7 +11,7 @@ struct LongBodyTests {
         func note(_ state: CircuitBreaker.State) { names.withLock { $0.append(state.rawValue) } }
     }
 
-    // Covers threat T22 (docs/threat-model.md).
+    // T22
     @Test("A timeout while sending a long body is not a failure of the host; a short request without a response is")
     func slowUpload() async throws {
         let server = try DeafServer()

@@ -12,7 +12,8 @@ import Transport
 import VerifyReceipt
 
 /// The rules of an app are about a customer, not about what a client presents of that customer: each rule, each source,
-/// and each form, made from the customers of a simulated world (T28, T32 and T37 of docs/threat-model.md).
+/// and each form, made from the customers of a simulated world.
+// T28, T32, T37
 @Suite("Rules of an app in each form that a customer can present")
 struct CustomerRulesTests {
     /// What a customer can present.

@@ -91,7 +91,7 @@ struct CustomerViewIdentifierTests {
         }
     }
 
-    // Covers threat T17 (docs/threat-model.md).
+    // T17
     @Test("A signed renewal or app transaction is rejected if it is foreign, tampered with, of Xcode or without an id")
     func rejected() async throws {
         try await CustomerViews.serving(customers: 1) { views in

@@ -215,6 +215,7 @@ struct SignedTransactionTests {
         #expect(await unconfigured.short(signed) == "21002 receipt")
     }
 
+    // T34
     @Test(
         "The endpoint, the password and the rules of the app hold for signed transactions and handles as for receipts")
     func rules() async throws {
@@ -259,6 +260,7 @@ struct SignedTransactionTests {
 
     // MARK: - Handles
 
+    // T34
     @Test("A handle is accepted by every server with its key, and by no other, and not with one changed byte")
     func handles() async throws {
         let bridge = try Bridge()
@@ -304,6 +306,7 @@ struct SignedTransactionTests {
         #expect(await without.short(handle) == "21003 receipt")
     }
 
+    // T34
     @Test("A handle issued before its customer was erased is refused, and one issued after is accepted")
     func erased() async throws {
         let folder = try TemporaryFolder()

@@ -11,8 +11,8 @@ import TestSupport
 import VerifyReceipt
 
 /// Apple may be able to read a receipt in bytes that are unreadable here. Such bytes must not bypass the rules of an
-/// app: the sandbox rule, the sandbox allow list, replay detection and `unknownApps` (T28 and T32 of
-/// docs/threat-model.md).
+/// app: the sandbox rule, the sandbox allow list, replay detection and `unknownApps`.
+// T28, T32
 @Suite("App rules checked against Apple's response")
 struct UpstreamResponseRulesTests {
     /// Bytes that Apple may accept as a sandbox receipt.
