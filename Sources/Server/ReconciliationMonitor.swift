@@ -43,7 +43,7 @@ struct ReconciliationMonitor: Service {
         }
     }
 
-    /// Logs the result: an error if something could not be asked about.
+    /// Logs the result: an error if something could not be checked.
     private func log(_ counts: ReconciliationCounts) {
         var metadata: Logger.Metadata = ["result": "\(counts.text)"]
         if let gap = counts.gaps.first { metadata["first"] = "\(gap.sentence)" }

@@ -102,8 +102,8 @@ package final class VerifyReceiptService: Sendable {
         body: consuming [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
     ) async -> VerifyReceiptResult {
         let start = ContinuousClock.now
-        let reply = await reply(
-            to: consume body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
+        let reply = await cachedOrEvaluated(
+            consume body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
         guard requestOptions.priority == .live else { return reply }
         count(reply)
         counts.recordDuration(.now - start, for: reply)
@@ -126,9 +126,20 @@ package final class VerifyReceiptService: Sendable {
         try VerifyReceiptRequest(body: body, profile: decoder.profile)
     }
 
-    /// Answers a request without counting it.
-    private func reply(
-        to body: consuming [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions,
+    /// Answers a request without counting it. The checks are in this order, so that a cheap one spares an expensive
+    /// one:
+    ///
+    /// 1. The same request was answered before, and nothing has changed that its response depends on.
+    /// 2. The request is JSON with a receipt. Otherwise 21002.
+    /// 3. The receipt is authentic, see ``ReceiptVerification``; a signed transaction or a handle, see
+    ///    ``SignedItemVerifier``. What this server cannot judge goes on.
+    /// 4. The app of the receipt is configured, or `unknownApps` allows it.
+    /// 5. No other user presented the purchase first, under `replay: refuse`.
+    /// 6. The other rules of the app about the item: sandbox, testers, password (``AppRules/refusal(of:)``).
+    /// 7. The sources in their order, until one has a response (``RequestEvaluation``).
+    /// 8. The rules again, about what the response shows (``AppRules/refusal(of:to:)``).
+    private func cachedOrEvaluated(
+        _ body: consuming [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions,
         within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
         var cacheKey: [UInt8]?
@@ -152,7 +163,7 @@ package final class VerifyReceiptService: Sendable {
         }
         let presented = request.presentedItem
         guard case .receipt = presented else {
-            return await reply(to: presented, in: consume request, on: route, requestOptions, within: deadline)
+            return await evaluated(presented, in: consume request, on: route, requestOptions, within: deadline)
         }
         let verification = verification(of: request, requestOptions)
         if case .rejected = verification, !request.hasBase64Text {
@@ -165,8 +176,8 @@ package final class VerifyReceiptService: Sendable {
             reply.unconfiguredApp = verification.authenticItem.flatMap { apps.unconfigured($0.bundleId) }
             return reply
         case .app(let app):
-            return await reply(
-                to: verification, of: app, in: consume request, on: route, requestOptions, within: deadline,
+            return await afterRules(
+                verification, of: app, in: consume request, on: route, requestOptions, within: deadline,
                 cacheKey: cacheKey)
         }
     }
@@ -179,8 +190,8 @@ package final class VerifyReceiptService: Sendable {
     }
 
     /// Answers a request that holds a signed transaction or a handle. Nothing of it is sent to Apple.
-    private func reply(
-        to presented: PresentedItem, in request: consuming VerifyReceiptRequest, on route: UpstreamRouter.Route,
+    private func evaluated(
+        _ presented: PresentedItem, in request: consuming VerifyReceiptRequest, on route: UpstreamRouter.Route,
         _ requestOptions: RequestOptions, within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
         let outcome = await signedItems.verify(
@@ -201,15 +212,15 @@ package final class VerifyReceiptService: Sendable {
         case .authentic(let item, let app, let keys):
             var options = requestOptions
             options.sources = signedItems.sources(options.sources ?? app.answer, for: item)
-            return await reply(
-                to: .authentic(item), of: app, in: request, on: route, options, within: deadline, cacheKey: nil,
+            return await afterRules(
+                .authentic(item), of: app, in: request, on: route, options, within: deadline, cacheKey: nil,
                 handleKeys: keys)
         }
     }
 
     /// Answers a request whose item is verified and whose app is known.
-    private func reply(
-        to verification: ReceiptVerification, of app: AppConfiguration, in request: consuming VerifyReceiptRequest,
+    private func afterRules(
+        _ verification: ReceiptVerification, of app: AppConfiguration, in request: consuming VerifyReceiptRequest,
         on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, within deadline: RequestDeadline,
         cacheKey: [UInt8]?, handleKeys: BridgeHandleKeys? = nil
     ) async -> VerifyReceiptResult {

@@ -1,6 +1,6 @@
 /// The daily reconciliation with the App Store, the key `reconcile`.
 package struct ReconcileConfiguration: Sendable, Hashable {
-    /// The time before and after now in which subscriptions end that are asked about, in seconds.
+    /// Subscriptions that end within this many seconds before or after now are checked.
     package var window = standardWindow
     /// Time of day in UTC, in seconds.
     package var time: Int64 = 4 * 3_600

@@ -16,7 +16,8 @@ final class NotificationLookupQueue: Sendable {
 
     /// Time between two lookups of one identifier by any server.
     private static let interval = Duration.seconds(60)
-    /// Maximum number of concurrent lookups. Further ones are dropped and counted.
+    /// Maximum number of concurrent lookups, a small part of the connections to a host. Anyone who knows the shared
+    /// secret can cause them, so further ones are dropped and counted.
     private static let capacity = 32
 
     /// Agrees with the other servers which of them looks a customer up; `nil` if there can be no others.

@@ -90,7 +90,7 @@ package struct DeliveryConcurrency: Sendable, Hashable {
             limit += 1
             step = 1
         } else {
-            // The target may have become slower for good, so the smallest mean is measured again.
+            // The target may stay slower, so the smallest mean is measured again.
             smallestMean = nil
             limit = min(Self.start, maximum)
             step = limit

@@ -1,6 +1,6 @@
 package import Base
 
-/// The retry schedule of a delivery: when a failed delivery is retried, and after how long it has failed for good.
+/// The retry schedule of a delivery: when a failed delivery is retried, and after how long it is given up.
 ///
 /// It has no clock; callers pass the number of failures, the time of queuing and the current time.
 package struct DeliverySchedule: Sendable, Hashable {

@@ -2,7 +2,7 @@ import AppStoreClients
 import Storage
 import Synchronization
 
-/// The apps whose calls to the App Store fail one after another, by environment. Nothing more is asked about such an
+/// The apps whose calls to the App Store fail one after another, by environment. No more calls are made for such an
 /// app in this run, so that an outage does not cost a timeout for each customer, and a wrong key of one app does not
 /// stop the others.
 final class AppFailures: Sendable {
@@ -11,7 +11,8 @@ final class AppFailures: Sendable {
         var reasons: [AppScope: String] = [:]
     }
 
-    /// Number of failures in a row after which an app is given up.
+    /// Number of failures in a row after which an app is given up: each of the workers has then failed several times,
+    /// so one customer whose records cannot be read is not the reason.
     private static let maximum = 12
     private let state = Mutex(State())
 

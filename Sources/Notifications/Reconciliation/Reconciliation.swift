@@ -9,7 +9,7 @@ import VerifyReceipt
 /// Asks the App Store about changes that no notification reported, see ``ReconciliationPlan``. What differs is stored
 /// by the rules of any lookup: a record that was signed later is never replaced.
 ///
-/// A run that was killed or stopped is continued by the next one: a customer that was asked about is not asked about
+/// A run that was killed or stopped is continued by the next one: a customer that was looked up is not looked up
 /// again, and everything else can be repeated without harm.
 package struct Reconciliation: Sendable {
     /// Number of customers that are looked up concurrently.
@@ -31,7 +31,7 @@ package struct Reconciliation: Sendable {
     /// - Parameters:
     ///   - receiver: stores the notifications, and knows the forwarding targets.
     ///   - clients: the clients of all apps that have a key; `nil` for those of the receiver.
-    ///   - window: time before and after now in which subscriptions end that are asked about, in seconds.
+    ///   - window: subscriptions that end within this many seconds before or after now are checked.
     package init(
         receiver: NotificationReceiver, store: any Store,
         clients: [(bundleId: BundleIdentifier, client: ServerAPIClient)]? = nil, window: Int64,
@@ -275,7 +275,7 @@ package struct Reconciliation: Sendable {
         receiver.apps.configured(scope.bundleId)?.reportTargetKeys ?? []
     }
 
-    /// Records something that could not be asked about.
+    /// Records something that could not be checked.
     private func note(
         _ subject: ReconciliationGap.Subject, _ scope: AppScope, _ identifier: TransactionIdentifier?,
         _ error: any Error

@@ -33,7 +33,7 @@ package struct ReconciliationCounts: Sendable, Hashable {
     package var withoutKey: Int64 = 0
     /// Refund histories that were read.
     package var swept: Int64 = 0
-    /// The first ``maximumGaps`` things that could not be asked about.
+    /// The first ``maximumGaps`` things that could not be checked.
     package var gaps: [ReconciliationGap] = []
 
     private static let maximumGaps = 100
@@ -45,7 +45,7 @@ package struct ReconciliationCounts: Sendable, Hashable {
         if gaps.count < Self.maximumGaps { gaps.append(gap) }
     }
 
-    /// `true` if everything was asked about.
+    /// `true` if everything was checked.
     package var isComplete: Bool { row.isFinished && row.failed == 0 && withoutKey == 0 }
 
     /// The summary as JSON, without a line feed:

@@ -6,7 +6,8 @@ import NIOCore
 /// Determines the IP address of a request's client. It is the peer of the connection or, if the peer is a trusted
 /// proxy, the address that the proxy reports.
 enum ClientAddress {
-    /// Number of `X-Forwarded-For` entries that are read, from the right.
+    /// Number of `X-Forwarded-For` entries that are read, from the right: more than any chain of proxies has. A client
+    /// can send thousands.
     private static let maximumHops = 32
     private static let header = HTTPField.Name("X-Forwarded-For")
 

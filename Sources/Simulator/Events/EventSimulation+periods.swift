@@ -104,7 +104,7 @@ extension EventSimulation {
         }
     }
 
-    /// Ends the subscription for good. The customer becomes eligible for win-back offers.
+    /// Ends the subscription permanently. The customer becomes eligible for win-back offers.
     mutating func expire(_ index: Int, _ subtype: String?, intent: Int64) {
         guard end(index) != nil else { return }
         update(index, "EXPIRED", subtype) { renewal, _ in

@@ -153,7 +153,7 @@ package struct JWSParts: Sendable, Hashable {
     /// `nil` if encoding the parts again would not give the same text. ``Base64Text`` accepts only the canonical
     /// base64url encoding of a value, and that is the one it writes.
     ///
-    /// - Parameter payload: the decoded payload of this text, if it is at hand.
+    /// - Parameter payload: the decoded payload of this text, if already decoded.
     package init?(_ text: String, payload: [UInt8]? = nil) {
         var text = text
         let parts = text.withUTF8 { bytes -> (header: [UInt8], payload: [UInt8], signature: [UInt8])? in

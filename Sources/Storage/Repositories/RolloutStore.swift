@@ -16,7 +16,7 @@ package protocol RolloutStore: Sendable {
         _ customers: [RolloutCustomer], to key: RolloutKey, limit: Int, at now: Timestamp
     ) async throws(StorageError) -> StoredRollout
 
-    /// Stops a rollout for good. A rollout that has stopped already keeps the time.
+    /// Stops a rollout permanently. A rollout that has stopped already keeps the time.
     func stop(_ key: RolloutKey, at now: Timestamp) async throws(StorageError) -> StoredRollout
 }
 

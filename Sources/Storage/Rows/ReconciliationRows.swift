@@ -60,11 +60,11 @@ package struct ReconciliationPage: Sendable, Hashable {
 
 /// A reconciliation: when it began and ended, and what it found.
 package struct ReconciliationRow: Sendable, Hashable {
-    /// By the clock of the machine that began it. A customer that was asked about since is not asked about again.
+    /// Start time, by the clock of the server that started it. Customers that were looked up after it are skipped.
     package let startedAt: Timestamp
-    /// The time before and after now in which subscriptions end that are asked about, in seconds.
+    /// Subscriptions that end within this many seconds before or after now are checked.
     package let window: Int64
-    /// When a reconciliation ended that asked about every customer: this one or, until it has ended, an earlier one.
+    /// When a reconciliation ended that checked every customer: this one or, until it has ended, an earlier one.
     package var endedAt: Timestamp?
     /// When this one continues, if it stopped because calls to the App Store failed; otherwise `nil`.
     package var continuesAt: Timestamp?
@@ -76,7 +76,7 @@ package struct ReconciliationRow: Sendable, Hashable {
     package var different: Int64 = 0
     /// Refunds that were not known.
     package var refunds: Int64 = 0
-    /// Customers that could not be asked about.
+    /// Customers that could not be checked.
     package var failed: Int64 = 0
 
     package init(startedAt: Timestamp, window: Int64) {

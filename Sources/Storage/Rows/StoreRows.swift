@@ -29,7 +29,8 @@ package struct NotificationRow: Sendable, Hashable {
     package let receivedAt: Timestamp
     /// Version 2: the compact JWS. Version 1: transaction ids, separated by spaces.
     package let text: String
-    /// The decoded payload of `text`, if it is at hand. It is not stored, but saves the encoder from decoding it again.
+    /// The decoded payload of `text`, if already decoded. It is not stored, but saves the encoder from decoding it
+    /// again.
     package let payload: [UInt8]?
     /// Version 2, if it is to be forwarded: the received body, if it is not `{"signedPayload":"<text>"}`.
     package let rawBody: [UInt8]?

@@ -26,7 +26,8 @@ final class WriteQueue: Sendable {
 
     /// Maximum number of waiting writes. More means that the disk does not keep up, so further writes fail at once.
     static let capacity = 10_000
-    /// Maximum number of writes in one transaction.
+    /// Maximum number of writes in one transaction. Beyond some hundreds a commit costs little of each, and if one
+    /// write fails, all of them run again.
     private static let batch = 512
 
     private let pool: DatabasePool

@@ -189,11 +189,13 @@ package final class RevocationCache: Sendable {
     func record(
         _ rows: [VerifyReceiptResponse.Purchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> [String] {
-        // `in_app` is as old as the receipt, so the last row of a purchase in the response counts.
+        // `in_app` is as old as the receipt, so the last row of a purchase in the response counts. Rows without an id
+        // are all kept.
         var last: [String: Int] = [:]
         for (index, row) in rows.enumerated() { if let id = row.transactionId { last[id] = index } }
         let rows = rows.enumerated().filter { index, row in
-            row.transactionId.flatMap { last[$0] } ?? index == index
+            guard let id = row.transactionId else { return true }
+            return last[id] == index
         }.map(\.element)
         var changed: [VerifyReceiptResponse.Purchase] = []
         change(bundleId, environment) { revocations in

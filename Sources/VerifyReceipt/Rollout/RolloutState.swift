@@ -8,7 +8,7 @@ package import Storage
 /// | starting | 0 | the store has not been read yet: the rollout may have stopped |
 /// | running | `percent` | |
 /// | unknown | 0 | the store cannot be read: another server may have stopped the rollout |
-/// | stopped | 0 | too many customers differ; for good |
+/// | stopped | 0 | too many customers differ; permanently |
 package struct RolloutState: Sendable, Hashable {
     package enum Phase: String, Sendable, CaseIterable {
         case starting, running, unknown, stopped
@@ -31,7 +31,8 @@ package struct RolloutState: Sendable, Hashable {
     /// Maximum number of responses of an unproven rollout whose comparison is not in the store yet. Further responses
     /// come from the app's usual sources, so that few customers see a source that has never been compared.
     static let maximumUnjudged = 100
-    /// Maximum number of customers of a rollout in the store: those that were compared last.
+    /// Maximum number of customers of a rollout in the store: those that were compared last. A share of a percent is
+    /// known from as many, and a server has room for their digests in memory.
     package static let maximumCustomers = 10_000
 
     package var phase: Phase {

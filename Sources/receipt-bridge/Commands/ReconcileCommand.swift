@@ -121,7 +121,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         try report(counts)
     }
 
-    /// Prints the summary, and what could not be asked about.
+    /// Prints the summary, and what could not be checked.
     private func report(_ counts: ReconciliationCounts) throws {
         for gap in counts.gaps { Terminal.say("not asked: \(gap.sentence)") }
         let unnamed = counts.row.failed - Int64(counts.gaps.count { $0.subject != .app })
