@@ -8,7 +8,7 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
+.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
 .PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static release install manual receipts format set-up set-up-tests
 
 ## the release binary, .build/release/receipt-bridge
@@ -159,6 +159,15 @@ test-upgrade: build
 test-docs: build
 	python3 Tests/Scripts/check/docs.py --tool .build/release/receipt-bridge
 
+## the documentation of the library, in .build/docs-library; a warning is an error (needs docc, which is part of Swift)
+docs-library: test-build
+	Tests/Scripts/check/library_docs.sh .build/debug
+
+# Not part of check, because it builds Hummingbird a second time.
+## docs/examples/receipt-route, built as another package builds it, against Receipts/ (needs Python)
+test-example: set-up-tests
+	python3 Tests/Scripts/check/library_example.py
+
 ## the examples for docker compose and Kubernetes (needs Python, PyPI and promtool)
 test-deploy: build
 	Tests/Scripts/package/deploy.sh .build/release/receipt-bridge
@@ -230,8 +239,8 @@ lint: set-up
 	$(SWIFT) build --explicit-target-dependency-import-check error
 	python3 Tests/Scripts/package/release.py
 
-## all that a commit must pass: lint, test-all, test-clients, test-docs, test-packaging
-check: lint test-all test-clients test-docs test-packaging
+## all that a commit must pass: lint, test-all, docs-library, test-clients, test-docs, test-packaging
+check: lint test-all docs-library test-clients test-docs test-packaging
 
 version:
 	@python3 Tests/Scripts/package/release.py --version

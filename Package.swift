@@ -76,7 +76,8 @@ let products = [
 func dependencies(_ names: String) -> [Target.Dependency] {
     names.split(separator: " ").map { name in
         let package = products.first { $0.value.split(separator: " ").contains(name) }?.key
-        return package.map { .product(name: String(name), package: $0) } ?? .byName(name: String(name))
+        return package.map { .product(name: String(name), package: $0, condition: .when(traits: ["Server"])) }
+            ?? .byName(name: String(name))
     }
 }
 
@@ -97,7 +98,12 @@ func tests(_ name: String, _ uses: String) -> Target {
 let package = Package(
     name: "receipt-bridge",
     platforms: [.macOS(.v15)],
-    products: [.executable(name: "receipt-bridge", targets: ["receipt-bridge"])],
+    products: [
+        .executable(name: "receipt-bridge", targets: ["receipt-bridge"]),
+        .library(name: "AppStoreReceipts", targets: ["AppStoreReceipts"]),
+    ],
+    // Without it, packages that use only the library neither resolve nor fetch the dependencies of the server.
+    traits: [.trait(name: "Server"), .default(enabledTraits: ["Server"])],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -137,6 +143,8 @@ let package = Package(
             """
             AppStorePayloads Base ReceiptDecoding
             """, resources: mappings.map { .embedInCode("../../Mappings/\($0).json") }),
+        // The library for other packages, which is the only target with a public interface.
+        target("AppStoreReceipts", "AppStorePayloads Base Cryptography ReceiptDecoding Responses"),
         // The request path, the entry points that use it, and the simulated App Store.
         target("Comparison", "AppStoreClients AppStorePayloads Base Cryptography Responses"),
         target("BridgeConfiguration", "AppStoreClients Base Cryptography Responses Storage Transport Yams"),
@@ -199,6 +207,9 @@ let package = Package(
             AppStoreClients AppStorePayloads Base Cryptography HTTPTestServer Simulator TestSupport Transport
             """),
         tests("ResponsesTests", "AppStoreClients AppStorePayloads Base ReceiptDecoding Responses TestSupport"),
+        tests(
+            "AppStoreReceiptsTests",
+            "AppStorePayloads AppStoreReceipts ReceiptDecoding Responses Simulator TestSupport"),
         tests("ComparisonTests", "AppStorePayloads Base Comparison Cryptography Reports Simulator TestSupport"),
         tests(
             "BatchTests",
@@ -258,7 +269,7 @@ for (path, version, product) in transitivePackages {
     package.targets.first { $0.name == "receipt-bridge" }?.dependencies.append(
         .product(
             name: product, package: String(path.split(separator: "/")[1]),
-            condition: .when(platforms: [.custom("none")])))
+            condition: .when(platforms: [.custom("none")], traits: ["Server"])))
 }
 
 // For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the

@@ -1,5 +1,5 @@
 import Base
-import ReceiptDecoding
+package import ReceiptDecoding
 
 extension JSONWriter {
     /// Writes a value in the types of the App Store Server API.
@@ -47,7 +47,7 @@ extension JSONWriter {
 
 extension ProductType {
     /// The name that the App Store Server API uses; `Free Subscription` no longer exists there.
-    var displayName: String? {
+    package var displayName: String? {
         switch self {
         case .nonConsumable: "Non-Consumable"
         case .consumable: "Consumable"

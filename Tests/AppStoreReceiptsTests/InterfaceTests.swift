@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("The library: public interface")
+struct InterfaceTests {
+    @Test("docs/library-interface.txt lists what is public; RECORD_GOLDENS=1 writes it and fails once")
+    func recorded() throws {
+        let sources = Repository.folder.appending(path: "Sources/AppStoreReceipts")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
+        let interface = try names.sorted().map {
+            try Self.declarations(in: String(contentsOf: sources.appending(path: $0), encoding: .utf8))
+        }.joined()
+        let file = Repository.folder.appending(path: "docs/library-interface.txt")
+        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
+            try Data(interface.utf8).write(to: file)
+            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
+        } else {
+            #expect(
+                try String(contentsOf: file, encoding: .utf8) == interface,
+                "the public interface changed: if that is intended, run `RECORD_GOLDENS=1 swift test --filter InterfaceTests`"
+            )
+        }
+    }
+
+    @Test("A declaration is listed whole, without its body and without what is not public")
+    func listing() {
+        let source = """
+            /// A public type.
+            public struct A: Sendable {
+                let hidden: Int
+                public let shown: Int
+                public init(
+                    shown: Int, other: Int = 1
+                ) throws(E) {
+                    switch shown { default: hidden = 0 }
+                }
+            }
+
+            extension A {
+                public var next: Int { shown + 1 }
+                func internalOne() {
+                    switch next {
+                    case .min: break
+                    }
+                }
+            }
+            extension B { var hidden: Int { 1 } }
+            public enum E: String, Error {
+                case first, second
+            }
+            """
+        #expect(
+            Self.declarations(in: source) == """
+                public struct A: Sendable
+                    public let shown: Int
+                    public init( shown: Int, other: Int = 1 ) throws(E)
+                extension A
+                    public var next: Int
+                public enum E: String, Error
+                    case first, second
+
+                """)
+    }
+
+    /// Returns the declarations that other packages see, each on one line.
+    private static func declarations(in source: String) -> String {
+        var (listing, header) = ("", "")
+        var lines = source.split(separator: "\n", omittingEmptySubsequences: true)[...]
+        while let line = lines.popFirst() {
+            let indentation = String(line.prefix { $0 == " " })
+            let text = line.dropFirst(indentation.count)
+            let isCase = text.hasPrefix("case ") && text.dropFirst(5).first?.isLetter == true
+            guard
+                text.hasPrefix("public ") && !text.hasPrefix("public import") || text.hasPrefix("extension ") || isCase
+            else { continue }
+            var declaration = String(text)
+            func count(_ character: Character) -> Int { declaration.count { $0 == character } }
+            while count("(") > count(")"), let next = lines.popFirst() {
+                declaration += " " + next.drop { $0 == " " }
+            }
+            let body = declaration.firstRange(of: " {")?.lowerBound ?? declaration.endIndex
+            let listed = indentation + declaration[..<body] + "\n"
+            // The header of an extension is listed with its first public member, or with its protocol.
+            if text.hasPrefix("extension "), !listed.contains(":") {
+                header = listed
+            } else {
+                listing += (indentation.isEmpty ? "" : header) + listed
+                header = ""
+            }
+        }
+        return listing
+    }
+}

@@ -1,0 +1,121 @@
+import AppStoreReceipts
+import Foundation
+import Simulator
+import Testing
+import TestSupport
+
+@Suite("The library: signed data")
+struct SignedDataTests {
+    @Test("A transaction has its values, also those without a name")
+    func transaction() throws {
+        let text = try Verifier.transaction()
+        let payload = try Verifier.ofJWS().verifyAndDecodeTransaction(signedTransaction: text)
+        #expect(payload.signedTransaction == text && payload.transactionId == "700000000000102")
+        #expect(payload.originalTransactionId == "700000000000101" && payload.type == .autoRenewableSubscription)
+        #expect(payload.purchaseDate == Verifier.noon && payload.environment == .production)
+        #expect(payload.signedDate?.timeIntervalSince1970 == 1_795_262_400.123)
+        #expect(payload.offerType == OfferType(rawValue: 9) && payload.price == 9_990 && payload.isUpgraded == nil)
+        let claims = try JSONSerialization.jsonObject(with: payload.claims) as? [String: Any]
+        #expect(claims?["productId"] as? String == payload.productId)
+    }
+
+    @Test("A notification has its parts verified, of a renewal and of an app")
+    func notification() throws {
+        func notification(_ members: [JSONValue.Member]) throws -> String {
+            try Verifier.jws(
+                [
+                    .init("notificationType", .string("DID_RENEW")), .init("subtype", .string("BILLING_RECOVERY")),
+                    .init("notificationUUID", .string("u-1")), .init("signedDate", .number(1_795_262_400_000)),
+                ] + members)
+        }
+        let app: [JSONValue.Member] = [
+            .init("bundleId", .string("com.example.app")), .init("environment", .string("Production")),
+            .init("appAppleId", .number(7)),
+        ]
+        let verifier = try Verifier.ofJWS(appAppleId: 7)
+        let data = try [
+            JSONValue.Member("signedTransactionInfo", .string(Verifier.transaction())),
+            .init("signedRenewalInfo", .string(Verifier.renewal())), .init("status", .number(4)),
+        ]
+        let payload = try verifier.verifyAndDecodeNotification(
+            signedPayload: notification([.init("data", .object(app + data))]))
+        #expect(payload.notificationType == .didRenew && payload.subtype == .billingRecovery)
+        #expect(payload.notificationUUID == "u-1" && payload.bundleId == "com.example.app" && payload.appAppleId == 7)
+        #expect(payload.status == .billingGracePeriod && payload.environment == .production)
+        #expect(
+            payload.transaction?.productId == "com.example.app.monthly" && payload.renewalInfo?.autoRenewStatus == 1)
+        let other = try Verifier.transaction([.init("bundleId", .string("com.example.other"))])
+        let mixed = try notification([
+            .init("data", .object(app + [.init("signedTransactionInfo", .string(other))]))
+        ])
+        let error = refusal { () throws(VerificationError) in
+            try verifier.verifyAndDecodeNotification(signedPayload: mixed)
+        }
+        #expect(error?.code == .wrongBundleId && error?.place == "data.signedTransactionInfo › bundleId")
+    }
+
+    @Test("A renewal and an app transaction have their values")
+    func others() throws {
+        let verifier = try Verifier.ofJWS(appAppleId: 7)
+        let renewal = try verifier.verifyAndDecodeRenewalInfo(signedRenewalInfo: Verifier.renewal())
+        #expect(renewal.autoRenewStatus == 1 && renewal.originalTransactionId == "700000000000101")
+        let text = try Verifier.jws([
+            .init("receiptType", .string("Production")), .init("bundleId", .string("com.example.app")),
+            .init("appAppleId", .number(7)), .init("appTransactionId", .string("704000000000000001")),
+            .init("receiptCreationDate", .number(1_795_262_400_000)),
+        ])
+        let download = try verifier.verifyAndDecodeAppTransaction(signedAppTransaction: text)
+        #expect(download.appTransactionId == "704000000000000001" && download.receiptType == .production)
+        #expect(download.receiptCreationDate == Verifier.noon)
+    }
+
+    @Test("What is not signed for this app, by Apple, or with a date is refused")
+    func refused() throws {
+        let verifier = try Verifier.ofJWS()
+        func code(_ text: String, now: Date? = nil) -> VerificationError.Code? {
+            refusal { () throws(VerificationError) in
+                try verifier.verifyAndDecodeTransaction(signedTransaction: text, now: now)
+            }?.code
+        }
+        let text = try Verifier.transaction()
+        #expect(try code(Verifier.transaction([.init("bundleId", .string("com.example.other"))])) == .wrongBundleId)
+        #expect(try code(Verifier.transaction([.init("environment", .string("Sandbox"))])) == .wrongEnvironment)
+        #expect(try code(Verifier.transaction([.init("environment", .string("Xcode"))])) == .xcode)
+        #expect(try code(Verifier.renewal()) == .wrongKind)
+        #expect(code(String(text.dropLast(4)) + "AAAA") == .badSignature)
+        let undated = try Verifier.transaction([.init("signedDate", .null)])
+        #expect(code(undated) == .outsideValidity && code(undated, now: Verifier.noon) == nil)
+        let apple = try SignedDataVerifier(bundleId: "com.example.app")
+        let error = refusal { () throws(VerificationError) in
+            try apple.verifyAndDecodeTransaction(signedTransaction: text)
+        }
+        #expect(error?.code == .untrustedChain && error?.verdict == .forged && error?.verifyReceiptStatus == 21003)
+    }
+
+    @Test("Damaged texts are refused and never trap, and neither do damaged roots")
+    func hostile() throws {
+        let verifier = try Verifier.ofJWS()
+        let text = Array(try Verifier.transaction().utf8)
+        for position in stride(from: 0, to: text.count, by: text.count / 80 + 1) {
+            var changed = text
+            changed[position] = changed[position] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            for bytes in [changed, Array(text.prefix(position)), Array(text.dropFirst(position + 1))] {
+                let hostile = String(decoding: bytes, as: UTF8.self)
+                #expect(
+                    refusal { () throws(VerificationError) in
+                        try verifier.verifyAndDecodeTransaction(signedTransaction: hostile)
+                    } != nil)
+                #expect(
+                    refusal { () throws(VerificationError) in
+                        try verifier.verifyAndDecodeNotification(signedPayload: hostile)
+                    } != nil)
+            }
+        }
+        for root in [Data(), Data([0x30]), Data(count: 20_000)] {
+            let error = refusal { () throws(VerificationError) in
+                try SignedDataVerifier(bundleId: "com.example.app", rootCertificates: [root])
+            }
+            #expect(error?.code == .malformedCertificate && error?.verdict == .notJudged)
+        }
+    }
+}
