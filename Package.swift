@@ -272,6 +272,17 @@ for (path, version, product) in transitivePackages {
             condition: .when(platforms: [.custom("none")], traits: ["Server"])))
 }
 
+// SwiftPM refuses two targets of one name among all packages, whether they are used or not. If this package is a
+// dependency by URL, only the targets of the library exist, so that others may have targets named Server or Storage.
+let folders = Context.packageDirectory.split(separator: "/").suffix(3)
+if [[".build", "checkouts"], ["SourcePackages", "checkouts"]].contains(folders.dropLast()) {
+    let library = [
+        "AppStorePayloads", "AppStoreReceipts", "Base", "COpenSSL", "Cryptography", "ReceiptDecoding", "Responses",
+    ]
+    package.targets.removeAll { !library.contains($0.name) }
+    package.products.removeAll { $0.name != "AppStoreReceipts" }
+}
+
 // For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the
 // program that runs the fuzz targets. Testable imports are enabled, because some parsers are otherwise called only
 // after a signature check.

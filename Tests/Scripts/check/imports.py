@@ -2,13 +2,16 @@
 """Compares the imports of each target with its dependencies in Package.swift, and finds reads that can end the process.
 
 GRDB's subscripts end the process if a value has another type, so rows are read in SQLiteRow.swift only. A missing dependency does not build on every machine, and an unused one hides what a target needs.
+As a dependency of another package, this one must have exactly the targets of its library.
 With --graph it prints the targets of Sources instead: files and lines, the targets they import with the number of importing
 files, and the depth of the graph.
 """
 import json
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -18,16 +21,29 @@ IMPORT = re.compile(
 READ = re.compile(r"\.fetch(?:One|All|Set|Cursor)\(|\brow\[")
 
 
-def manifest():
+def manifest(root=ROOT):
     """Returns the declared internal dependencies, the folder and the type of each target."""
     command = ["swift", "package", "--ignore-lock", "dump-package"]
-    package = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
+    package = json.loads(subprocess.run(command, cwd=root, check=True, stdout=subprocess.PIPE).stdout)
     targets = {}
     for target in package["targets"]:
         folder = target.get("path") or ("Tests/" if target["type"] == "test" else "Sources/") + target["name"]
         names = [dependency["byName"][0] for dependency in target["dependencies"] if "byName" in dependency]
         targets[target["name"]] = (names, ROOT / folder, target["type"])
     return targets
+
+
+def checkout():
+    """Returns the names of the targets that the manifest has in a checkout of another package's build."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder, ".build/checkouts/receipt-bridge")
+        root.mkdir(parents=True)
+        shutil.copy(ROOT / "Package.swift", root)
+        return set(manifest(root))
+
+
+def reachable(targets, name):
+    return {name}.union(*(reachable(targets, other) for other in targets[name][0]))
 
 
 def imports(folder, modules):
@@ -52,6 +68,8 @@ def main():
         problems += [f"{name} imports {other} without declaring it" for other in used[name] if other not in declared and other != name]
         problems += [f"{name} declares {other} without importing it" for other in declared if other not in used[name] and other not in executables]
         problems += [f"{name} declares {other} twice" for other in set(declared) if declared.count(other) > 1]
+    library = reachable(targets, "AppStoreReceipts")
+    problems += [f"the targets of the library in Package.swift: {name}" for name in checkout() ^ library]
     for file in sorted((ROOT / "Sources").rglob("*.swift")):
         text = file.read_text()
         if re.search(r"import GRDB$", text, re.M) and file.name != "SQLiteRow.swift":
