@@ -92,6 +92,25 @@ struct SignedDataTests {
         #expect(error?.code == .untrustedChain && error?.verdict == .forged && error?.verifyReceiptStatus == 21003)
     }
 
+    @Test(
+        "Apple's roots are built in: genuine payloads are verified for their time of signing",
+        .enabled(if: Corpus.folder != nil, "needs the corpus of genuine receipts next to the checkout"))
+    func genuine() throws {
+        func text(_ name: String) throws -> String {
+            let file = try #require(Corpus.files(in: "jws").first { $0.lastPathComponent == name })
+            return try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        let app = try SignedDataVerifier(bundleId: "Com.VoiceRecording.Telephone", environment: .sandbox)
+        let transaction = try app.verifyAndDecodeTransaction(
+            signedTransaction: text("apple-transaction-sandbox-20221104-3db16e.txt"))
+        #expect(transaction.transactionId == "2000000191896422" && transaction.type == .autoRenewableSubscription)
+        let other = try SignedDataVerifier(bundleId: "com.audaos.audarecorder", environment: .sandbox)
+        let notification = try other.verifyAndDecodeNotification(
+            signedPayload: text("apple-notification-didrenew-sandbox-nodate-9d61db.txt"))
+        #expect(notification.notificationType == .didRenew && notification.signedDate == nil)
+        #expect(notification.renewalInfo?.autoRenewStatus == 1 && notification.transaction?.environment == .sandbox)
+    }
+
     @Test("Damaged texts are refused and never trap, and neither do damaged roots")
     func hostile() throws {
         let verifier = try Verifier.ofJWS()
