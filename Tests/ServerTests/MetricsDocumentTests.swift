@@ -60,10 +60,10 @@ struct MetricsDocumentTests {
         }
     }
 
-    @Test("docs/OPERATIONS.md lists every metric family; RECORD_GOLDENS=1 writes the list there and fails once")
+    @Test("docs/MONITORING.md lists every metric family; RECORD_GOLDENS=1 writes the list there and fails once")
     func listed() throws {
-        let file = Repository.folder.appending(path: "docs/OPERATIONS.md")
-        let text = try text("OPERATIONS.md")
+        let file = Repository.folder.appending(path: "docs/MONITORING.md")
+        let text = try text("MONITORING.md")
         let begin = try #require(text.range(of: "<!-- metrics: begin -->\n"))
         let end = try #require(text.range(of: "<!-- metrics: end -->"))
         let rows = MetricFamily.all.map { family in
@@ -85,7 +85,7 @@ struct MetricsDocumentTests {
     @Test("Each alert has a runbook paragraph, and each paragraph an alert")
     func runbook() throws {
         let alerts = try text("prometheus-alerts.yml").matches(of: /- alert: (\w+)/).map { String($0.output.1) }
-        let paragraphs = try text("OPERATIONS.md").matches(of: /\n### (ReceiptBridge\w+)\n/).map {
+        let paragraphs = try text("RUNBOOK.md").matches(of: /\n## (ReceiptBridge\w+)\n/).map {
             String($0.output.1)
         }
         #expect(!alerts.isEmpty && Set(alerts).count == alerts.count)
@@ -94,8 +94,7 @@ struct MetricsDocumentTests {
 
     @Test("The runbook_url of each alert leads to its paragraph")
     func links() throws {
-        let operations = try text("OPERATIONS.md")
-        let anchors = operations.matches(of: /\n#+ (.+)/).map { heading in
+        let anchors = try text("RUNBOOK.md").matches(of: /\n#+ (.+)/).map { heading in
             heading.output.1.lowercased().filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == " " }
                 .replacing(" ", with: "-")
         }
@@ -104,7 +103,7 @@ struct MetricsDocumentTests {
         for alert in alerts {
             let name = alert.prefix { $0.isLetter }
             let links = alert.matches(of: /\n +runbook_url: (.+)/).map { String($0.output.1) }
-            #expect(links == ["docs/OPERATIONS.md#\(name.lowercased())"], "\(name)")
+            #expect(links == ["docs/RUNBOOK.md#\(name.lowercased())"], "\(name)")
             #expect(anchors.contains(name.lowercased()), "\(name)")
         }
     }

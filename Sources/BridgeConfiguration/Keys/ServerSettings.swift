@@ -48,7 +48,7 @@ extension ProxyConfiguration: Configurable {
                 default: "`sqlite:receipt-bridge.sqlite` next to the file, without a file `none`", \.store,
                 """
                 the database for everything that survives a restart; several servers can share one of PostgreSQL \
-                ([OPERATIONS](OPERATIONS.md#postgresql))
+                ([STORE](STORE.md#postgresql))
                 """, read: ConfigurationFile.readStore
             ).needingRestart { $0.store = $1.store },
             .custom(
@@ -126,7 +126,7 @@ extension ProxyConfiguration: Configurable {
                 """
                 once a day, customers whose subscriptions end within this time before or after now are looked up, and \
                 lost notifications and refunds are fetched; off unless a key of `reconcile` is set \
-                ([OPERATIONS](OPERATIONS.md#reconciliation))
+                ([STORE](STORE.md#reconciliation))
                 """
             ) { node, name, settings in
                 let expected = ReconcileConfiguration.windowForm
@@ -160,7 +160,7 @@ extension ProxyConfiguration: Configurable {
         let standard = defaults[keyPath: path].map { "\($0)" } ?? "forever"
         return .custom(
             "retention.\(name)", "\(minimum) to 36500 days, `forever`", default: standard, path,
-            "how long the store keeps \(data) ([OPERATIONS.md](OPERATIONS.md#retention))"
+            "how long the store keeps \(data) ([STORE](STORE.md#retention))"
         ) { node, name, settings in
             let expected = "\(minimum) to 36500 days, or forever"
             guard let text = node.text(name, expecting: expected) else { return }
@@ -225,7 +225,7 @@ extension ProxyConfiguration: Configurable {
                 """
                 maximum of exchanges with one host of the App Store, or with one target of `forward`, at the same time; \
                 further requests wait until their deadline. It is lower if the limit of file descriptors requires it \
-                ([OPERATIONS](OPERATIONS.md#file-descriptors))
+                ([INSTALLATION](INSTALLATION.md#file-descriptors))
                 """
             ) { node, name, settings in
                 settings.upstreamConnections = node.integer(name, in: 1...100_000)
@@ -299,7 +299,7 @@ extension ProxyConfiguration: Configurable {
                 """
                 bearer tokens for `/v1/*`, `/metrics`, `/`, `/comparisons` and `/customers`, each one line of at least 16 \
                 visible ASCII characters. Without a token these are available on `operations.listen` only, and only for \
-                [local requests](OPERATIONS.md#who-may-use-the-operations-listener)
+                [local requests](MONITORING.md#who-may-use-the-operations-listener)
                 """
             ) { node, name, settings in
                 settings.tokens = node.secrets(name)
@@ -335,7 +335,7 @@ extension ProxyConfiguration: Configurable {
                 "limits.connections", \.limits.connections, in: 1...1_000_000, .connections,
                 """
                 maximum of open connections on the public listener; more wait. The maximum is lower if the limit of \
-                file descriptors requires it ([OPERATIONS](OPERATIONS.md#sizing))
+                file descriptors requires it ([INSTALLATION](INSTALLATION.md#sizing))
                 """
             ).needingRestart { $0.limits.connections = $1.limits.connections },
             .integer(
@@ -358,7 +358,7 @@ extension ProxyConfiguration: Configurable {
             .unreported("apps", "list", default: "none", "see below", read: ConfigurationFile.readApps),
             .custom(
                 "tls", "the keys `certificate` and `privateKey`", default: "none", \.usesTLS,
-                "TLS for `listen` ([OPERATIONS](OPERATIONS.md#the-listeners-own))"
+                "TLS for `listen` ([INSTALLATION](INSTALLATION.md#the-listeners-own))"
             ) { node, name, settings in
                 settings.tls = ConfigurationFile.tls(name, of: node)
             }.needingRestart { if $0.usesTLS != $1.usesTLS { $0.tls = $1.tls } },

@@ -130,7 +130,7 @@ struct StoreCommand: ParsableCommand {
                 for column in facts.damage { Terminal.line("damaged  \(column.name)  \(column.count)") }
             }
             guard case .damaged(let reason) = facts.integrity else { return Terminal.inform("\(first) is intact") }
-            Terminal.say("\(first) is damaged: \(reason)", hint: "see Damaged stores in docs/OPERATIONS.md")
+            Terminal.say("\(first) is damaged: \(reason)", hint: "see Damaged stores in docs/STORE.md")
             throw ExitCode.someNotVerified
         }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Upgrades from the binary of a previous release, and back, while an App Store sends notifications and apps post receipts.
 
-    file        one server with a store in a file, upgraded; then back, as docs/OPERATIONS.md says: from a backup
+    file        one server with a store in a file, upgraded; then back, as docs/INSTALLATION.md says: from a backup
     database    two servers of one PostgreSQL, upgraded one after the other; then back in the same way
     migration   a migration that the previous release began, resumed by this version, and one of this version by the previous
                 release, into each kind of result
