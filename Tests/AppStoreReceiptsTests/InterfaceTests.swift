@@ -11,16 +11,9 @@ struct InterfaceTests {
         let interface = try names.sorted().map {
             try Self.declarations(in: String(contentsOf: sources.appending(path: $0), encoding: .utf8))
         }.joined()
-        let file = Repository.folder.appending(path: "docs/library-interface.txt")
-        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
-            try Data(interface.utf8).write(to: file)
-            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
-        } else {
-            #expect(
-                try String(contentsOf: file, encoding: .utf8) == interface,
-                "the public interface changed: if that is intended, run `RECORD_GOLDENS=1 swift test --filter InterfaceTests`"
-            )
-        }
+        #expect(
+            try RecordedDocument.has(interface, in: "docs/library-interface.txt"),
+            "the public interface changed: if that is intended, record it. \(RecordedDocument.hint)")
     }
 
     @Test("A declaration is listed whole, without its body and without what is not public")

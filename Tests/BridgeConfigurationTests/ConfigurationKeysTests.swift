@@ -228,20 +228,9 @@ struct ConfigurationKeysTests {
 
     @Test("docs/CONFIGURATION.md contains the current tables; RECORD_GOLDENS=1 writes them there and fails once")
     func document() throws {
-        let file = Repository.folder.appending(path: "docs/CONFIGURATION.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
-        let begin = try #require(text.range(of: "<!-- settings: begin -->\n"))
-        let end = try #require(text.range(of: "<!-- settings: end -->"))
-        let section = "\n" + SettingsDocument.markdown + "\n"
-        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
-            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
-            try Data(recorded.utf8).write(to: file)
-            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
-        } else {
-            #expect(
-                text[begin.upperBound..<end.lowerBound] == section,
-                "stale: run `RECORD_GOLDENS=1 swift test --filter ConfigurationKeysTests`")
-        }
+        #expect(
+            try RecordedDocument.has(SettingsDocument.markdown, in: "docs/CONFIGURATION.md", section: "settings"),
+            "\(RecordedDocument.hint)")
     }
 
     @Test("Every row of the tables has its own key, and every variable of a row is known to the reader")

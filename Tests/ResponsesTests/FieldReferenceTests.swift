@@ -17,15 +17,7 @@ struct FieldReferenceTests {
 
     @Test("docs/FIELDS.md contains the current table; RECORD_GOLDENS=1 writes it there and fails once")
     func document() throws {
-        let file = Repository.folder.appending(path: "docs/FIELDS.md")
-        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
-            try Data(Self.markdown.utf8).write(to: file)
-            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
-        } else {
-            #expect(
-                try String(contentsOf: file, encoding: .utf8) == Self.markdown,
-                "stale: run `RECORD_GOLDENS=1 swift test --filter FieldReferenceTests`")
-        }
+        #expect(try RecordedDocument.has(Self.markdown, in: "docs/FIELDS.md"), "\(RecordedDocument.hint)")
     }
 
     private static var markdown: String {

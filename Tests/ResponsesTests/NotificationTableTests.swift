@@ -11,20 +11,9 @@ struct NotificationTableTests {
 
     @Test("docs/FORWARDING.md contains the current table; RECORD_GOLDENS=1 writes it there and fails once")
     func listing() throws {
-        let file = Repository.folder.appending(path: "docs/FORWARDING.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
-        let begin = try #require(text.range(of: "<!-- notifications: begin -->\n"))
-        let end = try #require(text.range(of: "<!-- notifications: end -->"))
-        let section = "\n" + Self.table.listing(.markdown) + "\n"
-        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
-            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
-            try Data(recorded.utf8).write(to: file)
-            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
-        } else {
-            #expect(
-                text[begin.upperBound..<end.lowerBound] == section,
-                "stale: run `RECORD_GOLDENS=1 swift test --filter NotificationTableTests`")
-        }
+        #expect(
+            try RecordedDocument.has(Self.table.listing(.markdown), in: "docs/FORWARDING.md", section: "notifications"),
+            "\(RecordedDocument.hint)")
     }
 
     @Test("Every documented type and subtype has a row, in every profile and without conditions")

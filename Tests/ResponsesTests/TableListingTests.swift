@@ -7,20 +7,10 @@ import TestSupport
 struct TableListingTests {
     @Test("docs/COMPATIBILITY.md contains the current tables; RECORD_GOLDENS=1 writes them there and fails once")
     func compatibility() throws {
-        let file = Repository.folder.appending(path: "docs/COMPATIBILITY.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
-        let begin = try #require(text.range(of: "<!-- mappings: begin -->\n"))
-        let end = try #require(text.range(of: "<!-- mappings: end -->"))
-        let section = "\n" + TableListing.markdown.render(FieldTables.bundled.references) + "\n"
-        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
-            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
-            try Data(recorded.utf8).write(to: file)
-            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
-        } else {
-            #expect(
-                text[begin.upperBound..<end.lowerBound] == section,
-                "stale: run `RECORD_GOLDENS=1 swift test --filter TableListingTests`")
-        }
+        let text = TableListing.markdown.render(FieldTables.bundled.references)
+        #expect(
+            try RecordedDocument.has(text, in: "docs/COMPATIBILITY.md", section: "mappings"),
+            "\(RecordedDocument.hint)")
     }
 
     @Test("Every format contains every table, key, property, conversion and reason", arguments: TableListing.allCases)

@@ -1,0 +1,31 @@
+import Foundation
+
+/// Documents, or sections of them, that tests compare with what the code says.
+package enum RecordedDocument {
+    /// The comment of such a comparison.
+    package static let hint = "stale, or just recorded: record it with RECORD_GOLDENS=1, then run the test without"
+
+    /// Returns whether a document, or the section between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, has this
+    /// text. With `RECORD_GOLDENS=1`, writes the text there and returns `false`, so that a recording never passes as a
+    /// test.
+    ///
+    /// - Parameters:
+    ///   - path: relative to the root of the repository.
+    ///   - section: the name in the comments, which are on lines of their own; `nil` for the whole document.
+    package static func has(_ text: String, in path: String, section: String? = nil) throws -> Bool {
+        let file = Repository.folder.appending(path: path)
+        var (head, tail) = ("", "")
+        let current = try String(contentsOf: file, encoding: .utf8)
+        if let section {
+            guard let begin = current.range(of: "<!-- \(section): begin -->\n"),
+                let end = current.range(of: "<!-- \(section): end -->")
+            else { return false }
+            head = current[..<begin.upperBound] + "\n"
+            tail = "\n" + current[end.lowerBound...]
+        }
+        let expected = head + text + tail
+        guard ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" else { return current == expected }
+        try Data(expected.utf8).write(to: file)
+        return false
+    }
+}
