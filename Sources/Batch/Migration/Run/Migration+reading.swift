@@ -1,3 +1,4 @@
+import Base
 import Reports
 import Storage
 import VerifyReceipt
@@ -102,7 +103,7 @@ extension Migration {
                     for row in rows { try process(row) }
                     end = batch.end
                 }
-                monitor.show { [counts, fraction = source.fraction] in
+                monitor.change { [counts, fraction = source.fraction] in
                     $0.counts = counts
                     $0.fraction = fraction
                 }
@@ -122,7 +123,7 @@ extension Migration {
             progress.whole = counts
             try progress.save(in: ledger)
         }
-        monitor.show { [counts] in $0.counts = counts }
+        monitor.change { [counts] in $0.counts = counts }
         return stop
     }
 }
