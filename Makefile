@@ -8,8 +8,8 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging
-.PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static release install manual receipts format set-up set-up-tests
+.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel
+.PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static wheel release install manual receipts format set-up set-up-tests
 
 ## the release binary, .build/release/receipt-bridge
 build: set-up
@@ -35,6 +35,14 @@ release: $(if $(PREPARED),,set-up)
 test-static: static
 	Tests/Scripts/package/static.sh .build-static/release/receipt-bridge
 
+## a Python wheel of the static binary, in .build-static
+wheel: static
+	python3 Tests/Scripts/package/wheel.py .build-static/release/receipt-bridge .build-static
+
+## the wheel in a new environment: 100,000 rows (ROWS=), failures, pandas and a peer from PyPI
+test-wheel: static
+	python3 Tests/Scripts/package/test_wheel.py .build-static/release/receipt-bridge --rows $(ROWS) --pandas --peer
+
 PREFIX ?= /usr/local
 # The binary that `make install` installs.
 TOOL ?= .build-static/release/receipt-bridge
@@ -56,9 +64,10 @@ install:
 manual: build
 	python3 docs/manual.py .build/release/receipt-bridge >docs/receipt-bridge.1
 
-## manual page, completions, installation, the service (needs Python, man, bash, systemd-analyze)
+## manual page, completions, installation, the service, the wheel (needs Python, man, bash, systemd-analyze)
 test-packaging: build
 	Tests/Scripts/package/packaging.sh .build/release/receipt-bridge
+	python3 Tests/Scripts/package/test_wheel.py .build/release/receipt-bridge
 
 ## prints the targets that have a comment of two number signs above them
 help:
