@@ -8,8 +8,8 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel
-.PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static wheel release install manual receipts format set-up set-up-tests
+.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
+.PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static wheel deb release install manual receipts format set-up set-up-tests
 
 ## the release binary, .build/release/receipt-bridge
 build: set-up
@@ -24,7 +24,7 @@ static: $(if $(PREPARED),,set-up)
 	$(SWIFT) build -c release $(STRIPPED) --product receipt-bridge --scratch-path .build-static
 
 # From an empty folder: what an earlier build left there could change the binary. Sources are named relative to this one.
-## the archive of a release with its checksums and SBOM, in .build-release
+## the archive of a release, the wheel and the Debian package, with checksums and SBOM, in .build-release
 release: $(if $(PREPARED),,set-up)
 	rm -rf .build-release/static
 	$(SWIFT) build -c release $(STRIPPED) --product receipt-bridge --scratch-path .build-release/static \
@@ -42,6 +42,14 @@ wheel: static
 ## the wheel in a new environment: 100,000 rows (ROWS=), failures, pandas and a peer from PyPI
 test-wheel: static
 	python3 Tests/Scripts/package/test_wheel.py .build-static/release/receipt-bridge --rows $(ROWS) --pandas --peer
+
+## a Debian package of the static binary, in .build-static (needs dpkg-dev)
+deb: static
+	Tests/Scripts/package/deb.sh .build-static/release/receipt-bridge .build-static
+
+## the Debian package on a minimal Debian: lintian, installation, upgrade, purge (needs root, debootstrap, lintian)
+test-deb: static
+	Tests/Scripts/package/test_deb.sh .build-static/release/receipt-bridge
 
 PREFIX ?= /usr/local
 # The binary that `make install` installs.

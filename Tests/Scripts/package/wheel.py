@@ -4,7 +4,7 @@
     Tests/Scripts/package/wheel.py .build-static/release/receipt-bridge DIR
 
 The tag has the newest version of the C library of which the binary needs a symbol. The other libraries that the binary needs are not
-in the wheel (docs/OPERATIONS.md). The same binary gives the same bytes; SOURCE_DATE_EPOCH is the date of all files.
+in the wheel (docs/INSTALLATION.md). The same binary gives the same bytes; SOURCE_DATE_EPOCH is the date of all files.
 """
 import base64
 import hashlib
