@@ -35,7 +35,7 @@ needs libcurl, OpenSSL 3 and SQLite of the system: `apt-get install libcurl4 lib
 
 
 def tag(tool):
-    """Returns the tag of the platform, for example py3-none-manylinux_2_34_x86_64."""
+    """Returns the tag of the platform, for example py3-none-manylinux_2_35_x86_64."""
     symbols = subprocess.run(["readelf", "--version-info", "--wide", tool], capture_output=True, text=True, check=True).stdout
     minor = max(int(version) for version in re.findall(r"\bGLIBC_2\.(\d+)", symbols))
     return f"py3-none-manylinux_2_{minor}_{platform.machine()}"
