@@ -41,7 +41,7 @@ printf 'receipt-bridge (%s) unstable; urgency=medium\n\n  * Release %s: changelo
 python3 Tests/Scripts/package/release.py --sbom >"$documents/sbom.cdx.json"
 cat >"$documents/copyright" <<'END'
 Copyright 2026, the owner of Receipt Bridge, who has not chosen a license yet: ask before you use or distribute it.
-Its sources are the packages that sbom.cdx.json lists, under the licenses there: Apache-2.0, MIT and that of BoringSSL. The text of
+It contains the packages that sbom.cdx.json lists, which are under Apache-2.0, MIT and the license of BoringSSL. The text of
 Apache-2.0 is in /usr/share/common-licenses/Apache-2.0.
 END
 cat >"$root/usr/share/lintian/overrides/receipt-bridge" <<'END'
