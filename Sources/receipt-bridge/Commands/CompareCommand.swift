@@ -109,7 +109,8 @@ struct CompareCommand: AsyncParsableCommand {
             renderer: BatchResponseRenderer(settings: settings, trust: trust), live: live,
             overrides: overrides(settings)
         )
-        let result = await Result { try await run(comparer, asking: live) }
+        let result: Result<Void, any Error>
+        do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
         await transport?.shutDown()
         await lookups?.giveBackCalls()
         await shared?.close()

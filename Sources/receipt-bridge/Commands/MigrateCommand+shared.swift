@@ -62,14 +62,18 @@ extension MigrateCommand {
         let client = StoreOpening.client(
             of: address, settings.database, connections: options.workers + 4, name: "receipt-bridge migrate")
         let worker = "\(ProcessInfo.processInfo.hostName) \(getpid()) \(UInt32.random(in: 0...UInt32.max))"
-        let result = await Result { () async throws(RunError) in
+        let result: Result<Migration.RunResult, RunError>
+        do throws(RunError) {
             let migration = try SharedMigration(
                 shared.options(options, worker: worker), client: client, place: "\(address)",
                 reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
                 notify: { display.say($0) })
-            return try await display.showing { () async throws(RunError) in
-                try await migration.run()
-            }
+            result = .success(
+                try await display.showing { () async throws(RunError) in
+                    try await migration.run()
+                })
+        } catch {
+            result = .failure(error)
         }
         await client.close()
         return try result.get()

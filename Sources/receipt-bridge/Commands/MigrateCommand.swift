@@ -158,7 +158,10 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         let directory = AppStoreCustomerLookup(
             lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
-        let result = await Result { try await run(settings, trust: trust, directory: directory) }
+        let result: Result<Void, any Error>
+        do { result = .success(try await run(settings, trust: trust, directory: directory)) } catch {
+            result = .failure(error)
+        }
         await transport.shutDown()
         await lookups.giveBackCalls()
         await store?.close()

@@ -39,16 +39,44 @@ struct OperationOptions: ParsableArguments {
     func run(share: Double = 1, requestsPerSecond: Double? = nil, _ body: (CommandContext) async throws -> Void)
         async throws
     {
-        try await configuration.withResources { settings, transport, store in
-            let context = try CommandContext(
-                settings: settings, transport: transport, store: store, bundleId: bundleId,
-                environment: environment.environment, share: share, requestsPerSecond: requestsPerSecond)
-            let waiting = { @Sendable () -> ProgressText? in
-                ProgressText.Part.waiting(context.clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
+        do {
+            let settings = try configuration.settingsWithRoots()
+            let transport = try CurlTransport(settings: settings)
+            let store: (any Store)?
+            do {
+                store =
+                    if let address = settings.store {
+                        try await StoreOpening.open(address, settings.database, recordsEvents: settings.recordsEvents)
+                    } else {
+                        nil
+                    }
+            } catch {
+                await transport.shutDown()
+                throw error
             }
-            let result = await Result { try await ProgressLine().showing(waiting) { try await body(context) } }
-            await context.clients.giveBackCalls()
+            let result: Result<Void, any Error>
+            do {
+                let context = try CommandContext(
+                    settings: settings, transport: transport, store: store, bundleId: bundleId,
+                    environment: environment.environment, share: share,
+                    requestsPerSecond: requestsPerSecond)
+                let waiting = { @Sendable () -> ProgressText? in
+                    ProgressText.Part.waiting(context.clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
+                }
+                do {
+                    result = .success(try await ProgressLine().showing(waiting) { try await body(context) })
+                } catch {
+                    result = .failure(error)
+                }
+                await context.clients.giveBackCalls()
+            } catch {
+                result = .failure(error)
+            }
+            await transport.shutDown()
+            await store?.close()
             try result.get()
+        } catch {
+            throw OperationFailure.exit(for: error)
         }
     }
 }
@@ -108,7 +136,10 @@ struct CommandContext {
     ///
     /// - Parameter command: The command or option that needs a store; the error names it.
     func requiredStore(for command: String) throws(InvalidOperation) -> any Store {
-        guard let store else { throw .storeIsMissing(for: command) }
+        guard let store else {
+            throw InvalidOperation(
+                "\(command) needs a store", hint: "set store in the configuration")
+        }
         return store
     }
 

@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import Base
 import BridgeConfiguration
@@ -52,8 +53,30 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await configuration.withResources(storeFor: "reconcile") { settings, transport, store, _ in
-            try await run(settings, transport, store)
+        do {
+            let settings = try configuration.settingsWithRoots()
+            guard let address = settings.store else {
+                throw InvalidOperation("reconcile needs a store", hint: "set store in the configuration")
+            }
+            try settings.checkKeys()
+            let transport = try CurlTransport(settings: settings)
+            let result: Result<Void, any Error>
+            do {
+                let store = try await StoreOpening.open(
+                    address, settings.database, recordsEvents: settings.recordsEvents)
+                do {
+                    result = .success(try await run(settings, transport, store))
+                } catch {
+                    result = .failure(error)
+                }
+                await store.close()
+            } catch {
+                result = .failure(error)
+            }
+            await transport.shutDown()
+            try result.get()
+        } catch {
+            throw OperationFailure.exit(for: error)
         }
     }
 
@@ -78,10 +101,14 @@ struct ReconcileCommand: AsyncParsableCommand {
             window: window.flatMap { ReconcileConfiguration.window($0) } ?? settings.reconcile?.window
                 ?? ReconcileConfiguration.standardWindow,
             progress: progress)
-        let result = await Result {
-            try await ProgressLine().showing({ Self.text(progress, clients) }, stop: { progress.stop() }) {
-                try await reconciliation.runHoldingLease()
-            }
+        let result: Result<ReconciliationCounts?, any Error>
+        do {
+            result = .success(
+                try await ProgressLine().showing({ Self.text(progress, clients) }, stop: { progress.stop() }) {
+                    try await reconciliation.runHoldingLease()
+                })
+        } catch {
+            result = .failure(error)
         }
         await services.finishWriting()
         await clients.giveBackCalls()

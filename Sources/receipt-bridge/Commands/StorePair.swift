@@ -96,11 +96,15 @@ struct StorePair {
         _ body: (_ first: any StoreTransfer, _ second: any StoreTransfer, ProgressLine, Status) async throws -> Void
     ) async throws {
         var opened: [any StoreTransfer] = []
-        let result = await Result {
+        let result: Result<Void, any Error>
+        do {
             opened.append(try await StoreOpening.openForTransfer(first, databases.first))
             opened.append(try await StoreOpening.openForTransfer(second, databases.second))
             let (line, status) = (ProgressLine(), Status())
-            try await line.showing({ status.text }) { try await body(opened[0], opened[1], line, status) }
+            result = .success(
+                try await line.showing({ status.text }) { try await body(opened[0], opened[1], line, status) })
+        } catch {
+            result = .failure(error)
         }
         for store in opened { await store.close() }
         do {
