@@ -144,7 +144,7 @@ struct MigrateCommand: AsyncParsableCommand {
             transport = try CurlTransport(settings: settings)
             store = plan ? nil : try await sharedStore(settings)
             lookups = try BatchServerAPIClient(
-                settings: settings, transport: transport, trust: trust, share: rows.budget.value, store: store)
+                settings: settings, transport: transport, trust: trust, share: rows.budget, store: store)
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -188,7 +188,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.isPlan = plan
         options.isRefresh = refresh
         options.isActiveFirst = activeFirst
-        options.rowLimit = rows.rowLimit
+        options.rowLimit = rows.limit
         options.timeLimit = rows.timeLimit
         options.accountTokens = setAccountTokens ? .set : .dryRun
         options.checkpointInterval = rows.checkpointInterval
@@ -232,8 +232,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         if let directory, runResult.stop == .planned {
             guard !json else { return }
-            Terminal.line(
-                MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget.value))
+            Terminal.line(MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget))
             return
         }
         if !json { display.table(MigrationTable.text(runResult)) }
