@@ -1,4 +1,3 @@
-import Batch
 import Foundation
 import Operations
 import Storage
@@ -7,9 +6,7 @@ import Storage
 /// locked, so only one process can use it at a time.
 package struct ListCheckpoint {
     /// What is stored.
-    private struct State: RunCheckpoint {
-        static let key = "list"
-
+    private struct State: Codable {
         /// Identifies the run, also after it was resumed.
         var run = UUID().uuidString.lowercased()
         /// The list and the options. A run with others must not resume this one.
@@ -29,6 +26,8 @@ package struct ListCheckpoint {
     private let path: String
     private var state: State
 
+    private static let key = "list"
+
     /// Opens or creates the checkpoint.
     ///
     /// - Parameters:
@@ -39,7 +38,7 @@ package struct ListCheckpoint {
     package init(at path: String, for options: String, isFresh: Bool) throws {
         self.path = path
         ledger = try ProgressFile(path: path)
-        let stored = try State.saved(in: ledger)
+        let stored = try ledger.state(Self.key, as: State.self)
         if let stored, !isFresh {
             guard stored.options == options else {
                 throw InvalidOperation(
@@ -114,5 +113,8 @@ package struct ListCheckpoint {
         try save()
     }
 
-    private func save() throws { try state.save(in: ledger) }
+    private func save() throws {
+        try ledger.save(encoding: state, as: Self.key)
+        try ledger.commit()
+    }
 }
