@@ -1,5 +1,6 @@
 package import Base
 package import Storage
+import Synchronization
 
 /// What a reconciliation could not ask about, and why.
 package struct ReconciliationGap: Sendable, Hashable {
@@ -90,11 +91,20 @@ package struct ReconciliationCounts: Sendable, Hashable {
     }
 }
 
-package typealias ReconciliationProgress = RunMonitor<ReconciliationCounts>
+/// The counts of a reconciliation, shared by its tasks, and a flag to stop it.
+package final class ReconciliationProgress: Sendable {
+    private let counts = Mutex(
+        ReconciliationCounts(ReconciliationRow(startedAt: Timestamp(milliseconds: 0), window: 0)))
+    private let stopped = Atomic(false)
 
-extension RunMonitor<ReconciliationCounts> {
-    /// Creates the progress of a reconciliation that has not started.
-    package convenience init() {
-        self.init(ReconciliationCounts(ReconciliationRow(startedAt: Timestamp(milliseconds: 0), window: 0)))
-    }
+    package init() {}
+
+    package var now: ReconciliationCounts { counts.withLock { $0 } }
+
+    func change(_ body: (inout ReconciliationCounts) -> Void) { counts.withLock { body(&$0) } }
+
+    /// Starts nothing new from now on.
+    package func stop() { stopped.store(true, ordering: .relaxed) }
+
+    package var isStopped: Bool { stopped.load(ordering: .relaxed) || Task.isCancelled }
 }

@@ -69,7 +69,7 @@ extension MigrateCommand {
                 reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
                 notify: { display.say($0) })
             result = .success(
-                try await display.showing { () async throws(RunError) in
+                try await Self.showingProgress(display, monitor) { () async throws(RunError) in
                     try await migration.run()
                 })
         } catch {

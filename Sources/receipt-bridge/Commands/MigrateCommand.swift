@@ -1,5 +1,4 @@
 import ArgumentParser
-import Base
 import Batch
 import BridgeConfiguration
 import Cryptography
@@ -203,7 +202,7 @@ struct MigrateCommand: AsyncParsableCommand {
     /// - Parameter directory: Looks up customers; `nil` for decoding only.
     private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
     {
-        let monitor = RunMonitor(MigrationStatus())
+        let monitor = MigrationMonitor()
         let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
         let runResult: Migration.RunResult
         do throws(RunError) {
@@ -215,7 +214,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 let migration = try Migration(
                     options, reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
                     notify: { display.say($0) })
-                runResult = try await display.showing { () async throws(RunError) in
+                runResult = try await Self.showingProgress(display, monitor) { () async throws(RunError) in
                     try await migration.run()
                 }
             }
@@ -246,5 +245,22 @@ struct MigrateCommand: AsyncParsableCommand {
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
             throw ExitCode.limit
         }
+    }
+
+    /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
+    static func showingProgress(
+        _ display: MigrationDisplay, _ monitor: MigrationMonitor,
+        _ work: () async throws(RunError) -> Migration.RunResult
+    ) async throws(RunError) -> Migration.RunResult {
+        let progressTask = Task { await display.run() }
+        let signals = await StopSignals.watching { monitor.stop() }
+        defer {
+            progressTask.cancel()
+            signals.cancel()
+        }
+        let runResult = try await work()
+        progressTask.cancel()
+        await progressTask.value
+        return runResult
     }
 }

@@ -1,6 +1,5 @@
 import Administration
 import ArgumentParser
-import Base
 import BridgeConfiguration
 import Cryptography
 import Logging
@@ -101,10 +100,12 @@ struct ReconcileCommand: AsyncParsableCommand {
             window: window.flatMap { ReconcileConfiguration.window($0) } ?? settings.reconcile?.window
                 ?? ReconcileConfiguration.standardWindow,
             progress: progress)
+        let signals = await StopSignals.watching { progress.stop() }
+        defer { signals.cancel() }
         let result: Result<ReconciliationCounts?, any Error>
         do {
             result = .success(
-                try await ProgressLine().showing({ Self.text(progress, clients) }, stop: { progress.stop() }) {
+                try await ProgressLine().showing({ Self.text(progress, clients) }) {
                     try await reconciliation.runHoldingLease()
                 })
         } catch {

@@ -123,7 +123,7 @@ struct RefundsCommand: ParsableCommand {
                 settings: settings,
                 transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget),
                 trust: TrustStore(settings: settings), share: budget, store: store)
-            let monitor = RunMonitor(SweepCounts())
+            let monitor = SweepMonitor()
             let holder = "\(DeliveryLease.process)/refunds"
             let result = try await TaskLease.whileHolding(.refunds, in: store.leases, for: holder) { isHeld in
                 // If the lease is lost, another sweep has taken over.
@@ -168,13 +168,19 @@ struct RefundsCommand: ParsableCommand {
             var output = try await output(at: path, store)
             let sweep = RefundSweep(
                 clients: clients, store: store,
-                limits: .init(items: limit, time: maxHours.map { .seconds($0 * 3_600) }), monitor: monitor,
+                limits: .init(customers: limit, time: maxHours.map { .seconds($0 * 3_600) }), monitor: monitor,
                 since: since.flatMap { Timestamp(instant: $0) })
-            let stop = try await ProgressLine().showing({ Self.text(monitor, clients) }, stop: { monitor.stop() }) {
-                let stop = try await sweep.run(targets, to: &output, at: path)
-                if let path { try await store.endRefundOutput(path) }
-                return stop
+            let line = ProgressLine()
+            let progressTask = Task { await Self.show(monitor, clients, on: line) }
+            let signals = await StopSignals.watching { monitor.stop() }
+            defer {
+                progressTask.cancel()
+                signals.cancel()
+                line.clear()
             }
+            let stop = try await sweep.run(targets, to: &output, at: path)
+            if let path { try await store.endRefundOutput(path) }
+            line.clear()
             Terminal.inform(Self.text(monitor.now, clients.calls))
             if let stop {
                 Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
@@ -232,18 +238,22 @@ struct RefundsCommand: ParsableCommand {
             return text
         }
 
-        /// The progress so far.
-        private static func text(_ monitor: SweepMonitor, _ clients: UpstreamClients) -> ProgressText {
-            let counts = monitor.now
-            let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
-            var parts: [ProgressText.Part] = [
-                .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
-                .init("\(Int64(counts.reported).grouped) new refunds", importance: 4, after: ": "),
-            ]
-            if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
-            if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) { parts.append(waiting) }
-            let fraction = counts.customers > 0 ? Double(counts.swept) / Double(counts.customers) : nil
-            return ProgressText(parts, fraction: fraction, items: Int64(counts.swept))
+        /// Shows progress until the task is canceled.
+        private static func show(_ monitor: SweepMonitor, _ clients: UpstreamClients, on line: ProgressLine) async {
+            while (try? await Task.sleep(for: line.pause)) != nil {
+                let counts = monitor.now
+                let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
+                var parts: [ProgressText.Part] = [
+                    .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
+                    .init("\(Int64(counts.reported).grouped) new refunds", importance: 4, after: ": "),
+                ]
+                if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
+                if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) {
+                    parts.append(waiting)
+                }
+                let fraction = counts.customers > 0 ? Double(counts.swept) / Double(counts.customers) : nil
+                line.show(ProgressText(parts, fraction: fraction, items: Int64(counts.swept)))
+            }
         }
     }
 }

@@ -1,4 +1,3 @@
-import Base
 import Reports
 import Storage
 import VerifyReceipt
@@ -103,7 +102,7 @@ extension Migration {
                     for row in rows { try process(row) }
                     end = batch.end
                 }
-                monitor.change { [counts, fraction = source.fraction] in
+                monitor.show { [counts, fraction = source.fraction] in
                     $0.counts = counts
                     $0.fraction = fraction
                 }
@@ -123,7 +122,7 @@ extension Migration {
             progress.whole = counts
             try progress.save(in: ledger)
         }
-        monitor.change { [counts] in $0.counts = counts }
+        monitor.show { [counts] in $0.counts = counts }
         return stop
     }
 }

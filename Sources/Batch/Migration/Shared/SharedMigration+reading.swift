@@ -1,4 +1,3 @@
-import Base
 import PostgreSQLClient
 import Reports
 import Synchronization
@@ -90,7 +89,7 @@ extension SharedMigration {
                     state.counts.add(counts)
                     return state.counts
                 }
-                monitor.change { $0.counts = all }
+                monitor.show { $0.counts = all }
                 if lease.number % 16 == 0 { show(try await database.tally(of: migration, options.shard)) }
             } catch is LostLease {
                 continue
@@ -110,7 +109,7 @@ extension SharedMigration {
 
     private func show(_ tally: ChunkTally) {
         guard tally.isPlanned, tally.all > 0 else { return }
-        monitor.change { $0.fraction = 1 - Double(tally.open * options.shard.count) / Double(tally.all) }
+        monitor.show { $0.fraction = 1 - Double(tally.open * options.shard.count) / Double(tally.all) }
     }
 
     /// A row that waits for the key of its customer.
