@@ -20,11 +20,6 @@ struct MigrationStoreTests {
             of: identifiers, bundleId: "com.example.app", environment: "Production", accountToken: token)
     }
 
-    /// Returns the customers of the first app whose lookup is pending.
-    private func waitingCustomers(in ledger: MigrationStore) throws -> [MigrationCustomer] {
-        try ledger.waitingCustomers(in: 1, after: 0, limit: 10).compactMap { try ledger.waitingCustomer($0.key) }
-    }
-
     @Test("Saved values are readable at once, and the file is private and locked")
     func state() throws {
         try with { ledger in
@@ -62,7 +57,7 @@ struct MigrationStoreTests {
             let both = try customer("2", "1", in: ledger)
             #expect(both == min(first, second))
             #expect(try customer("3", in: ledger) == both)
-            let waiting = try waitingCustomers(in: ledger)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
             #expect(waiting.map(\.identifiers) == [["1", "2", "3"]])
             #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.customer) == [both])
             let elsewhere = try ledger.customer(
@@ -82,8 +77,8 @@ struct MigrationStoreTests {
                     appAppleId: 5, transactions: [1], subscriptions: [2], signedTransactions: [3], revision: "r"),
                 identifiers: ["1", "2"])
             try ledger.record(.known(columns), of: first)
-            #expect(try waitingCustomers(in: ledger).isEmpty)
-            #expect(try ledger.waitingCustomer(second) == nil)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
+            #expect(try !ledger.isWaiting(second))
             let finding = try #require(try ledger.stagedRows(after: 0, limit: 10).first?.finding)
             guard case .known(let found) = finding else {
                 Issue.record("\(finding)")
@@ -127,7 +122,7 @@ struct MigrationStoreTests {
             #expect(before != nil)
             #expect(try customer("1", "2", in: ledger) == key)
             for row in Int64(1)...2 { #expect(try records(of: row, in: ledger) == before) }
-            let waiting = try waitingCustomers(in: ledger)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
             #expect(waiting.map(\.identifiers) == [["1", "2"]])
             #expect(waiting.first?.previousLookup?.revision == "r")
             try ledger.record(known("1", "2"), of: key)
@@ -143,10 +138,10 @@ struct MigrationStoreTests {
             try ledger.record(.notFound(reason: "4040010"), of: second)
             #expect(try customer("1", "2", in: ledger) == first)
             #expect(try customer("8", in: ledger) == second)
-            #expect(try waitingCustomers(in: ledger).isEmpty)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
             #expect(try customer("1", "3", in: ledger) == first)
             #expect(try customer("8", "9", in: ledger) == second)
-            #expect(try waitingCustomers(in: ledger).map(\.key) == [first, second])
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first, second])
         }
     }
 
@@ -163,12 +158,12 @@ struct MigrationStoreTests {
             #expect(try claimed("1") != claim)
             #expect(try customer("1", in: ledger) == first)
             #expect(try customer("2", in: ledger) == second)
-            let waiting = try waitingCustomers(in: ledger)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
             #expect(waiting.map(\.identifiers) == [["1"], ["2"], ["1", "2"], ["1"]])
             #expect(waiting.map(\.accountToken) == ["a", nil, nil, nil])
             try ledger.record(known("1", "2"), of: claim)
-            #expect(try ledger.waitingCustomer(first) != nil)
-            #expect(try ledger.waitingCustomer(second) != nil)
+            #expect(try ledger.isWaiting(first))
+            #expect(try ledger.isWaiting(second))
             #expect(try ledger.customersWithToken(after: 0, limit: 10).isEmpty)
         }
     }
@@ -281,7 +276,7 @@ struct MigrationStoreTests {
         let ledger = try MigrationStore(path: path)
         let download = try ledger.customer(
             ofDownload: "9", bundleId: "com.example.app", environment: "Production")
-        let waiting = try waitingCustomers(in: ledger)
+        let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
         #expect(waiting.map(\.identifiers) == [["1"], []] && waiting.map(\.appTransactionId) == [nil, "9"])
         #expect(waiting.last?.key == download)
     }
@@ -315,7 +310,7 @@ struct MigrationStoreTests {
             try ledger.record(.failed(reason: "deadline"), of: first)
             try ledger.record(.notFound(reason: "4040010"), of: second)
             try ledger.retryFailedCustomers()
-            #expect(try waitingCustomers(in: ledger).map(\.key) == [first])
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first])
             let tally = try ledger.tally()
             #expect(tally.waiting == 1 && tally.notFound == 1)
         }
@@ -327,10 +322,10 @@ struct MigrationStoreTests {
         try with { ledger in
             let first = try customer("1", in: ledger, token: "AB")
             #expect(try customer("1", in: ledger, token: "ab") == first)
-            #expect(try waitingCustomers(in: ledger).first?.accountToken == "AB")
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == "AB")
             _ = try customer("2", in: ledger, token: "cd")
             _ = try customer("1", "2", in: ledger)
-            #expect(try waitingCustomers(in: ledger).first?.accountToken == nil)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == nil)
             #expect(try ledger.customersWithSeveralTokens() == 1)
         }
     }

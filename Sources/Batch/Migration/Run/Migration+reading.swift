@@ -14,10 +14,13 @@ extension Migration {
     ) async throws(RunError) -> Stop? {
         guard progress.whole == nil else { return nil }
         do {
-            try ledger.deleteRows(after: progress.checkpoint.counts.rows)
+            try running { try ledger.deleteRows(after: progress.checkpoint.counts.rows) }
             return try await decodeAll(write: write, checkpoint: checkpoint)
+        } catch let error as RunError {
+            throw error
         } catch {
-            throw RunError(of: error)
+            try running { throw error }
+            return nil
         }
     }
 
