@@ -130,7 +130,10 @@ package struct DecodedRow: Sendable, Codable {
         switch finding {
         case .known(let columns):
             result.outcome = .migrated
-            result.api = columns.api
+            result.api = APIColumns(
+                appAppleId: columns.appAppleId, transactions: columns.transactions,
+                subscriptions: columns.subscriptions, signedTransactions: columns.signedTransactions,
+                revision: columns.revision, appTransaction: columns.appTransaction)
         case .notFound(let reason):
             result.outcome = .notFound
             result.reason = reason

@@ -11,12 +11,13 @@ extension MigrationDatabase {
     /// Returns the row id of an app in one environment. Inserts a missing row.
     func scope(_ bundleId: String, _ environment: String) async throws(RunError) -> Int64 {
         let arguments: [PostgreSQLValue] = [.text(bundleId.withoutNull), .text(environment.withoutNull)]
-        let ids = try await rows([
+        let results = try await run([
             PostgreSQLQuery(
                 "INSERT INTO migrationScope (bundleId, environment) VALUES ($1, $2) ON CONFLICT DO NOTHING", arguments),
             PostgreSQLQuery("SELECT id FROM migrationScope WHERE bundleId = $1 AND environment = $2", arguments),
-        ]) { try $0.integer(0) }
-        guard let id = ids.first else { throw .interrupted("the database \(place): the row of an app cannot be read") }
+        ])
+        let id = try value { () throws(PostgreSQLError) in try results.last?.rows.first?.integer(0) }
+        guard let id else { throw .interrupted("the database \(place): the row of an app cannot be read") }
         return id
     }
 
@@ -114,9 +115,8 @@ extension MigrationDatabase {
 
     /// Returns whether the customers have been merged.
     func isResolved(_ migration: Int64) async throws(RunError) -> Bool {
-        try await rows("SELECT isResolved FROM migration WHERE id = $1", [.integer(migration)]) {
-            try $0.boolean(0)
-        }.first ?? false
+        let rows = try await rows("SELECT isResolved FROM migration WHERE id = $1", [.integer(migration)])
+        return try value { () throws(PostgreSQLError) in try rows.first?.boolean(0) ?? false }
     }
 
     /// The lease of the merge has passed to another worker, whose merge counts.
