@@ -64,6 +64,35 @@ struct CommandTests {
         }
     }
 
+    @Test(
+        "A value outside an option's range is refused, and the range is named",
+        arguments: [
+            (
+                "--budget 1.01", "0.01 to 1",
+                ["refunds sweep", "reconcile", "compare a.jsonl", "orders lookup --ids a.txt"]
+            ),
+            (
+                "--limit 0", "at least 1",
+                ["refunds sweep", "compare a.jsonl", "orders lookup --ids a.txt", "notifications list"]
+            ),
+            (
+                "--max-hours 100001", "more than 0, at most 100000",
+                ["refunds sweep", "compare a.jsonl", "orders lookup --ids a.txt"]
+            ),
+            ("--since noon", "must be an instant", ["refunds sweep", "notifications list", "consumption list"]),
+            ("--start noon", "must be an instant", ["notifications history"]),
+            ("--end noon", "must be an instant", ["notifications history"]),
+        ])
+    func range(option: String, range: String, commands: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let name = option.prefix { $0 != " " }
+        for command in commands {
+            let outcome = try await Binary.run(
+                Binary.url, "\(command) \(option)".split(separator: " ").map(String.init), in: folder)
+            #expect(outcome.exit == 2 && outcome.errors.contains("\(name): \(range)"), "\(outcome.errors)")
+        }
+    }
+
     @Test("A configuration is read from standard input")
     func configurationFromStandardInput() async throws {
         let folder = try TemporaryFolder()

@@ -360,9 +360,7 @@ struct ReconcileTests {
     @Test("Wrong options, and what could not be asked about, are named")
     func refused() async throws {
         let stage = try await CommandFixture(customers: 8)
-        for (words, reason) in [(["--window", "31d"], "--window: must be"), (["--budget", "2"], "--budget")] {
-            try await stage.expectRefusal(["reconcile"] + words, reason)
-        }
+        try await stage.expectRefusal(["reconcile", "--window", "31d"], "--window: must be")
         try stage.configure("none.yaml", store: "none")
         try await stage.expectRefusal(["reconcile", "--config", "none.yaml"], "reconcile needs a store")
         let history = try await stage.run("notifications", "history", "--replay")

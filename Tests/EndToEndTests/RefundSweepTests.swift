@@ -44,8 +44,6 @@ struct RefundSweepTests {
     @Test("refunds sweep reports each refund once, and later only new ones", .timeLimit(.minutes(1)))
     func once() async throws {
         let stage = try await CommandFixture(customers: 12)
-        try await stage.expectRefusal(["refunds", "sweep", "--since", "yesterday"], "--since: must be an instant")
-        try await stage.expectRefusal(["refunds", "sweep", "--budget", "2"], "--budget")
         try await refund(stage, 3)
         let first = try await stage.run("refunds", "sweep", "--budget", "1")
         #expect(first.exit == 0 && first.lines.count >= 3, "\(first.errors)")

@@ -25,7 +25,7 @@ struct BatchOptions: ParsableArguments {
         help: ArgumentHelp(
             "Share of Apple's hourly rate limits to use, 0.01 to 1; a running server uses the same limits.",
             valueName: "share"))
-    var budget = 0.5
+    var budget = Share(value: 0.5)
 
     @Option(
         help: ArgumentHelp(
@@ -34,15 +34,16 @@ struct BatchOptions: ParsableArguments {
     var workers: Int?
 
     @Option(help: ArgumentHelp("Process at most this many rows of the source in this run.", valueName: "rows"))
-    var limit: Int64?
+    var limit: RowCount?
 
     @Option(help: ArgumentHelp("Stop starting new work after this many hours.", valueName: "hours"))
-    var maxHours: Double?
+    var maxHours: Hours?
 
     @Option(help: .hidden)
     var checkpointMilliseconds = 1_000
 
-    var timeLimit: Duration? { maxHours.map { .seconds($0 * 3_600) } }
+    var rowLimit: Int64? { limit.map { Int64($0.value) } }
+    var timeLimit: Duration? { maxHours?.duration }
     var checkpointInterval: Duration { .milliseconds(checkpointMilliseconds) }
 
     /// Returns the options of the source, for example the names of its columns.
@@ -52,11 +53,9 @@ struct BatchOptions: ParsableArguments {
     }
 
     func validate() throws {
-        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+        try budget.check("--budget")
         guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
-        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
-        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
-            throw ValidationError("--max-hours: more than 0, at most 100000")
-        }
+        try limit?.check("--limit")
+        try maxHours?.check("--max-hours")
     }
 }

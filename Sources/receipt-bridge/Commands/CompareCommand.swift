@@ -95,7 +95,7 @@ struct CompareCommand: AsyncParsableCommand {
                 let curl = try CurlTransport(settings: settings)
                 shared = await SharedStore.open(settings)
                 let serverAPI = try BatchServerAPIClient(
-                    settings: settings, transport: curl, trust: trust, share: rows.budget, store: shared)
+                    settings: settings, transport: curl, trust: trust, share: rows.budget.value, store: shared)
                 live = LiveComparison(
                     verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: curl),
                     serverAPI: serverAPI)
@@ -132,7 +132,7 @@ struct CompareCommand: AsyncParsableCommand {
         options.destination = destination
         options.sourceOptions = rows.sourceOptions()
         options.isFresh = rows.fresh
-        options.rowLimit = rows.limit
+        options.rowLimit = rows.rowLimit
         options.timeLimit = rows.timeLimit
         options.reports = report
         options.shownPairs = pairs

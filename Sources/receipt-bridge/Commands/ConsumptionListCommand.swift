@@ -25,19 +25,17 @@ struct ConsumptionListCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Only requests received since this instant, for example 2026-11-21 or 2026-11-21T12:00:00Z.",
             valueName: "instant"))
-    var since: String?
+    var since: Instant?
 
     private static let pageSize = 500
 
     func validate() throws {
-        guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
-            throw ValidationError("--since: must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
-        }
+        try since?.check("--since")
     }
 
     func run() async throws {
         let filter = ConsumptionCaseFilter(
-            receivedSince: since.flatMap { Timestamp(instant: $0) } ?? Timestamp(milliseconds: 0), isUnsettled: open)
+            receivedSince: since?.timestamp ?? Timestamp(milliseconds: 0), isUnsettled: open)
         try await configuration.withStore { store throws(StorageError) in
             var last: Int64 = 0
             while true {

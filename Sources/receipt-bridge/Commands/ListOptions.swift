@@ -23,28 +23,26 @@ struct ListOptions: ParsableArguments {
         help: ArgumentHelp(
             "With --ids: share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
             valueName: "share"))
-    var budget = 0.5
+    var budget = Share(value: 0.5)
     @Option(help: ArgumentHelp("With --ids: at most this many ids in this run.", valueName: "ids"))
-    var limit: Int?
+    var limit: RowCount?
     @Option(help: ArgumentHelp("With --ids: stop starting new work after this many hours.", valueName: "hours"))
-    var maxHours: Double?
+    var maxHours: Hours?
     @Flag(help: "With --ids: start over instead of resuming.")
     var fresh = false
 
     var isUsed: Bool { ids != nil }
     /// The part of Apple's limits to use.
-    var share: Double { isUsed ? budget : 1 }
+    var share: Double { isUsed ? budget.value : 1 }
 
     mutating func validate() throws {
         if destination == "-" { destination = nil }
         guard ids != nil || (destination == nil && limit == nil && maxHours == nil && !fresh) else {
             throw ValidationError("--to, --limit, --max-hours and --fresh need --ids")
         }
-        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
-        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
-        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
-            throw ValidationError("--max-hours: more than 0, at most 100000")
-        }
+        try budget.check("--budget")
+        try limit?.check("--limit")
+        try maxHours?.check("--max-hours")
     }
 
     /// The maximum size of a list in bytes. Larger ones must be split.
@@ -94,7 +92,7 @@ struct ListOptions: ParsableArguments {
         let run = checkpoint.run
         let monitor = ListMonitor()
         let list = ListRun(
-            work.items, limits: .init(items: limit, time: maxHours.map { .seconds($0 * 3_600) }), monitor: monitor
+            work.items, limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor
         ) { try await work.perform(run, $0, $1) }
         var output = try output(&checkpoint)
         let line = ProgressLine()

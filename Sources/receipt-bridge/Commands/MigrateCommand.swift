@@ -143,7 +143,7 @@ struct MigrateCommand: AsyncParsableCommand {
             transport = try CurlTransport(settings: settings)
             store = plan ? nil : try await sharedStore(settings)
             lookups = try BatchServerAPIClient(
-                settings: settings, transport: transport, trust: trust, share: rows.budget, store: store)
+                settings: settings, transport: transport, trust: trust, share: rows.budget.value, store: store)
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -187,7 +187,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.isPlan = plan
         options.isRefresh = refresh
         options.isActiveFirst = activeFirst
-        options.rowLimit = rows.limit
+        options.rowLimit = rows.rowLimit
         options.timeLimit = rows.timeLimit
         options.accountTokens = setAccountTokens ? .set : .dryRun
         options.checkpointInterval = rows.checkpointInterval
@@ -231,7 +231,8 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         if let directory, runResult.stop == .planned {
             guard !json else { return }
-            Terminal.line(MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget))
+            Terminal.line(
+                MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget.value))
             return
         }
         if !json { display.table(MigrationTable.text(runResult)) }

@@ -37,9 +37,9 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Start of the interval, for example 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).",
             valueName: "instant"))
-    var start: String?
+    var start: Instant?
     @Option(help: ArgumentHelp("End of the interval (default: now).", valueName: "instant"))
-    var end: String?
+    var end: Instant?
     @Flag(help: "Only notifications that were not delivered.")
     var onlyFailures = false
     @Option(help: ArgumentHelp("Only notifications of this type, for example REFUND.", valueName: "type"))
@@ -59,11 +59,8 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
 
     mutating func validate() throws {
         if destination == "-" { destination = nil }
-        for (name, text) in [("start", start), ("end", end)] {
-            guard text.map({ Timestamp(instant: $0) != nil }) ?? true else {
-                throw ValidationError("--\(name): must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
-            }
-        }
+        try start?.check("--start")
+        try end?.check("--end")
     }
 
     /// Length of a window of the history. Progress is saved after each window. A single customer has few notifications,
@@ -77,16 +74,15 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
                 type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
             let receiver = replay ? try await self.receiver(context) : nil
             let interval = try HistoryInterval(
-                start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
-                in: environment, now: .now)
+                start: start?.timestamp, end: end?.timestamp, in: environment, now: .now)
             if interval.isClamped {
                 let days = HistoryWindows.days(environment)
                 Terminal.say("Apple keeps notifications for \(days) days; starting at \(interval.start.iso8601)")
             }
+            let query = "\(filter.name) \(start?.value ?? "-") \(replay)"
             var checkpoint = try destination.map { path in
                 try HistoryCheckpoint(
-                    nextTo: path,
-                    for: "\(context.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
+                    nextTo: path, for: "\(context.scope.bundleId) \(environment.rawValue) \(query)")
             }
             var output = try self.output(&checkpoint)
             let begin = max(interval.start, checkpoint?.done ?? interval.start)

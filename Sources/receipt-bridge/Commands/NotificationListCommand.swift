@@ -30,28 +30,26 @@ struct NotificationListCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Only notifications received since this instant, for example 2026-11-21 or 2026-11-21T12:00:00Z.",
             valueName: "instant"))
-    var since: String?
+    var since: Instant?
     @Option(
         help: ArgumentHelp(
             "Only notifications about the customer with this transaction or original transaction id.",
             valueName: "transaction-id"))
     var customer: String?
     @Option(help: ArgumentHelp("Print at most this many.", valueName: "notifications"))
-    var limit: Int?
+    var limit: RowCount?
 
     private static let pageSize = 500
 
     func validate() throws {
-        guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
-            throw ValidationError("--since: must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
-        }
+        try since?.check("--since")
         guard customer.map({ TransactionIdentifier(rawValue: $0) != nil }) ?? true else {
             throw ValidationError("--customer: 1 to 20 digits, not all of them 0")
         }
         guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
             throw ValidationError("--bundle-id: not a bundle id")
         }
-        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+        try limit?.check("--limit")
     }
 
     func run() async throws {
@@ -61,7 +59,7 @@ struct NotificationListCommand: AsyncParsableCommand {
             filter.bundleId = bundleId.flatMap(BundleIdentifier.init(rawValue:))
             filter.environment = environment?.environment
             filter.type = type
-            filter.since = since.flatMap { Timestamp(instant: $0) }
+            filter.since = since?.timestamp
             if let id = customer.flatMap(TransactionIdentifier.init(rawValue:)) {
                 let apps = [filter.bundleId].compactMap(\.self)
                 filter.purchases = try await purchases(
@@ -90,7 +88,7 @@ struct NotificationListCommand: AsyncParsableCommand {
     /// Reads page by page, so that a large store does not have to fit into memory.
     private func list(_ filter: NotificationFilter, _ store: any Store) async throws(StorageError) {
         var last: Int64 = 0
-        var left = limit ?? .max
+        var left = limit?.value ?? .max
         while left > 0 {
             let page = try await store.notifications.notifications(
                 matching: filter, after: last, limit: min(left, Self.pageSize))

@@ -40,12 +40,12 @@ struct ReconcileCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
             valueName: "share"))
-    var budget = 0.5
+    var budget = Share(value: 0.5)
     @Flag(help: "Print the summary as JSON.")
     var json = false
 
     mutating func validate() throws {
-        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+        try budget.check("--budget")
         guard window.map({ ReconcileConfiguration.window($0) != nil }) ?? true else {
             throw ValidationError("--window: must be \(ReconcileConfiguration.windowForm)")
         }
@@ -83,8 +83,8 @@ struct ReconcileCommand: AsyncParsableCommand {
         _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store
     ) async throws {
         let clients = try UpstreamClients(
-            settings: settings, transport: transport, trust: TrustStore(settings: settings), share: budget, store: store
-        )
+            settings: settings, transport: transport, trust: TrustStore(settings: settings), share: budget.value,
+            store: store)
         guard clients.isConfigured else {
             throw InvalidOperation(
                 "no app has serverAPI in the configuration",

@@ -59,27 +59,23 @@ struct RefundsCommand: ParsableCommand {
                 "Print only refunds since this instant, for example 2026-11-21 or 2026-11-21T12:00:00Z.",
                 valueName: "instant"
             ))
-        var since: String?
+        var since: Instant?
         @Option(
             help: ArgumentHelp(
                 "Share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
                 valueName: "share"))
-        var budget = 0.5
+        var budget = Share(value: 0.5)
         @Option(help: ArgumentHelp("Look up at most this many customers in this run.", valueName: "customers"))
-        var limit: Int?
+        var limit: RowCount?
         @Option(help: ArgumentHelp("Stop starting new work after this many hours.", valueName: "hours"))
-        var maxHours: Double?
+        var maxHours: Hours?
 
         mutating func validate() throws {
             if destination == "-" { destination = nil }
-            guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
-            guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
-            guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
-                throw ValidationError("--max-hours: more than 0, at most 100000")
-            }
-            guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
-                throw ValidationError("--since: must be an instant, for example 2026-11-21 or 2026-11-21T12:00:00Z")
-            }
+            try budget.check("--budget")
+            try limit?.check("--limit")
+            try maxHours?.check("--max-hours")
+            try since?.check("--since")
             guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
         }
 
@@ -121,8 +117,8 @@ struct RefundsCommand: ParsableCommand {
         ) async throws {
             let clients = try UpstreamClients(
                 settings: settings,
-                transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget),
-                trust: TrustStore(settings: settings), share: budget, store: store)
+                transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget.value),
+                trust: TrustStore(settings: settings), share: budget.value, store: store)
             let monitor = SweepMonitor()
             let holder = "\(DeliveryLease.process)/refunds"
             let result = try await TaskLease.whileHolding(.refunds, in: store.leases, for: holder) { isHeld in
@@ -168,8 +164,8 @@ struct RefundsCommand: ParsableCommand {
             var output = try await output(at: path, store)
             let sweep = RefundSweep(
                 clients: clients, store: store,
-                limits: .init(customers: limit, time: maxHours.map { .seconds($0 * 3_600) }), monitor: monitor,
-                since: since.flatMap { Timestamp(instant: $0) })
+                limits: .init(customers: limit?.value, time: maxHours?.duration), monitor: monitor,
+                since: since?.timestamp)
             let line = ProgressLine()
             let progressTask = Task { await Self.show(monitor, clients, on: line) }
             let signals = await StopSignals.watching { monitor.stop() }
