@@ -109,8 +109,7 @@ struct CompareCommand: AsyncParsableCommand {
             renderer: BatchResponseRenderer(settings: settings, trust: trust), live: live,
             overrides: overrides(settings)
         )
-        let result: Result<Void, any Error>
-        do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
+        let result = await Result { try await run(comparer, asking: live) }
         await transport?.shutDown()
         await lookups?.giveBackCalls()
         await shared?.close()

@@ -62,18 +62,14 @@ extension MigrateCommand {
         let client = StoreOpening.client(
             of: address, settings.database, connections: options.workers + 4, name: "receipt-bridge migrate")
         let worker = "\(ProcessInfo.processInfo.hostName) \(getpid()) \(UInt32.random(in: 0...UInt32.max))"
-        let result: Result<Migration.RunResult, RunError>
-        do throws(RunError) {
+        let result = await Result { () async throws(RunError) in
             let migration = try SharedMigration(
                 shared.options(options, worker: worker), client: client, place: "\(address)",
                 reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
                 notify: { display.say($0) })
-            result = .success(
-                try await Self.showingProgress(display, monitor) { () async throws(RunError) in
-                    try await migration.run()
-                })
-        } catch {
-            result = .failure(error)
+            return try await Self.showingProgress(display, monitor) { () async throws(RunError) in
+                try await migration.run()
+            }
         }
         await client.close()
         return try result.get()

@@ -157,10 +157,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         let directory = AppStoreCustomerLookup(
             lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
-        let result: Result<Void, any Error>
-        do { result = .success(try await run(settings, trust: trust, directory: directory)) } catch {
-            result = .failure(error)
-        }
+        let result = await Result { try await run(settings, trust: trust, directory: directory) }
         await transport.shutDown()
         await lookups.giveBackCalls()
         await store?.close()

@@ -39,44 +39,16 @@ struct OperationOptions: ParsableArguments {
     func run(share: Double = 1, requestsPerSecond: Double? = nil, _ body: (CommandContext) async throws -> Void)
         async throws
     {
-        do {
-            let settings = try configuration.settingsWithRoots()
-            let transport = try CurlTransport(settings: settings)
-            let store: (any Store)?
-            do {
-                store =
-                    if let address = settings.store {
-                        try await StoreOpening.open(address, settings.database, recordsEvents: settings.recordsEvents)
-                    } else {
-                        nil
-                    }
-            } catch {
-                await transport.shutDown()
-                throw error
+        try await configuration.withResources { settings, transport, store in
+            let context = try CommandContext(
+                settings: settings, transport: transport, store: store, bundleId: bundleId,
+                environment: environment.environment, share: share, requestsPerSecond: requestsPerSecond)
+            let waiting = { @Sendable () -> ProgressText? in
+                ProgressText.Part.waiting(context.clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
             }
-            let result: Result<Void, any Error>
-            do {
-                let context = try CommandContext(
-                    settings: settings, transport: transport, store: store, bundleId: bundleId,
-                    environment: environment.environment, share: share,
-                    requestsPerSecond: requestsPerSecond)
-                let waiting = { @Sendable () -> ProgressText? in
-                    ProgressText.Part.waiting(context.clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
-                }
-                do {
-                    result = .success(try await ProgressLine().showing(waiting) { try await body(context) })
-                } catch {
-                    result = .failure(error)
-                }
-                await context.clients.giveBackCalls()
-            } catch {
-                result = .failure(error)
-            }
-            await transport.shutDown()
-            await store?.close()
+            let result = await Result { try await ProgressLine().showing(waiting) { try await body(context) } }
+            await context.clients.giveBackCalls()
             try result.get()
-        } catch {
-            throw OperationFailure.exit(for: error)
         }
     }
 }
@@ -136,10 +108,7 @@ struct CommandContext {
     ///
     /// - Parameter command: The command or option that needs a store; the error names it.
     func requiredStore(for command: String) throws(InvalidOperation) -> any Store {
-        guard let store else {
-            throw InvalidOperation(
-                "\(command) needs a store", hint: "set store in the configuration")
-        }
+        guard let store else { throw .storeIsMissing(for: command) }
         return store
     }
 

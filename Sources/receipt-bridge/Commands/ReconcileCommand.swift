@@ -1,4 +1,3 @@
-import Administration
 import ArgumentParser
 import BridgeConfiguration
 import Cryptography
@@ -52,30 +51,8 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            let settings = try configuration.settingsWithRoots()
-            guard let address = settings.store else {
-                throw InvalidOperation("reconcile needs a store", hint: "set store in the configuration")
-            }
-            try settings.checkKeys()
-            let transport = try CurlTransport(settings: settings)
-            let result: Result<Void, any Error>
-            do {
-                let store = try await StoreOpening.open(
-                    address, settings.database, recordsEvents: settings.recordsEvents)
-                do {
-                    result = .success(try await run(settings, transport, store))
-                } catch {
-                    result = .failure(error)
-                }
-                await store.close()
-            } catch {
-                result = .failure(error)
-            }
-            await transport.shutDown()
-            try result.get()
-        } catch {
-            throw OperationFailure.exit(for: error)
+        try await configuration.withResources(storeFor: "reconcile") { settings, transport, store, _ in
+            try await run(settings, transport, store)
         }
     }
 
@@ -102,14 +79,10 @@ struct ReconcileCommand: AsyncParsableCommand {
             progress: progress)
         let signals = await StopSignals.watching { progress.stop() }
         defer { signals.cancel() }
-        let result: Result<ReconciliationCounts?, any Error>
-        do {
-            result = .success(
-                try await ProgressLine().showing({ Self.text(progress, clients) }) {
-                    try await reconciliation.runHoldingLease()
-                })
-        } catch {
-            result = .failure(error)
+        let result = await Result {
+            try await ProgressLine().showing({ Self.text(progress, clients) }) {
+                try await reconciliation.runHoldingLease()
+            }
         }
         await services.finishWriting()
         await clients.giveBackCalls()

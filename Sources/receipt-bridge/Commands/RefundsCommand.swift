@@ -83,31 +83,8 @@ struct RefundsCommand: ParsableCommand {
         private static let requestsPerSecond = 10.0 * Double(TestSpeed.divisor)
 
         func run() async throws {
-            do {
-                let settings = try configuration.settingsWithRoots()
-                guard let address = settings.store else {
-                    throw InvalidOperation(
-                        "refunds sweep needs a store", hint: "set store in the configuration")
-                }
-                try settings.checkKeys()
-                let curl = try CurlTransport(settings: settings)
-                let result: Result<Void, any Error>
-                do {
-                    let store = try await StoreOpening.open(
-                        address, settings.database, recordsEvents: settings.recordsEvents)
-                    do {
-                        result = .success(try await run(settings, curl, store, at: address))
-                    } catch {
-                        result = .failure(error)
-                    }
-                    await store.close()
-                } catch {
-                    result = .failure(error)
-                }
-                await curl.shutDown()
-                try result.get()
-            } catch {
-                throw OperationFailure.exit(for: error)
+            try await configuration.withResources(storeFor: "refunds sweep") {
+                try await run($0, $1, $2, at: $3)
             }
         }
 
@@ -129,12 +106,7 @@ struct RefundsCommand: ParsableCommand {
                     }
                 }
                 defer { watch.cancel() }
-                do {
-                    return Result<Void, any Error>.success(
-                        try await run(settings, clients, store.refunds, monitor, at: address))
-                } catch {
-                    return .failure(error)
-                }
+                return await Result { try await run(settings, clients, store.refunds, monitor, at: address) }
             }
             await clients.giveBackCalls()
             guard let result else {

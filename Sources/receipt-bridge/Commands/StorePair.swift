@@ -96,15 +96,11 @@ struct StorePair {
         _ body: (_ first: any StoreTransfer, _ second: any StoreTransfer, ProgressLine, Status) async throws -> Void
     ) async throws {
         var opened: [any StoreTransfer] = []
-        let result: Result<Void, any Error>
-        do {
+        let result = await Result {
             opened.append(try await StoreOpening.openForTransfer(first, databases.first))
             opened.append(try await StoreOpening.openForTransfer(second, databases.second))
             let (line, status) = (ProgressLine(), Status())
-            result = .success(
-                try await line.showing({ status.text }) { try await body(opened[0], opened[1], line, status) })
-        } catch {
-            result = .failure(error)
+            try await line.showing({ status.text }) { try await body(opened[0], opened[1], line, status) }
         }
         for store in opened { await store.close() }
         do {
