@@ -95,17 +95,12 @@ struct ListOptions: ParsableArguments {
             work.items, limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor
         ) { try await work.perform(run, $0, $1) }
         var output = try output(&checkpoint)
-        let line = ProgressLine()
-        let progressTask = Task { await Self.show(monitor, on: line) }
         let signals = await StopSignals.watching { monitor.stop() }
-        defer {
-            progressTask.cancel()
-            signals.cancel()
-            line.clear()
+        defer { signals.cancel() }
+        let stop = try await ProgressLine().showing({ Self.progress(monitor.now) }) {
+            try await list.run(to: &output, &checkpoint)
         }
-        let stop = try await list.run(to: &output, &checkpoint)
         try checkpoint.end(of: work.items.count)
-        line.clear()
         let counts = monitor.now
         Terminal.inform(
             "\(counts.done) of \(counts.items) ids: \(counts.refused) without success, \(counts.failed) failed for now")
@@ -130,19 +125,16 @@ struct ListOptions: ParsableArguments {
         return LineOutput(file: file)
     }
 
-    /// Shows progress until the task is canceled.
-    private static func show(_ monitor: ListMonitor, on line: ProgressLine) async {
-        while (try? await Task.sleep(for: line.pause)) != nil {
-            let counts = monitor.now
-            var parts: [ProgressText.Part] = [
-                .init("\(Int64(counts.done).grouped) of \(Int64(counts.items).grouped) ids", importance: 5)
-            ]
-            if counts.refused > 0 {
-                parts.append(.init("\(Int64(counts.refused).grouped) without success", importance: 3))
-            }
-            if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 4)) }
-            let fraction = counts.items > 0 ? Double(counts.done) / Double(counts.items) : nil
-            line.show(ProgressText(parts, fraction: fraction, items: Int64(counts.done)))
+    /// The progress so far.
+    private static func progress(_ counts: ListCounts) -> ProgressText {
+        var parts: [ProgressText.Part] = [
+            .init("\(Int64(counts.done).grouped) of \(Int64(counts.items).grouped) ids", importance: 5)
+        ]
+        if counts.refused > 0 {
+            parts.append(.init("\(Int64(counts.refused).grouped) without success", importance: 3))
         }
+        if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 4)) }
+        let fraction = counts.items > 0 ? Double(counts.done) / Double(counts.items) : nil
+        return ProgressText(parts, fraction: fraction, items: Int64(counts.done))
     }
 }

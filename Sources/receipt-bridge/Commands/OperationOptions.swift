@@ -1,9 +1,7 @@
-import Administration
 import AppStoreClients
 import AppStorePayloads
 import ArgumentParser
 import Base
-import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation

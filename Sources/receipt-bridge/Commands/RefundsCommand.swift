@@ -1,9 +1,6 @@
 import Administration
-import AppStoreClients
-import AppStorePayloads
 import ArgumentParser
 import Base
-import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation
@@ -138,17 +135,12 @@ struct RefundsCommand: ParsableCommand {
                 clients: clients, store: store,
                 limits: .init(customers: limit?.value, time: maxHours?.duration), monitor: monitor,
                 since: since?.timestamp)
-            let line = ProgressLine()
-            let progressTask = Task { await Self.show(monitor, clients, on: line) }
             let signals = await StopSignals.watching { monitor.stop() }
-            defer {
-                progressTask.cancel()
-                signals.cancel()
-                line.clear()
+            defer { signals.cancel() }
+            let stop = try await ProgressLine().showing({ Self.progress(monitor.now, clients) }) {
+                try await sweep.run(targets, to: &output, at: path)
             }
-            let stop = try await sweep.run(targets, to: &output, at: path)
             if let path { try await store.endRefundOutput(path) }
-            line.clear()
             Terminal.inform(Self.text(monitor.now, clients.calls))
             if let stop {
                 Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
@@ -206,22 +198,17 @@ struct RefundsCommand: ParsableCommand {
             return text
         }
 
-        /// Shows progress until the task is canceled.
-        private static func show(_ monitor: SweepMonitor, _ clients: UpstreamClients, on line: ProgressLine) async {
-            while (try? await Task.sleep(for: line.pause)) != nil {
-                let counts = monitor.now
-                let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
-                var parts: [ProgressText.Part] = [
-                    .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
-                    .init("\(Int64(counts.reported).grouped) new refunds", importance: 4, after: ": "),
-                ]
-                if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
-                if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) {
-                    parts.append(waiting)
-                }
-                let fraction = counts.customers > 0 ? Double(counts.swept) / Double(counts.customers) : nil
-                line.show(ProgressText(parts, fraction: fraction, items: Int64(counts.swept)))
-            }
+        /// The progress so far.
+        private static func progress(_ counts: SweepCounts, _ clients: UpstreamClients) -> ProgressText {
+            let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
+            var parts: [ProgressText.Part] = [
+                .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
+                .init("\(Int64(counts.reported).grouped) new refunds", importance: 4, after: ": "),
+            ]
+            if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
+            if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) { parts.append(waiting) }
+            let fraction = counts.customers > 0 ? Double(counts.swept) / Double(counts.customers) : nil
+            return ProgressText(parts, fraction: fraction, items: Int64(counts.swept))
         }
     }
 }
