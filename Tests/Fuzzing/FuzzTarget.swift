@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 
-/// A fuzz target: the code that runs for each input. Nothing that it calls may trap, hang or use unlimited
+/// A fuzz target (T30): the code that runs for each input. Nothing that it calls may trap, hang or use unlimited
 /// memory; further conditions are checked by ``require(_:_:)``.
 struct FuzzTarget: Sendable {
     /// The name on the command line, and of the folder with the seeds.
