@@ -95,7 +95,7 @@ struct SnippetTests {
         #expect(throws: VerificationError.self) { try Snippets.fiveLines(forged) }
     }
 
-    @Test("A refusal is told apart, and an authentic receipt returns its ids")
+    @Test("A refusal has its own error, and an authentic receipt returns its ids")
     func refusals() throws {
         let verifier = try Verifier.ofSamples()
         var log: [String] = []
