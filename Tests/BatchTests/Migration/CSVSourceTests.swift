@@ -338,7 +338,7 @@ struct CSVSourceTests {
     func anyBytes() throws {
         var random = SeededGenerator("CSV of any bytes")
         let alphabet = Array("\"\",,;\n\n\rab\t\0é\u{FEFF}".utf8)
-        for _ in 0..<1_000 {
+        for _ in 0..<TestSize.pick(debug: 200, release: 1_000) {
             let header = Bool.random(using: &random) ? "id,receipt\n" : "receipt;id\r\n"
             var bytes = Array(header.utf8)
             for _ in 0..<Int.random(in: 0...200, using: &random) {
