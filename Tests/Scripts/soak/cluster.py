@@ -707,6 +707,8 @@ def tls(stage, arguments):
         if text not in output or (code is not None and found == 0) or "sesame" in output:
             stage.failures.add(f"{name}: doctor exits with {found}: {output}")
     url = stage.serve("a", configure("a", "db.test"))
+    # A server refuses notifications until it has opened the store, and those of the sandbox are sent only once.
+    wait(lambda: database.sql("SELECT to_regclass('server')")[0][0] and database.sql("SELECT 1 FROM server"), 60)
     stage.notify(url)
     events(stage, 40)
     stored = received(stage, database)
