@@ -144,8 +144,11 @@ struct CatchUpTests {
         // up first. Whether the next receipt of the same customer comes from the store then depends on how long the
         // write takes, so only later responses are checked.
         first = try await answers(server.port)
-        let again = try await answers(server.port)
-        #expect(again.count { $0.source == "stored" } > receipts.count * 9 / 10)
+        var again = try await answers(server.port)
+        func isMostlyStored() -> Bool { again.count { $0.source == "stored" } > receipts.count * 9 / 10 }
+        // On a busy machine, writes can still be waiting.
+        for _ in 0..<3 where !isMostlyStored() { again = try await answers(server.port) }
+        #expect(isMostlyStored())
         var unequal: [String] = []
         for (index, receipt) in receipts.enumerated() {
             let id = receipt["id"]?.text ?? ""

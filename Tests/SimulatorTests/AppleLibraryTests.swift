@@ -33,7 +33,7 @@ struct AppleLibraryTests {
 
     @Test(
         "Apple's Python library works with the simulated Server API, its signatures and its receipts",
-        .enabled(if: python != nil, "needs PyPI: make test-clients"), .timeLimit(.minutes(1)))
+        .enabled(if: python != nil, "needs PyPI: make test-clients"), .timeLimit(.minutes(3)))
     func client() async throws {
         let python = try #require(Self.python)
         let scratch = try Scratch()
