@@ -24,14 +24,12 @@ extension Migration {
         }
     }
 
-    /// Decodes batches concurrently and processes them in order. A batch that is finished early waits for those
-    /// before it.
+    /// Decodes batches concurrently and processes them in order.
     private mutating func decodeAll(
         write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
     ) async throws -> Stop? {
         let reader = reader
         let allowUnverified = options.persisted.allowUnverified
-        let window = options.workers + 2
         var counts = progress.checkpoint.counts
         var lastCheckpoint = ContinuousClock.now
         var refusals: [Refusal] = []
@@ -70,50 +68,38 @@ extension Migration {
             if let refusal = row.refusal { refusals.append(refusal) }
         }
 
-        try await withThrowingTaskGroup(of: (Int, SourceBatch, [DecodedRow]).self) { group in
-            var started = 0
-            var done = 0
-            var waiting: [Int: (SourceBatch, [DecodedRow])] = [:]
-            var isAtEnd = false
-            while true {
-                while !isAtEnd, started - done < window {
-                    stop = self.stop
-                    let room = options.rowLimit.map { min($0 - rowsRead, 64) } ?? 64
-                    guard stop == nil, let batch = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
-                        isAtEnd = true
-                        break
-                    }
-                    rowsRead += Int64(batch.rows.count)
-                    let batchIndex = started
-                    started += 1
-                    group.addTask {
-                        (
-                            batchIndex, batch,
-                            batch.rows.map { DecodedRow($0, reader: reader, allowUnverified: allowUnverified) }
-                        )
-                    }
+        var isAtEnd = false
+        var batches: [(SourceBatch, decoding: Task<[DecodedRow], Never>)] = []
+        while true {
+            while !isAtEnd, batches.count < options.workers + 2 {
+                stop = self.stop
+                let room = options.rowLimit.map { min($0 - rowsRead, 64) } ?? 64
+                guard stop == nil, let batch = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
+                    isAtEnd = true
+                    break
                 }
-                guard let (batchIndex, batch, rows) = try await group.next() else { break }
-                waiting[batchIndex] = (batch, rows)
-                var end: SourcePosition?
-                while let (batch, rows) = waiting.removeValue(forKey: done) {
-                    done += 1
-                    if batch.isUnfinishedTail {
-                        tail = rows
-                        continue
-                    }
-                    for row in rows { try process(row) }
-                    end = batch.end
+                rowsRead += Int64(batch.rows.count)
+                let task = Task {
+                    batch.rows.map { DecodedRow($0, reader: reader, allowUnverified: allowUnverified) }
                 }
-                monitor.show { [counts, fraction = source.fraction] in
-                    $0.counts = counts
-                    $0.fraction = fraction
-                }
-                if let end, refusals.count > 10_000 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
-                    try save(end)
-                } else if let end {
-                    progress.checkpoint.source = end
-                }
+                batches.append((batch, task))
+            }
+            guard !batches.isEmpty else { break }
+            let (batch, decoding) = batches.removeFirst()
+            let rows = await decoding.value
+            if batch.isUnfinishedTail {
+                tail = rows
+                continue
+            }
+            for row in rows { try process(row) }
+            monitor.show { [counts, fraction = source.fraction] in
+                $0.counts = counts
+                $0.fraction = fraction
+            }
+            if refusals.count > 10_000 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
+                try save(batch.end)
+            } else {
+                progress.checkpoint.source = batch.end
             }
         }
         try save(nil)
