@@ -1,84 +1,9 @@
 import Foundation
 import GRDB
+package import Reports
 package import Storage
 
-/// A customer of one app, as found in the rows of a migration. Its identifiers are all that occurred together in
-/// authentic rows, or those of a single row that is not authentic.
-package struct MigrationCustomer: Sendable {
-    /// Row id in table `customer`.
-    package let key: Int64
-    package let bundleId: String
-    /// The environment in which the customer was found, otherwise the one of the receipts.
-    package let environment: String
-    /// Sorted as text. Empty if there is an `appTransactionId`.
-    package let identifiers: [String]
-    /// The id of the customer's download of the app; `nil` if there are transaction ids.
-    package let appTransactionId: String?
-    /// The account token of the customer's rows; `nil` if they have none, or different ones.
-    package let accountToken: String?
-    /// Revision of the last lookup, and the JSON array of its signed transactions; `nil` if there was no lookup.
-    package let previousLookup: (revision: String, signedTransactions: [UInt8])?
-}
-
-/// Result of a customer lookup.
-package enum CustomerLookupResult: Sendable, Hashable {
-    case known(CustomerColumns)
-    /// Not found in either environment.
-    case notFound(reason: String)
-    /// A temporary failure, to be retried on the next run.
-    case failed(reason: String)
-}
-
-/// The columns of the result rows that come from the Server API. `transactions`, `subscriptions` and
-/// `signedTransactions` are JSON arrays.
-package struct CustomerColumns: Sendable, Hashable {
-    package var environment: String
-    package var appAppleId: Int64?
-    package var transactions: [UInt8]
-    package var subscriptions: [UInt8]
-    package var signedTransactions: [UInt8]
-    package var revision: String?
-    /// All transaction ids and original transaction ids in the history. Any row with one of them belongs to the same
-    /// customer.
-    package var identifiers: [String]
-    /// The customer's download of the app as a JSON object; `nil` if it was not requested.
-    package var appTransaction: [UInt8]?
-
-    package init(
-        environment: String, appAppleId: Int64?, transactions: [UInt8], subscriptions: [UInt8],
-        signedTransactions: [UInt8], revision: String?, identifiers: [String], appTransaction: [UInt8]? = nil
-    ) {
-        self.environment = environment
-        self.appAppleId = appAppleId
-        self.transactions = transactions
-        self.subscriptions = subscriptions
-        self.signedTransactions = signedTransactions
-        self.revision = revision
-        self.identifiers = identifiers
-        self.appTransaction = appTransaction
-    }
-}
-
-/// Numbers of customers by state.
-package struct CustomerTally: Sendable, Hashable, Codable {
-    package var waiting: Int64 = 0
-    package var known: Int64 = 0
-    package var notFound: Int64 = 0
-    package var failed: Int64 = 0
-
-    package init() {}
-
-    /// The number of all customers.
-    package var all: Int64 { waiting + known + notFound + failed }
-}
-
 extension MigrationStore {
-    /// State of a customer's lookup, as stored in `customer.state`.
-    private enum State: Int64 {
-        case waiting = 0
-        case known, notFound, failed
-    }
-
     /// Returns the row ids of all scopes, that is, of each app and environment. Each has its own hourly rate limit.
     package func scopes() throws(StorageError) -> [Int64] {
         try read { try $0.integers("SELECT key FROM scope ORDER BY key") }
@@ -163,25 +88,25 @@ extension MigrationStore {
                         appTransaction = ? WHERE key = ?
                         """
                 ).execute(arguments: [
-                    columns.environment, columns.appAppleId, Data(columns.transactions), Data(columns.subscriptions),
-                    Data(columns.signedTransactions), columns.revision,
-                    columns.appTransaction.map { Data($0) }, key,
+                    columns.environment, columns.api.appAppleId, Data(columns.api.transactions),
+                    Data(columns.api.subscriptions), Data(columns.api.signedTransactions), columns.api.revision,
+                    columns.api.appTransaction.map { Data($0) }, key,
                 ])
                 try self.join(columns.identifiers, to: key, in: db)
             case .notFound(let reason):
-                try self.set(.notFound, reason, of: key, in: db)
+                try self.set(result.state, reason, of: key, in: db)
                 try db.cachedStatement(
                     sql: """
                         UPDATE customer SET transactions = NULL, subscriptions = NULL, signedTransactions = NULL,
                         revision = NULL, appTransaction = NULL WHERE key = ?
                         """
                 ).execute(arguments: [key])
-            case .failed(let reason): try self.set(.failed, reason, of: key, in: db)
+            case .failed(let reason): try self.set(result.state, reason, of: key, in: db)
             }
         }
     }
 
-    private func set(_ state: State, _ reason: String, of key: Int64, in db: Database) throws {
+    private func set(_ state: CustomerState, _ reason: String, of key: Int64, in db: Database) throws {
         try db.cachedStatement(sql: "UPDATE customer SET state = ?, reason = ? WHERE key = ?").execute(
             arguments: [state.rawValue, reason, key])
     }
@@ -227,18 +152,10 @@ extension MigrationStore {
     /// Returns the numbers of customers by state.
     package func tally() throws(StorageError) -> CustomerTally {
         try read { db in
-            var tally = CustomerTally()
-            for row in try db.rows("SELECT state, count(*) FROM customer GROUP BY state") {
-                let count = try row.integer(1)
-                switch State(rawValue: try row.integer(0)) {
-                case .waiting: tally.waiting = count
-                case .known: tally.known = count
-                case .notFound: tally.notFound = count
-                case .failed: tally.failed = count
-                case nil: break
-                }
-            }
-            return tally
+            CustomerTally(
+                try db.rows("SELECT state, count(*) FROM customer GROUP BY state").map {
+                    (try $0.integer(0), try $0.integer(1))
+                })
         }
     }
 }

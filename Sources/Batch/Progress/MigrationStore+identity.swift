@@ -57,12 +57,7 @@ extension MigrationStore {
     ) throws(StorageError) -> Int64 {
         let claims = Set(identifiers).sorted().prefix(Self.maximumIdentifiers).joined(separator: " ")
         return try write { db in
-            let scope = try self.scope(bundleId, environment, in: db)
-            let existing = try db.integer("SELECT key FROM customer WHERE scope = ? AND claims = ?", [scope, claims])
-            if let existing { return existing }
-            try db.cachedStatement(sql: "INSERT INTO customer (scope, claims) VALUES (?, ?)").execute(
-                arguments: [scope, claims])
-            return db.lastInsertedRowID
+            try db.key(in: "customer", [("scope", self.scope(bundleId, environment, in: db)), ("claims", claims)])
         }
     }
 
@@ -73,23 +68,13 @@ extension MigrationStore {
     ) throws(StorageError) -> Int64 {
         try write { db in
             let scope = try self.scope(bundleId, environment, in: db)
-            let existing = try db.integer(
-                "SELECT key FROM customer WHERE scope = ? AND appTransactionId = ?", [scope, appTransactionId])
-            if let existing { return existing }
-            try db.cachedStatement(sql: "INSERT INTO customer (scope, appTransactionId) VALUES (?, ?)").execute(
-                arguments: [scope, appTransactionId])
-            return db.lastInsertedRowID
+            return try db.key(in: "customer", [("scope", scope), ("appTransactionId", appTransactionId)])
         }
     }
 
     /// Returns the key of an app in one environment. Inserts a missing row.
     private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
-        let existing = try db.integer(
-            "SELECT key FROM scope WHERE bundleId = ? AND environment = ?", [bundleId, environment])
-        if let existing { return existing }
-        try db.execute(
-            sql: "INSERT INTO scope (bundleId, environment) VALUES (?, ?)", arguments: [bundleId, environment])
-        return db.lastInsertedRowID
+        try db.key(in: "scope", [("bundleId", bundleId), ("environment", environment)])
     }
 
     /// Returns the customer whose state and data stay after a merge: the one with the smallest key that has data,
@@ -152,5 +137,18 @@ extension MigrationStore {
                 """, [key, identifier])
             if let other { try merge(other, into: key, in: db) }
         }
+    }
+}
+
+extension Database {
+    /// Returns the key of the row with these values. Inserts a missing row.
+    func key(in table: String, _ columns: [(name: String, value: (any DatabaseValueConvertible)?)]) throws -> Int64 {
+        let arguments = StatementArguments(columns.map(\.value))
+        let condition = columns.map { "\($0.name) = ?" }.joined(separator: " AND ")
+        if let key = try integer("SELECT key FROM \(table) WHERE \(condition)", arguments) { return key }
+        let (names, marks) = (columns.map(\.name).joined(separator: ", "), columns.map { _ in "?" })
+        try cachedStatement(sql: "INSERT INTO \(table) (\(names)) VALUES (\(marks.joined(separator: ", ")))").execute(
+            arguments: arguments)
+        return lastInsertedRowID
     }
 }

@@ -1,24 +1,7 @@
 import Foundation
 import GRDB
+package import Reports
 package import Storage
-
-/// A refused row: the data needed to find it in the source, without any part of the receipt.
-package struct Refusal: Sendable, Hashable {
-    /// Row number in the source, from 1.
-    package let row: Int64
-    package let id: String
-    package let code: String
-    package let place: String
-    package let reason: String
-
-    package init(row: Int64, id: String, code: String, place: String, reason: String) {
-        self.row = row
-        self.id = id
-        self.code = code
-        self.place = place
-        self.reason = reason
-    }
-}
 
 extension String {
     /// For columns with text from outside, which are stored as BLOB: SQLite would end TEXT at the first zero byte.
@@ -41,13 +24,9 @@ extension MigrationStore {
 
     /// Returns the key of a reason. Inserts a missing row.
     private func reasonKey(of refusal: Refusal, in db: Database) throws -> Int64 {
-        let reason: StatementArguments = [refusal.code, refusal.place.asBytes, refusal.reason.asBytes]
-        let existing = try db.integer(
-            "SELECT key FROM refusalReason WHERE code = ? AND place = ? AND reason = ?", reason)
-        if let existing { return existing }
-        try db.cachedStatement(sql: "INSERT INTO refusalReason (code, place, reason) VALUES (?, ?, ?)").execute(
-            arguments: reason)
-        return db.lastInsertedRowID
+        try db.key(
+            in: "refusalReason",
+            [("code", refusal.code), ("place", refusal.place.asBytes), ("reason", refusal.reason.asBytes)])
     }
 
     /// Returns the next refusals after a row, in the order of rows.

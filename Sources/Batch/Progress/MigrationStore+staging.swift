@@ -65,17 +65,18 @@ extension MigrationStore {
         if !row.isNull(8) {
             return .known(
                 CustomerColumns(
-                    environment: try row.optionalText(6) ?? "", appAppleId: try row.optionalInteger(7),
-                    transactions: try bytes(8), subscriptions: try bytes(9), signedTransactions: try bytes(10),
-                    revision: try row.optionalText(11), identifiers: [],
-                    appTransaction: row.isNull(12) ? nil : try bytes(12)))
+                    environment: try row.optionalText(6) ?? "",
+                    APIColumns(
+                        appAppleId: try row.optionalInteger(7), transactions: try bytes(8),
+                        subscriptions: try bytes(9), signedTransactions: try bytes(10),
+                        revision: try row.optionalText(11), appTransaction: row.isNull(12) ? nil : try bytes(12))))
         }
         let reason = try row.optionalText(5)
-        switch try row.optionalInteger(4) {
-        case 0: return reason.map { CustomerLookupResult.notFound(reason: $0) }
-        case 2: return .notFound(reason: reason ?? "")
-        case 3: return .failed(reason: reason ?? "")
-        default: return nil
+        switch try row.optionalInteger(4).flatMap(CustomerState.init(rawValue:)) {
+        case .waiting: return reason.map { CustomerLookupResult.notFound(reason: $0) }
+        case .notFound: return .notFound(reason: reason ?? "")
+        case .failed: return .failed(reason: reason ?? "")
+        case .known, nil: return nil
         }
     }
 }

@@ -2,7 +2,7 @@ import Base
 
 extension HTMLReport {
     /// Writes the section with the first refused rows.
-    func refusedRows(_ refusals: [MigrationReport.RefusedRow], into html: inout HTMLWriter) {
+    func refusedRows(_ refusals: [Refusal], into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "refused-rows"]) { html in
             html.element("h2", ["id": "refused-rows"], text: "Refused rows")
             guard let shown = shownSentence(refusals.count) else {
@@ -29,7 +29,7 @@ extension HTMLReport {
             """
     }
 
-    private func row(_ refusal: MigrationReport.RefusedRow, into html: inout HTMLWriter) {
+    private func row(_ refusal: Refusal, into html: inout HTMLWriter) {
         html.row { html in
             html.cell("Row", number: refusal.row.grouped)
             html.cell(isHeader: true, "Id") { $0.untrusted(refusal.id) }

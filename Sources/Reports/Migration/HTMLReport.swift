@@ -11,7 +11,7 @@ struct HTMLReport {
     /// Returns the page.
     ///
     /// - Parameter refusals: The first refused rows.
-    func page(_ refusals: [MigrationReport.RefusedRow]) -> [UInt8] {
+    func page(_ refusals: [Refusal]) -> [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
             html.head(title: "Migration of \(report.sourceName) to \(report.destinationName)")

@@ -95,6 +95,24 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
     }
 }
 
+/// Numbers of customers by state.
+package struct CustomerTally: Sendable, Hashable {
+    /// Customers that were not looked up yet.
+    package var waiting: Int64 = 0
+    /// Customers with records in the App Store.
+    package var known: Int64 = 0
+    /// Customers that are in neither environment.
+    package var notFound: Int64 = 0
+    /// Customers whose lookup failed for now.
+    package var failed: Int64 = 0
+
+    /// Creates counts of zero.
+    package init() {}
+
+    /// The number of all customers.
+    package var all: Int64 { waiting + known + notFound + failed }
+}
+
 /// Totals of a migration over all of its runs. A crash loses at most the time since the last checkpoint.
 package struct MigrationHistory: Sendable, Hashable, Codable {
     /// Start of the first run in milliseconds since 1970; `nil` before it.

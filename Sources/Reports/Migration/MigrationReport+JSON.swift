@@ -37,7 +37,7 @@ extension MigrationReport {
         writer.member("version", 1)
         writer.member("summary", summary)
         writer.member("finished", stop == nil)
-        writer.member("stop", stop?.code)
+        writer.member("stop", stop?.rawValue)
         writer.member("standing", standing)
         writer.member("source", sourceName)
         writer.member("destination", destinationName)
@@ -65,7 +65,7 @@ extension MigrationReport {
         writer.member("calls", options.withAPI ? history.calls : nil)
     }
 
-    private func line(of refusal: RefusedRow) -> [UInt8] {
+    private func line(of refusal: Refusal) -> [UInt8] {
         let json = JSONWriter.object(reserving: 128 + refusal.id.utf8.count + refusal.reason.utf8.count) {
             $0.member("row", refusal.row)
             $0.member("id", refusal.id)
@@ -96,7 +96,7 @@ extension MigrationReport.Options {
 }
 
 extension JSONWriter {
-    fileprivate mutating func member(_ key: String, _ tally: MigrationReport.Customers?) {
+    fileprivate mutating func member(_ key: String, _ tally: CustomerTally?) {
         self.key(key)
         guard let tally else { return null() }
         object {

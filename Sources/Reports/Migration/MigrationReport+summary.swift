@@ -4,7 +4,7 @@ extension MigrationReport {
     package var summary: String {
         guard counts.rows > 0 else { return "There were no rows." }
         var parts = [authenticity]
-        if options.withAPI, stop?.isPlanned != true { parts.append(Self.clause(.migrated, counts)) }
+        if options.withAPI, stop != .planned { parts.append(Self.clause(.migrated, counts)) }
         if unverified > 0 {
             let verb = unverified == 1 ? "was accepted although it is not" : "were accepted although they are not"
             parts.append("\(unverified.grouped) \(verb), because of --allow-unverified")
@@ -21,7 +21,7 @@ extension MigrationReport {
         case nil where counts.count(of: .failed) > 0 || (customers?.failed ?? 0) > 0:
             "Done, except for rows that failed: run the same command again to retry them."
         case nil: "Finished."
-        case let stop? where stop.isPlanned:
+        case .planned:
             "Planned only: no customer was looked up, and no result was written."
         case let stop?: "Stopped early: \(stop.sentence). Run the same command again to resume."
         }

@@ -37,62 +37,26 @@ package struct MigrationReport: Sendable {
         package init() {}
     }
 
-    /// Reason why the run stopped before the end.
-    package struct Stop: Sendable, Hashable {
-        /// Name in the JSON report.
-        package let code: String
-        /// Text after "Stopped early:".
-        package let sentence: String
-        /// Whether the run was only to plan.
-        package let isPlanned: Bool
+    /// Reason why a run stopped before the end. The raw value is the name in the JSON report.
+    package enum Stop: String, Sendable, Hashable {
+        /// `planned` is a run with `--plan`; `asked` is a signal.
+        case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, planned
 
-        /// Creates a reason.
-        package init(code: String, sentence: String, isPlanned: Bool) {
-            (self.code, self.sentence, self.isPlanned) = (code, sentence, isPlanned)
-        }
-    }
-
-    /// Number of customers by the result of their lookup.
-    package struct Customers: Sendable, Hashable {
-        /// Customers with records in the App Store.
-        package let known: Int64
-        /// Customers that are in neither environment.
-        package let notFound: Int64
-        /// Customers whose lookup failed for now.
-        package let failed: Int64
-        /// Customers that were not looked up yet.
-        package let waiting: Int64
-
-        /// Creates counts.
-        package init(known: Int64, notFound: Int64, failed: Int64, waiting: Int64) {
-            (self.known, self.notFound, self.failed, self.waiting) = (known, notFound, failed, waiting)
-        }
-
-        /// Number of all customers.
-        package var all: Int64 { waiting + known + notFound + failed }
-    }
-
-    /// A refused row of the source.
-    package struct RefusedRow: Sendable, Hashable {
-        /// Row number in the source, from 1.
-        package let row: Int64
-        /// Id of the row.
-        package let id: String
-        /// Error code.
-        package let code: String
-        /// Place of the error inside the receipt.
-        package let place: String
-        /// Human-readable reason.
-        package let reason: String
-
-        /// Creates a row.
-        package init(row: Int64, id: String, code: String, place: String, reason: String) {
-            (self.row, self.id, self.code, self.place, self.reason) = (row, id, code, place, reason)
+        /// Text to print after "stopped:".
+        package var sentence: String {
+            switch self {
+            case .rowLimit: "--limit is reached"
+            case .timeLimit: "--max-hours is reached"
+            case .asked: "interrupted by a signal"
+            case .refusedByAppStore: "the App Store rejected the key"
+            case .unreachable: "the App Store Server API cannot be reached"
+            case .planned: "planned only"
+            }
         }
     }
 
     /// Returns at most `limit` refused rows with a row number above `after`, in ascending order.
-    package typealias RefusedRows = (_ after: Int64, _ limit: Int) throws -> [RefusedRow]
+    package typealias RefusedRows = (_ after: Int64, _ limit: Int) throws -> [Refusal]
 
     /// Maximum number of refused rows on the HTML page. The JSON report has all of them.
     static let shownRefusals: Int64 = 1_000
@@ -107,7 +71,7 @@ package struct MigrationReport: Sendable {
     /// Totals of this run and all earlier ones.
     package let history: MigrationHistory
     /// Counts of customers; `nil` without the App Store Server API.
-    package var customers: Customers?
+    package var customers: CustomerTally?
     /// Reason for stopping early; `nil` if everything is done.
     package var stop: Stop?
     /// `true` if an earlier run had finished, so that there was nothing to do.

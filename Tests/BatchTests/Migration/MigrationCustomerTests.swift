@@ -56,8 +56,8 @@ struct MigrationCustomerTests {
             return .found(
                 .known(
                     CustomerColumns(
-                        environment: customer.environment, appAppleId: 1, transactions: text,
-                        subscriptions: Array("[]".utf8), signedTransactions: text, revision: "r1",
+                        environment: customer.environment,
+                        APIColumns(appAppleId: 1, transactions: text, signedTransactions: text, revision: "r1"),
                         identifiers: history)))
         }
 

@@ -1,6 +1,7 @@
 import Batch
 import Foundation
 import GRDB
+import Reports
 import Storage
 import Testing
 import TestSupport
@@ -71,8 +72,10 @@ struct MigrationStoreTests {
             let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
             _ = try ledger.stage(StagedRow(row: 1, id: "r", customer: second, result: []))
             let columns = CustomerColumns(
-                environment: "Production", appAppleId: 5, transactions: [1], subscriptions: [2],
-                signedTransactions: [3], revision: "r", identifiers: ["1", "2"])
+                environment: "Production",
+                APIColumns(
+                    appAppleId: 5, transactions: [1], subscriptions: [2], signedTransactions: [3], revision: "r"),
+                identifiers: ["1", "2"])
             try ledger.record(.known(columns), of: first)
             #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
             #expect(try !ledger.isWaiting(second))
@@ -81,7 +84,7 @@ struct MigrationStoreTests {
                 Issue.record("\(finding)")
                 return
             }
-            #expect(found.appAppleId == 5 && found.transactions == [1] && found.revision == "r")
+            #expect(found.api == columns.api)
             let tally = try ledger.tally()
             #expect(tally.all == 1 && tally.known == 1)
         }
@@ -91,15 +94,17 @@ struct MigrationStoreTests {
         let text = Array("[\(identifiers.map { "\"\($0)\"" }.joined(separator: ","))]".utf8)
         return .known(
             CustomerColumns(
-                environment: "Production", appAppleId: 5, transactions: text, subscriptions: [2],
-                signedTransactions: [3], revision: "r", identifiers: identifiers))
+                environment: "Production",
+                APIColumns(
+                    appAppleId: 5, transactions: text, subscriptions: [2], signedTransactions: [3], revision: "r"),
+                identifiers: identifiers))
     }
 
     /// Returns the transactions of a row's customer, or `nil` if there are none.
     private func records(of row: Int64, in ledger: MigrationStore) throws -> [UInt8]? {
         let found = try ledger.stagedRows(after: row - 1, limit: 1).first?.finding
         guard case .known(let columns)? = found else { return nil }
-        return columns.transactions
+        return columns.api.transactions
     }
 
     @Test("Merging a customer with one that was not found keeps the data of the first", arguments: [true, false])
@@ -288,9 +293,9 @@ struct MigrationStoreTests {
             #expect(try customer("9", in: ledger) != first)
             _ = try ledger.stage(StagedRow(row: 1, id: "r", customer: first, result: []))
             var columns = CustomerColumns(
-                environment: "Production", appAppleId: 5, transactions: [2], subscriptions: [2],
-                signedTransactions: [2], revision: nil, identifiers: [])
-            columns.appTransaction = [7]
+                environment: "Production",
+                APIColumns(appAppleId: 5, transactions: [2], subscriptions: [2], signedTransactions: [2]))
+            columns.api.appTransaction = [7]
             try ledger.record(.known(columns), of: first)
             #expect(try ledger.stagedRows(after: 0, limit: 1).first?.finding == .known(columns))
             try ledger.record(.notFound(reason: "4040019"), of: first)

@@ -68,25 +68,9 @@ extension Migration {
         for (table, path) in options.tables {
             try running {
                 var file = try FlatFile(table, path: path)
-                try forEachResult { try file.write($0) }
+                try forEachResult { result, _ in try file.write(result) }
                 try file.finish()
             }
-        }
-    }
-
-    /// Passes each row of the complete result to `body`, in order.
-    private func forEachResult(_ body: (ResultRow) throws -> Void) throws {
-        var last: Int64 = 0
-        while true {
-            let rows = try ledger.stagedRows(after: last, limit: 64)
-            guard let end = rows.last else { return }
-            for (staged, finding) in rows {
-                guard let row = try? DecodedRow(encoded: staged.result) else {
-                    throw ledger.damaged("row \(staged.row)")
-                }
-                try body(row.result(finding, hasCustomer: staged.customer != nil))
-            }
-            last = end.staged.row
         }
     }
 }

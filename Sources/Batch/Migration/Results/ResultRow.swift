@@ -72,8 +72,8 @@ package struct APIColumns: Sendable, Hashable {
 
     /// Creates the columns.
     package init(
-        appAppleId: Int64?, transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8],
-        revision: String?, appTransaction: [UInt8]? = nil
+        appAppleId: Int64?, transactions: [UInt8] = noElements, subscriptions: [UInt8] = noElements,
+        signedTransactions: [UInt8] = noElements, revision: String? = nil, appTransaction: [UInt8]? = nil
     ) {
         self.appAppleId = appAppleId
         self.transactions = transactions
@@ -82,6 +82,9 @@ package struct APIColumns: Sendable, Hashable {
         self.revision = revision
         self.appTransaction = appTransaction
     }
+
+    /// An empty JSON array.
+    package static let noElements = Array("[]".utf8)
 }
 
 extension MigrationCounts {

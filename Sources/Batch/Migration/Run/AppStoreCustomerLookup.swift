@@ -2,6 +2,7 @@ import AppStoreClients
 import AppStorePayloads
 package import Base
 import Foundation
+import Reports
 package import Responses
 import Storage
 import Synchronization
@@ -64,17 +65,12 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
             return .found(
                 .known(
                     CustomerColumns(
-                        environment: environment.rawValue, appAppleId: signed.payload.appAppleId,
-                        transactions: Self.noElements, subscriptions: Self.noElements,
-                        signedTransactions: Self.noElements, revision: nil, identifiers: [],
-                        appTransaction: signed.payload.claims)))
+                        environment: environment.rawValue,
+                        APIColumns(appAppleId: signed.payload.appAppleId, appTransaction: signed.payload.claims))))
         } catch {
             return answer(to: error)
         }
     }
-
-    /// An empty JSON array.
-    private static let noElements = Array("[]".utf8)
 
     /// Converts an error: an unknown customer is a result, a rejected key or unreachable host may stop the run, and
     /// all other errors are temporary failures of this customer.
@@ -108,9 +104,11 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
             records.transactions.flatMap { [$0.payload.originalTransactionId, $0.payload.transactionId] }
                 .compactMap { $0 })
         return CustomerColumns(
-            environment: records.environment.rawValue, appAppleId: records.appAppleId,
-            transactions: columns.transactions, subscriptions: columns.subscriptions,
-            signedTransactions: columns.signedTransactions, revision: records.revision,
+            environment: records.environment.rawValue,
+            APIColumns(
+                appAppleId: records.appAppleId, transactions: columns.transactions,
+                subscriptions: columns.subscriptions, signedTransactions: columns.signedTransactions,
+                revision: records.revision),
             identifiers: identifiers.sorted())
     }
 

@@ -130,10 +130,7 @@ package struct DecodedRow: Sendable, Codable {
         switch finding {
         case .known(let columns):
             result.outcome = .migrated
-            result.api = APIColumns(
-                appAppleId: columns.appAppleId, transactions: columns.transactions,
-                subscriptions: columns.subscriptions, signedTransactions: columns.signedTransactions,
-                revision: columns.revision, appTransaction: columns.appTransaction)
+            result.api = columns.api
         case .notFound(let reason):
             result.outcome = .notFound
             result.reason = reason

@@ -14,25 +14,32 @@ extension Migration {
                 at: nil)
             var counts = MigrationCounts()
             counts.renamedIds = (progress.whole ?? progress.checkpoint.counts).renamedIds
-            var last: Int64 = 0
-            while true {
-                let rows = try ledger.stagedRows(after: last, limit: 64)
-                guard let end = rows.last else { break }
-                for (staged, finding) in rows {
-                    guard let row = try? DecodedRow(encoded: staged.result) else {
-                        throw ledger.damaged("row \(staged.row)")
-                    }
-                    var result = row.result(finding, hasCustomer: staged.customer != nil)
-                    // Staged ids are unique, but a sink that stores fingerprints of ids may report a collision.
-                    while try sink.write(result) == .repeatedId { result.id += "#\(staged.row)" }
-                    counts.add(result, year: row.year)
-                }
-                last = end.staged.row
+            try forEachResult { result, row in
+                var result = result
+                // Staged ids are unique, but a sink that stores fingerprints of ids may report a collision.
+                while try sink.write(result) == .repeatedId { result.id += "#\(row.number)" }
+                counts.add(result, year: row.year)
             }
             let end = try sink.checkpoint()
             try sink.close()
             try Files.replace(options.destination, with: draft)
             return (counts, end)
+        }
+    }
+
+    /// Passes each row of the complete result to `body`, in order, with the decoded row that it is made of.
+    func forEachResult(_ body: (ResultRow, DecodedRow) throws -> Void) throws {
+        var last: Int64 = 0
+        while true {
+            let rows = try ledger.stagedRows(after: last, limit: 64)
+            guard let end = rows.last else { return }
+            for (staged, finding) in rows {
+                guard let row = try? DecodedRow(encoded: staged.result) else {
+                    throw ledger.damaged("row \(staged.row)")
+                }
+                try body(row.result(finding, hasCustomer: staged.customer != nil), row)
+            }
+            last = end.staged.row
         }
     }
 }

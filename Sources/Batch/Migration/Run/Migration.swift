@@ -49,23 +49,7 @@ package struct Migration {
         }
     }
 
-    /// Reason why a run stopped before the end.
-    package enum Stop: String, Sendable, Hashable {
-        /// `planned` is a run with `--plan`; `asked` is a signal.
-        case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, planned
-
-        /// Text to print after "stopped:".
-        package var sentence: String {
-            switch self {
-            case .rowLimit: "--limit is reached"
-            case .timeLimit: "--max-hours is reached"
-            case .asked: "interrupted by a signal"
-            case .refusedByAppStore: "the App Store rejected the key"
-            case .unreachable: "the App Store Server API cannot be reached"
-            case .planned: "planned only"
-            }
-        }
-    }
+    package typealias Stop = MigrationReport.Stop
 
     let options: MigrationOptions
     let reader: ReceiptReader

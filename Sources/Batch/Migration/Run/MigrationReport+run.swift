@@ -7,10 +7,8 @@ extension MigrationReport {
         self.init(
             source: options.source, destination: options.destination, options: Options(options),
             counts: ending.counts, history: ending.history)
-        customers = ending.customers.map {
-            Customers(known: $0.known, notFound: $0.notFound, failed: $0.failed, waiting: $0.waiting)
-        }
-        stop = ending.stop.map { Stop(code: $0.rawValue, sentence: $0.sentence, isPlanned: $0 == .planned) }
+        customers = ending.customers
+        stop = ending.stop
         wasFinished = ending.wasFinished
         rowsRead = ending.rowsRead
         duration = ending.duration
@@ -25,9 +23,7 @@ extension MigrationReport {
         try reporting {
             try write(to: path) { after, limit in
                 do throws(StorageError) {
-                    return try ledger.refusals(after: after, limit: limit).map {
-                        RefusedRow(row: $0.row, id: $0.id, code: $0.code, place: $0.place, reason: $0.reason)
-                    }
+                    return try ledger.refusals(after: after, limit: limit)
                 } catch {
                     throw RunError(error)
                 }

@@ -14,7 +14,7 @@ extension MigrationDatabase {
         else { throw .notPossible("the options cannot be stored") }
         if options.migration.isFresh { try await remove(options.name) }
         let name = PostgreSQLValue.text(options.name.withoutNull)
-        let results = try await run([
+        let found = try await rows([
             PostgreSQLQuery(
                 """
                 INSERT INTO migration (name, fingerprint, options, createdAt) VALUES ($1, $2, $3, \(Self.clock))
@@ -25,13 +25,8 @@ extension MigrationDatabase {
                     .text(String(decoding: encoded, as: UTF8.self)),
                 ]),
             PostgreSQLQuery("SELECT id, fingerprint, options FROM migration WHERE name = $1", [name]),
-        ])
-        let row = try value { () throws(PostgreSQLError) in
-            try results.last?.rows.first.map { row throws(PostgreSQLError) in
-                (id: try row.integer(0), fingerprint: try row.text(1), options: try row.text(2))
-            }
-        }
-        guard let row,
+        ]) { (id: try $0.integer(0), fingerprint: try $0.text(1), options: try $0.text(2)) }
+        guard let row = found.first,
             let known = try? JSONDecoder().decode(SourceFingerprint.self, from: Data(row.fingerprint.utf8)),
             let earlier = try? JSONDecoder().decode(
                 MigrationOptions.PersistedOptions.self, from: Data(row.options.utf8))
@@ -54,11 +49,9 @@ extension MigrationDatabase {
             EXISTS (SELECT 1 FROM migrationChunk c WHERE c.migration = m.id AND c.state = 1 AND c.expiresAt > \(Self.clock))
             OR EXISTS (SELECT 1 FROM migrationLease l WHERE l.migration = m.id AND l.expiresAt > \(Self.clock))
             """
-        let rows = try await rows(
-            "SELECT id, (\(isUsed)) FROM migration m WHERE name = $1", [.text(name.withoutNull)])
-        let found = try value { () throws(PostgreSQLError) in
-            try rows.first.map { row throws(PostgreSQLError) in (id: try row.integer(0), isUsed: try row.boolean(1)) }
-        }
+        let found = try await rows(
+            "SELECT id, (\(isUsed)) FROM migration m WHERE name = $1", [.text(name.withoutNull)]
+        ) { (id: try $0.integer(0), isUsed: try $0.boolean(1)) }.first
         guard let found else { return }
         guard !found.isUsed else {
             throw .notPossible("--fresh: other workers are running; stop them first, and start one with --fresh")
@@ -74,8 +67,7 @@ extension MigrationDatabase {
 
     /// Returns the database's time.
     func now() async throws(RunError) -> Int64 {
-        let rows = try await rows("SELECT \(Self.clock)")
-        return try value { () throws(PostgreSQLError) in try rows.first?.integer(0) ?? 0 }
+        try await rows("SELECT \(Self.clock)") { try $0.integer(0) }.first ?? 0
     }
 }
 

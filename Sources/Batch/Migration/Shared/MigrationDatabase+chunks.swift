@@ -30,18 +30,16 @@ extension MigrationDatabase {
 
     /// Returns the last chunk and its number; `nil` before the first one.
     func lastChunk(of migration: Int64) async throws(RunError) -> (number: Int64, chunk: SourceChunk)? {
-        let rows = try await rows(
+        try await rows(
             """
             SELECT number, first, last, rows FROM migrationChunk WHERE migration = $1 ORDER BY number DESC LIMIT 1
-            """, [.integer(migration)])
-        return try value { () throws(PostgreSQLError) in
-            try rows.first.map { row throws(PostgreSQLError) in
-                (
-                    try row.integer(0),
-                    SourceChunk(first: try row.optionalText(1), last: try row.text(2), rows: try row.optionalInteger(3))
-                )
-            }
-        }
+            """, [.integer(migration)]
+        ) { row in
+            (
+                try row.integer(0),
+                SourceChunk(first: try row.optionalText(1), last: try row.text(2), rows: try row.optionalInteger(3))
+            )
+        }.first
     }
 
     /// Adds chunks, and with them the mark that they are the last ones. Nothing is added if the lease has passed to
@@ -74,7 +72,7 @@ extension MigrationDatabase {
     func claimChunk(
         of migration: Int64, _ shard: SharedMigrationOptions.Shard
     ) async throws(RunError) -> ChunkLease? {
-        let rows = try await rows(
+        try await rows(
             """
             UPDATE migrationChunk SET state = 1, holder = $2, term = term + 1, expiresAt = \(Self.clock) + $3
             WHERE migration = $1 AND number = (
@@ -87,27 +85,23 @@ extension MigrationDatabase {
             [
                 .integer(migration), .text(worker), .integer(lease.inMilliseconds), .integer(shard.count),
                 .integer(shard.index),
-            ])
-        return try value { () throws(PostgreSQLError) in
-            try rows.first.map { row throws(PostgreSQLError) in
-                let (first, rows) = (try row.text(2), try row.integer(4))
-                return ChunkLease(
-                    migration: migration, number: try row.integer(0), holder: worker, term: try row.integer(1),
-                    chunk: SourceChunk(
-                        first: first.isEmpty ? nil : first, last: try row.text(3), rows: rows < 0 ? nil : rows))
-            }
-        }
+            ]
+        ) { row in
+            let (first, rows) = (try row.text(2), try row.integer(4))
+            return ChunkLease(
+                migration: migration, number: try row.integer(0), holder: worker, term: try row.integer(1),
+                chunk: SourceChunk(
+                    first: first.isEmpty ? nil : first, last: try row.text(3), rows: rows < 0 ? nil : rows))
+        }.first
     }
 
     /// Returns a chunk that this worker does not read to the end.
     func release(_ lease: ChunkLease) async throws(RunError) {
-        try await run([
-            PostgreSQLQuery(
-                """
-                UPDATE migrationChunk SET state = 0 WHERE migration = $1 AND number = $2 AND holder = $3 AND term = $4
-                    AND state = 1
-                """, lease.arguments)
-        ])
+        try await run(
+            """
+            UPDATE migrationChunk SET state = 0 WHERE migration = $1 AND number = $2 AND holder = $3 AND term = $4
+                AND state = 1
+            """, lease.arguments)
     }
 
     /// The statement that marks a chunk as ended. It changes no row if the lease has passed to another worker.
@@ -122,19 +116,18 @@ extension MigrationDatabase {
 
     /// Returns how many chunks of a shard have ended.
     func tally(of migration: Int64, _ shard: SharedMigrationOptions.Shard) async throws(RunError) -> ChunkTally {
-        let rows = try await rows(
+        let tally = try await rows(
             """
             SELECT isPlanned, (SELECT coalesce(max(number) + 1, 0) FROM migrationChunk WHERE migration = $1),
                 (SELECT count(*) FROM migrationChunk WHERE migration = $1 AND state < 2
                     AND number % $2::bigint = $3::bigint)
             FROM migration WHERE id = $1
-            """, [.integer(migration), .integer(shard.count), .integer(shard.index)])
-        guard let row = rows.first else {
+            """, [.integer(migration), .integer(shard.count), .integer(shard.index)]
+        ) { ChunkTally(isPlanned: try $0.boolean(0), all: try $0.integer(1), open: try $0.integer(2)) }.first
+        guard let tally else {
             throw .notPossible("this migration was started over by another worker; run the same command again")
         }
-        return try value { () throws(PostgreSQLError) in
-            ChunkTally(isPlanned: try row.boolean(0), all: try row.integer(1), open: try row.integer(2))
-        }
+        return tally
     }
 
     /// Returns the sum of the counts of all ended chunks of a shard.
@@ -144,21 +137,21 @@ extension MigrationDatabase {
         var sum = MigrationCounts()
         var last: Int64 = -1
         while true {
-            let rows = try await rows(
+            let chunks = try await rows(
                 """
                 SELECT number, counts FROM migrationChunk WHERE migration = $1 AND number > $4 AND state = 2
                     AND number % $2::bigint = $3::bigint
                 ORDER BY number LIMIT 1000
-                """, [.integer(migration), .integer(shard.count), .integer(shard.index), .integer(last)])
-            for row in rows {
-                let (number, text) = try value { () throws(PostgreSQLError) in (try row.integer(0), try row.text(1)) }
+                """, [.integer(migration), .integer(shard.count), .integer(shard.index), .integer(last)]
+            ) { (try $0.integer(0), try $0.text(1)) }
+            for (number, text) in chunks {
                 last = number
                 guard let counts = try? JSONDecoder().decode(MigrationCounts.self, from: Data(text.utf8)) else {
                     throw .notPossible("the counts of chunk \(number) in the database \(place) are damaged")
                 }
                 sum.add(counts)
             }
-            if rows.isEmpty { return sum }
+            if chunks.isEmpty { return sum }
         }
     }
 }

@@ -11,13 +11,12 @@ extension MigrationDatabase {
     /// Returns the row id of an app in one environment. Inserts a missing row.
     func scope(_ bundleId: String, _ environment: String) async throws(RunError) -> Int64 {
         let arguments: [PostgreSQLValue] = [.text(bundleId.withoutNull), .text(environment.withoutNull)]
-        let results = try await run([
+        let ids = try await rows([
             PostgreSQLQuery(
                 "INSERT INTO migrationScope (bundleId, environment) VALUES ($1, $2) ON CONFLICT DO NOTHING", arguments),
             PostgreSQLQuery("SELECT id FROM migrationScope WHERE bundleId = $1 AND environment = $2", arguments),
-        ])
-        let id = try value { () throws(PostgreSQLError) in try results.last?.rows.first?.integer(0) }
-        guard let id else { throw .interrupted("the database \(place): the row of an app cannot be read") }
+        ]) { try $0.integer(0) }
+        guard let id = ids.first else { throw .interrupted("the database \(place): the row of an app cannot be read") }
         return id
     }
 
@@ -115,8 +114,9 @@ extension MigrationDatabase {
 
     /// Returns whether the customers have been merged.
     func isResolved(_ migration: Int64) async throws(RunError) -> Bool {
-        let rows = try await rows("SELECT isResolved FROM migration WHERE id = $1", [.integer(migration)])
-        return try value { () throws(PostgreSQLError) in try rows.first?.boolean(0) ?? false }
+        try await rows("SELECT isResolved FROM migration WHERE id = $1", [.integer(migration)]) {
+            try $0.boolean(0)
+        }.first ?? false
     }
 
     /// The lease of the merge has passed to another worker, whose merge counts.

@@ -31,16 +31,15 @@ struct WorkLease: Sendable, Hashable {
 extension MigrationDatabase {
     /// Returns the lease if no other worker has it, otherwise `nil`.
     func claim(_ work: SharedWork, of migration: Int64) async throws(RunError) -> WorkLease? {
-        let rows = try await rows(
+        try await rows(
             """
             INSERT INTO migrationLease (migration, task, holder, term, expiresAt) VALUES ($1, $2, $3, 1, \(Self.clock) + $4)
             ON CONFLICT (migration, task) DO UPDATE SET
                 holder = excluded.holder, expiresAt = excluded.expiresAt, term = migrationLease.term + 1
                 WHERE migrationLease.expiresAt <= \(Self.clock) OR migrationLease.holder = excluded.holder
             RETURNING term
-            """, [.integer(migration), .text(work.rawValue), .text(worker), .integer(lease.inMilliseconds)])
-        let term = try value { () throws(PostgreSQLError) in try rows.first?.integer(0) }
-        return term.map { WorkLease(migration: migration, work: work, holder: worker, term: $0) }
+            """, [.integer(migration), .text(work.rawValue), .text(worker), .integer(lease.inMilliseconds)]
+        ) { WorkLease(migration: migration, work: work, holder: worker, term: try $0.integer(0)) }.first
     }
 
     /// Extends leases.
@@ -75,12 +74,10 @@ extension MigrationDatabase {
     /// Lets another worker take over at once. The lease has no holder then, so that a renewal which arrives later
     /// extends nothing.
     func release(_ lease: WorkLease) async throws(RunError) {
-        try await run([
-            PostgreSQLQuery(
-                """
-                UPDATE migrationLease SET holder = '', expiresAt = 0
-                WHERE migration = $1 AND task = $2 AND holder = $3 AND term = $4
-                """, lease.arguments)
-        ])
+        try await run(
+            """
+            UPDATE migrationLease SET holder = '', expiresAt = 0
+            WHERE migration = $1 AND task = $2 AND holder = $3 AND term = $4
+            """, lease.arguments)
     }
 }

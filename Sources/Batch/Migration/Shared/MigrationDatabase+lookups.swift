@@ -6,9 +6,8 @@ import Reports
 extension MigrationDatabase {
     /// Returns the apps and environments of all migrations.
     func scopes() async throws(RunError) -> [(id: Int64, bundleId: String)] {
-        let rows = try await rows("SELECT id, bundleId FROM migrationScope ORDER BY id")
-        return try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in (id: try row.integer(0), bundleId: try row.text(1)) }
+        try await rows("SELECT id, bundleId FROM migrationScope ORDER BY id") {
+            (id: try $0.integer(0), bundleId: try $0.text(1))
         }
     }
 
@@ -20,7 +19,7 @@ extension MigrationDatabase {
     func waitingCustomers(
         of migration: Int64, in scope: Int64, isActiveFirst: Bool, except keys: [Int64]
     ) async throws(RunError) -> [MigrationCustomer] {
-        let rows = try await rows(
+        try await rows(
             """
             SELECT c.key, s.bundleId, coalesce(c.environment, s.environment), c.claims,
                 ARRAY(SELECT identifier FROM migrationIdentifier i WHERE i.customer = c.key
@@ -28,44 +27,39 @@ extension MigrationDatabase {
             FROM migrationCustomer c JOIN migrationScope s ON s.id = c.scope
             WHERE c.migration = $1 AND c.scope = $2 AND c.state = 0 AND c.key <> ALL ($3::bigint[])
             ORDER BY \(isActiveFirst ? "c.expires DESC NULLS LAST, " : "")c.key LIMIT 256
-            """, [.integer(migration), .integer(scope), .integers(keys)])
-        return try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in
-                let stored = try row.texts(4)
-                let claims = try row.optionalText(3)
-                let download = stored.first { $0.hasPrefix("download:") }.map { String($0.dropFirst(9)) }
-                let identifiers = claims?.split(separator: " ").map(String.init) ?? stored
-                return MigrationCustomer(
-                    key: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
-                    identifiers: download == nil ? identifiers : [], appTransactionId: download, accountToken: nil,
-                    previousLookup: nil)
-            }
+            """, [.integer(migration), .integer(scope), .integers(keys)]
+        ) { row in
+            let stored = try row.texts(4)
+            let claims = try row.optionalText(3)
+            let download = stored.first { $0.hasPrefix("download:") }.map { String($0.dropFirst(9)) }
+            let identifiers = claims?.split(separator: " ").map(String.init) ?? stored
+            return MigrationCustomer(
+                key: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
+                identifiers: download == nil ? identifiers : [], appTransactionId: download, accountToken: nil,
+                previousLookup: nil)
         }
     }
 
     /// Queues customers for a retry whose lookup failed before a time.
     func retryFailedCustomers(before time: Int64, _ lease: WorkLease) async throws(RunError) {
         try await run(
-            [
-                PostgreSQLQuery(
-                    """
-                    UPDATE migrationCustomer SET state = 0
-                    WHERE migration = $1 AND state = 3 AND askedAt < $5 AND \(WorkLease.condition)
-                    """, lease.arguments + [.integer(time)])
-            ], within: Self.longLimit)
+            """
+            UPDATE migrationCustomer SET state = 0
+            WHERE migration = $1 AND state = 3 AND askedAt < $5 AND \(WorkLease.condition)
+            """, lease.arguments + [.integer(time)], within: Self.longLimit)
     }
 
     /// Returns whether a customer is waiting, or failed before a time.
     func hasWaitingCustomers(
         of migration: Int64, in scopes: [Int64], failedBefore time: Int64
     ) async throws(RunError) -> Bool {
-        let rows = try await rows(
+        try await rows(
             """
             SELECT EXISTS (SELECT 1 FROM migrationCustomer WHERE migration = $1 AND scope = ANY ($2::bigint[]) AND state = 0)
                 OR EXISTS (SELECT 1 FROM migrationCustomer WHERE migration = $1 AND scope = ANY ($2::bigint[])
                     AND state = 3 AND askedAt < $3)
-            """, [.integer(migration), .integers(scopes), .integer(time)])
-        return try value { () throws(PostgreSQLError) in try rows.first?.boolean(0) ?? false }
+            """, [.integer(migration), .integers(scopes), .integer(time)]
+        ) { try $0.boolean(0) }.first ?? false
     }
 
     /// Stores the result of a lookup in the customer and its rows. Waiting customers with an id of the history are
@@ -103,7 +97,7 @@ extension MigrationDatabase {
     ) async throws(RunError) -> [Int64] {
         // A customer of rows that are not authentic, and one of a download, is never merged with another one.
         guard case .known(let columns) = result, !columns.identifiers.isEmpty, !customer.isClaimed else { return [] }
-        let rows = try await rows(
+        return try await rows(
             """
             SELECT DISTINCT other.key FROM migrationIdentifier i JOIN migrationCustomer other ON other.key = i.customer
             WHERE i.migration = $1 AND i.scope = $2 AND i.identifier = ANY ($3::text[]) AND other.state = 0
@@ -113,25 +107,23 @@ extension MigrationDatabase {
             [
                 .integer(migration), .integer(scope), .texts(columns.identifiers.map(\.withoutNull)),
                 .integer(customer.key),
-            ])
-        return try value { () throws(PostgreSQLError) in
-            try rows.map { row throws(PostgreSQLError) in try row.integer(0) }
-        }
+            ]
+        ) { try $0.integer(0) }
     }
 
     private func state(_ result: CustomerLookupResult, _ key: PostgreSQLValue, _ lease: WorkLease) -> PostgreSQLQuery {
-        let (state, reason, environment): (Int64, String?, String?) =
+        let (reason, environment): (String?, String?) =
             switch result {
-            case .known(let columns): (1, nil, columns.environment)
-            case .notFound(let reason): (2, reason, nil)
-            case .failed(let reason): (3, reason, nil)
+            case .known(let columns): (nil, columns.environment)
+            case .notFound(let reason), .failed(let reason): (reason, nil)
             }
         return PostgreSQLQuery(
             """
             UPDATE migrationCustomer SET state = $6, reason = nullif($7, ''),
                 environment = coalesce(nullif($8, ''), environment), askedAt = \(Self.clock)
             WHERE key = $5 AND \(WorkLease.condition)
-            """, lease.arguments + [key, .integer(state), .text(reason ?? ""), .text(environment ?? "")])
+            """,
+            lease.arguments + [key, .integer(result.state.rawValue), .text(reason ?? ""), .text(environment ?? "")])
     }
 
     private func columns(
@@ -140,6 +132,7 @@ extension MigrationDatabase {
         func text(_ bytes: [UInt8]) -> PostgreSQLValue { .text(String(decoding: bytes, as: UTF8.self).withoutNull) }
         switch result {
         case .known(let columns):
+            let api = columns.api
             return PostgreSQLQuery(
                 """
                 UPDATE results SET outcome = 'migrated',
@@ -149,8 +142,8 @@ extension MigrationDatabase {
                 WHERE customer = $5 AND \(WorkLease.condition)
                 """,
                 lease.arguments + [
-                    key, .integer(columns.appAppleId ?? -1), text(columns.transactions), text(columns.subscriptions),
-                    text(columns.signedTransactions), .text(columns.revision ?? ""), text(columns.appTransaction ?? []),
+                    key, .integer(api.appAppleId ?? -1), text(api.transactions), text(api.subscriptions),
+                    text(api.signedTransactions), .text(api.revision ?? ""), text(api.appTransaction ?? []),
                 ])
         case .notFound(let reason): return outcome(.notFound, reason, key, lease)
         case .failed(let reason): return outcome(.failed, reason, key, lease)
@@ -178,15 +171,14 @@ extension MigrationDatabase {
     /// Adds calls of this worker to those of the migration.
     func add(calls: Int64, to migration: Int64) async throws(RunError) {
         guard calls > 0 else { return }
-        try await run([
-            PostgreSQLQuery(
-                "UPDATE migration SET calls = calls + $2 WHERE id = $1", [.integer(migration), .integer(calls)])
-        ])
+        try await run(
+            "UPDATE migration SET calls = calls + $2 WHERE id = $1", [.integer(migration), .integer(calls)])
     }
 
     func calls(of migration: Int64) async throws(RunError) -> Int64 {
-        let rows = try await rows("SELECT calls FROM migration WHERE id = $1", [.integer(migration)])
-        return try value { () throws(PostgreSQLError) in try rows.first?.integer(0) ?? 0 }
+        try await rows("SELECT calls FROM migration WHERE id = $1", [.integer(migration)]) {
+            try $0.integer(0)
+        }.first ?? 0
     }
 
     /// Returns the number of rows by outcome, and by reason.
@@ -197,47 +189,35 @@ extension MigrationDatabase {
             """
             SELECT outcome, reason, count(*) FROM results
             WHERE migration = $1 AND chunk % $2::bigint = $3::bigint GROUP BY outcome, reason
-            """, [.integer(migration), .integer(shard.count), .integer(shard.index)], within: Self.longLimit)
-        return try value { () throws(PostgreSQLError) in
-            var (outcomes, reasons): ([Outcome: Int64], [String: Int64]) = ([:], [:])
-            for row in rows {
-                guard let outcome = Outcome(rawValue: try row.text(0)) else { continue }
-                outcomes[outcome, default: 0] += try row.integer(2)
-                if let reason = try row.optionalText(1) { reasons[reason, default: 0] += try row.integer(2) }
-            }
-            return (outcomes, reasons)
+            """, [.integer(migration), .integer(shard.count), .integer(shard.index)], within: Self.longLimit
+        ) { (outcome: try $0.text(0), reason: try $0.optionalText(1), count: try $0.integer(2)) }
+        var (outcomes, reasons): ([Outcome: Int64], [String: Int64]) = ([:], [:])
+        for row in rows {
+            guard let outcome = Outcome(rawValue: row.outcome) else { continue }
+            outcomes[outcome, default: 0] += row.count
+            if let reason = row.reason { reasons[reason, default: 0] += row.count }
         }
+        return (outcomes, reasons)
     }
 
     /// Returns the number of customers by state.
     func tally(of migration: Int64, _ scopes: [Int64]) async throws(RunError) -> CustomerTally {
-        let rows = try await rows(
-            """
-            SELECT state, count(*) FROM migrationCustomer WHERE migration = $1 AND scope = ANY ($2::bigint[])
-            GROUP BY state
-            """, [.integer(migration), .integers(scopes)], within: Self.longLimit)
-        return try value { () throws(PostgreSQLError) in
-            var tally = CustomerTally()
-            for row in rows {
-                let count = try row.integer(1)
-                switch try row.integer(0) {
-                case 0: tally.waiting = count
-                case 1: tally.known = count
-                case 2: tally.notFound = count
-                default: tally.failed = count
-                }
-            }
-            return tally
-        }
+        CustomerTally(
+            try await rows(
+                """
+                SELECT state, count(*) FROM migrationCustomer WHERE migration = $1 AND scope = ANY ($2::bigint[])
+                GROUP BY state
+                """, [.integer(migration), .integers(scopes)], within: Self.longLimit
+            ) { (try $0.integer(0), try $0.integer(1)) })
     }
 
     /// Returns the number of waiting customers whose subscriptions have not expired, by their receipts.
     func activeCustomers(of migration: Int64, _ scopes: [Int64]) async throws(RunError) -> Int64 {
-        let rows = try await rows(
+        try await rows(
             """
             SELECT count(*) FROM migrationCustomer WHERE migration = $1 AND scope = ANY ($2::bigint[]) AND state = 0
                 AND expires > \(Self.clock)
-            """, [.integer(migration), .integers(scopes)], within: Self.longLimit)
-        return try value { () throws(PostgreSQLError) in try rows.first?.integer(0) ?? 0 }
+            """, [.integer(migration), .integers(scopes)], within: Self.longLimit
+        ) { try $0.integer(0) }.first ?? 0
     }
 }

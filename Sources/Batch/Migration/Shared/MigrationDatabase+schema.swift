@@ -112,9 +112,8 @@ extension MigrationDatabase {
     /// program, which stay.
     func createViews() async throws(RunError) {
         for table in FlatTable.allCases {
-            let found = try await rows("SELECT count(to_regclass('\(table.rawValue)'))")
-            let count = try value { () throws(PostgreSQLError) in try found.first?.integer(0) }
-            guard count == 0 else { continue }
+            let found = try await rows("SELECT count(to_regclass('\(table.rawValue)'))") { try $0.integer(0) }
+            guard found.first == 0 else { continue }
             // Another worker may be creating it, or the user may not create views: nothing depends on them.
             _ = try? await client.run([PostgreSQLQuery(table.postgresqlView)], within: Self.limit)
         }
@@ -122,14 +121,15 @@ extension MigrationDatabase {
 
     private func hasTables() async throws(RunError) -> Bool {
         let query = PostgreSQLQuery("SELECT max(version) FROM migrationLayout")
-        let result: PostgreSQLResult? = try await on {
-            do throws(PostgreSQLError) { return try await client.query(query, within: Self.limit) } catch {
+        let found: Int64? = try await on {
+            do throws(PostgreSQLError) {
+                return try await client.query(query, within: Self.limit).rows.first?.optionalInteger(0)
+            } catch {
                 guard error.code == .missing else { throw error }
                 return nil
             }
         }
-        guard let version = try value({ () throws(PostgreSQLError) in try result?.rows.first?.optionalInteger(0) })
-        else { return false }
+        guard let version = found else { return false }
         guard version <= Self.version else {
             throw .notPossible("a newer version of receipt-bridge created the tables in the database \(place)")
         }

@@ -41,11 +41,26 @@ struct MigrationDatabase: Sendable {
         try await on { try await client.run(queries, within: limit) }
     }
 
-    /// Runs one query and returns its rows.
-    func rows(
-        _ sql: String, _ arguments: [PostgreSQLValue] = [], within limit: Duration = Self.limit
-    ) async throws(RunError) -> [PostgreSQLRow] {
-        try await run([PostgreSQLQuery(sql, arguments)], within: limit).first?.rows ?? []
+    /// Runs one statement.
+    func run(_ sql: String, _ arguments: [PostgreSQLValue], within limit: Duration = Self.limit) async throws(RunError)
+    {
+        try await run([PostgreSQLQuery(sql, arguments)], within: limit)
+    }
+
+    /// Runs one query and returns what `decode` makes of its rows.
+    func rows<Value>(
+        _ sql: String, _ arguments: [PostgreSQLValue] = [], within limit: Duration = Self.limit,
+        _ decode: (PostgreSQLRow) throws -> Value
+    ) async throws(RunError) -> [Value] {
+        try await rows([PostgreSQLQuery(sql, arguments)], within: limit, decode)
+    }
+
+    /// Runs queries as one transaction and returns what `decode` makes of the rows of the last one.
+    func rows<Value>(
+        _ queries: [PostgreSQLQuery], within limit: Duration = Self.limit, _ decode: (PostgreSQLRow) throws -> Value
+    ) async throws(RunError) -> [Value] {
+        let rows = try await run(queries, within: limit).last?.rows ?? []
+        do { return try rows.map(decode) } catch { throw runError(error) }
     }
 
     /// Calls the closure and converts its errors. An error of the connection is repeated for a minute, because a
@@ -80,11 +95,6 @@ struct MigrationDatabase: Sendable {
             return canBeRepeated.contains(error.code) ? .interrupted(text) : .notPossible(text)
         default: return .notPossible("\(error)")
         }
-    }
-
-    /// Reads values of rows.
-    func value<Value>(_ read: () throws(PostgreSQLError) -> Value) throws(RunError) -> Value {
-        do throws(PostgreSQLError) { return try read() } catch { throw runError(error) }
     }
 }
 
