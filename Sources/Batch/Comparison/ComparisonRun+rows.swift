@@ -124,24 +124,12 @@ extension ComparisonRun {
         progress.findings = findings
     }
 
-    /// An event in the group of concurrent comparisons.
-    private enum Event: Sendable {
-        case outcome(row: Int, RowComparer.Outcome)
-        /// Time to check for a stop condition, because an outcome can take an hour.
-        case tick
-
-        static func nextTick() async -> Event {
-            try? await Task.sleep(for: .milliseconds(500))
-            return .tick
-        }
-    }
-
     /// Compares several rows concurrently and returns the outcomes in the order of the rows.
     ///
     /// - Returns: `nil` if the run has to stop. Comparisons in flight are canceled, and the next run repeats them as
     ///   after a crash.
     private func outcomes(of rows: [SourceRow]) async -> [RowComparer.Outcome]? {
-        await withTaskGroup(of: Event.self) { [comparer, options] group in
+        await withTaskGroup(of: CallEvent<(row: Int, outcome: RowComparer.Outcome)>.self) { [comparer, options] group in
             var outcomes = [RowComparer.Outcome?](repeating: nil, count: rows.count)
             var next = 0
             var inFlight = 0
@@ -150,16 +138,16 @@ extension ComparisonRun {
                 let (index, row) = (next, rows[next])
                 next += 1
                 inFlight += 1
-                group.addTask { .outcome(row: index, await comparer.compare(row.value, id: Self.id(of: row))) }
+                group.addTask { .answer((index, await comparer.compare(row.value, id: Self.id(of: row)))) }
             }
             for _ in 0..<max(options.workers, 1) { begin() }
-            group.addTask { await Event.nextTick() }
+            group.addTask { await .nextTick() }
             while inFlight > 0, let event = await group.next() {
                 switch event {
                 case .tick:
                     show(progress.findings)
-                    group.addTask { await Event.nextTick() }
-                case .outcome(let index, let outcome):
+                    group.addTask { await .nextTick() }
+                case .answer((let index, let outcome)):
                     inFlight -= 1
                     outcomes[index] = outcome
                     // After a rejection, do not start another comparison.

@@ -9,21 +9,9 @@ extension MigrationStore {
         try read { try $0.integers("SELECT key FROM scope ORDER BY key") }
     }
 
-    /// Returns customers whose lookup is pending, in the order of keys.
-    package func waitingCustomers(
-        in scope: Int64, after key: Int64, limit: Int
-    ) throws(StorageError) -> [MigrationCustomer] {
-        try customers("customer.state = 0 AND customer.scope = \(scope) AND", after: key, limit: limit)
-    }
-
     /// Returns the customer with this key; `nil` if it was merged into another one, or was already looked up.
-    func waitingCustomer(_ key: Int64) throws(StorageError) -> MigrationCustomer? {
+    package func waitingCustomer(_ key: Int64) throws(StorageError) -> MigrationCustomer? {
         try customers("customer.state = 0 AND customer.key = \(key) AND", after: 0, limit: 1).first
-    }
-
-    /// Returns `false` if the customer was merged into another one, or was already looked up.
-    package func isWaiting(_ key: Int64) throws(StorageError) -> Bool {
-        try read { try $0.integer("SELECT state FROM customer WHERE key = ?", [key]) == 0 }
     }
 
     /// Returns customers whose account token is not yet set on their purchases.

@@ -23,18 +23,26 @@ extension MigrationStore {
                     ORDER BY \(Self.expiry) DESC NULLS LAST, staged.customer
                     """)
         }
+        isOrderedByExpiry = true
     }
 
-    /// Returns the keys of waiting customers in the order of ``orderCustomersByExpiry()``, with their places there.
-    package func waitingCustomersByExpiry(
+    /// Returns the keys of customers whose lookup is pending, with their places in the order of lookups: that of
+    /// ``orderCustomersByExpiry()`` after it was called, otherwise that of the keys.
+    package func waitingCustomers(
         in scope: Int64, after place: Int64, limit: Int
     ) throws(StorageError) -> [(place: Int64, key: Int64)] {
-        try read { db in
+        let order =
+            isOrderedByExpiry
+            ? (
+                place: "place",
+                tables: "temp.expiryOrder CROSS JOIN customer ON customer.key = expiryOrder.customer"
+            ) : (place: "customer.key", tables: "customer")
+        return try read { db in
             try db.rows(
                 """
-                SELECT place, customer.key FROM temp.expiryOrder
-                CROSS JOIN customer ON customer.key = expiryOrder.customer
-                WHERE place > ? AND customer.state = 0 AND customer.scope = ? ORDER BY place LIMIT ?
+                SELECT \(order.place), customer.key FROM \(order.tables)
+                WHERE \(order.place) > ? AND customer.state = 0 AND customer.scope = ?
+                ORDER BY \(order.place) LIMIT ?
                 """, [place, scope, limit]
             ).map { (try $0.integer(0), try $0.integer(1)) }
         }

@@ -7,6 +7,9 @@ package final class MigrationStore {
     /// The file, with the checkpoint.
     package let file: ProgressFile
 
+    /// Whether ``orderCustomersByExpiry()`` was called.
+    var isOrderedByExpiry = false
+
     /// See ``ProgressFile/hasSourceColumns``.
     var hasSourceColumns: Bool { file.hasSourceColumns }
 

@@ -20,6 +20,11 @@ struct MigrationStoreTests {
             of: identifiers, bundleId: "com.example.app", environment: "Production", accountToken: token)
     }
 
+    /// Returns the customers of the first app whose lookup is pending.
+    private func waitingCustomers(in ledger: MigrationStore) throws -> [MigrationCustomer] {
+        try ledger.waitingCustomers(in: 1, after: 0, limit: 10).compactMap { try ledger.waitingCustomer($0.key) }
+    }
+
     @Test("Saved values are readable at once, and the file is private and locked")
     func state() throws {
         try with { ledger in
@@ -57,7 +62,7 @@ struct MigrationStoreTests {
             let both = try customer("2", "1", in: ledger)
             #expect(both == min(first, second))
             #expect(try customer("3", in: ledger) == both)
-            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            let waiting = try waitingCustomers(in: ledger)
             #expect(waiting.map(\.identifiers) == [["1", "2", "3"]])
             #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.customer) == [both])
             let elsewhere = try ledger.customer(
@@ -77,8 +82,8 @@ struct MigrationStoreTests {
                     appAppleId: 5, transactions: [1], subscriptions: [2], signedTransactions: [3], revision: "r"),
                 identifiers: ["1", "2"])
             try ledger.record(.known(columns), of: first)
-            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
-            #expect(try !ledger.isWaiting(second))
+            #expect(try waitingCustomers(in: ledger).isEmpty)
+            #expect(try ledger.waitingCustomer(second) == nil)
             let finding = try #require(try ledger.stagedRows(after: 0, limit: 10).first?.finding)
             guard case .known(let found) = finding else {
                 Issue.record("\(finding)")
@@ -122,7 +127,7 @@ struct MigrationStoreTests {
             #expect(before != nil)
             #expect(try customer("1", "2", in: ledger) == key)
             for row in Int64(1)...2 { #expect(try records(of: row, in: ledger) == before) }
-            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            let waiting = try waitingCustomers(in: ledger)
             #expect(waiting.map(\.identifiers) == [["1", "2"]])
             #expect(waiting.first?.previousLookup?.revision == "r")
             try ledger.record(known("1", "2"), of: key)
@@ -138,10 +143,10 @@ struct MigrationStoreTests {
             try ledger.record(.notFound(reason: "4040010"), of: second)
             #expect(try customer("1", "2", in: ledger) == first)
             #expect(try customer("8", in: ledger) == second)
-            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
+            #expect(try waitingCustomers(in: ledger).isEmpty)
             #expect(try customer("1", "3", in: ledger) == first)
             #expect(try customer("8", "9", in: ledger) == second)
-            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first, second])
+            #expect(try waitingCustomers(in: ledger).map(\.key) == [first, second])
         }
     }
 
@@ -158,12 +163,12 @@ struct MigrationStoreTests {
             #expect(try claimed("1") != claim)
             #expect(try customer("1", in: ledger) == first)
             #expect(try customer("2", in: ledger) == second)
-            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            let waiting = try waitingCustomers(in: ledger)
             #expect(waiting.map(\.identifiers) == [["1"], ["2"], ["1", "2"], ["1"]])
             #expect(waiting.map(\.accountToken) == ["a", nil, nil, nil])
             try ledger.record(known("1", "2"), of: claim)
-            #expect(try ledger.isWaiting(first))
-            #expect(try ledger.isWaiting(second))
+            #expect(try ledger.waitingCustomer(first) != nil)
+            #expect(try ledger.waitingCustomer(second) != nil)
             #expect(try ledger.customersWithToken(after: 0, limit: 10).isEmpty)
         }
     }
@@ -276,7 +281,7 @@ struct MigrationStoreTests {
         let ledger = try MigrationStore(path: path)
         let download = try ledger.customer(
             ofDownload: "9", bundleId: "com.example.app", environment: "Production")
-        let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+        let waiting = try waitingCustomers(in: ledger)
         #expect(waiting.map(\.identifiers) == [["1"], []] && waiting.map(\.appTransactionId) == [nil, "9"])
         #expect(waiting.last?.key == download)
     }
@@ -310,7 +315,7 @@ struct MigrationStoreTests {
             try ledger.record(.failed(reason: "deadline"), of: first)
             try ledger.record(.notFound(reason: "4040010"), of: second)
             try ledger.retryFailedCustomers()
-            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first])
+            #expect(try waitingCustomers(in: ledger).map(\.key) == [first])
             let tally = try ledger.tally()
             #expect(tally.waiting == 1 && tally.notFound == 1)
         }
@@ -322,10 +327,10 @@ struct MigrationStoreTests {
         try with { ledger in
             let first = try customer("1", in: ledger, token: "AB")
             #expect(try customer("1", in: ledger, token: "ab") == first)
-            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == "AB")
+            #expect(try waitingCustomers(in: ledger).first?.accountToken == "AB")
             _ = try customer("2", in: ledger, token: "cd")
             _ = try customer("1", "2", in: ledger)
-            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == nil)
+            #expect(try waitingCustomers(in: ledger).first?.accountToken == nil)
             #expect(try ledger.customersWithSeveralTokens() == 1)
         }
     }

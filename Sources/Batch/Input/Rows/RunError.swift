@@ -32,18 +32,16 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Converts an error of the destination.
-    package init(_ error: SinkError) {
-        switch error.code {
-        case .full, .locked, .failed: self = .interrupted(Self.text("the destination", error))
-        default: self = .notPossible(Self.text("the destination", error))
-        }
-    }
+    package init(_ error: SinkError) { self.init("the destination", error) }
 
     /// Converts an error of a report. The results are written nevertheless.
-    package init(report error: SinkError) {
+    package init(report error: SinkError) { self.init("the report", error) }
+
+    private init(_ part: String, _ error: SinkError) {
+        let text = Self.text(part, error.place, error.reason, error.code.rawValue)
         switch error.code {
-        case .full, .locked, .failed: self = .interrupted(Self.text("the report", error))
-        default: self = .notPossible(Self.text("the report", error))
+        case .full, .locked, .failed: self = .interrupted(text)
+        default: self = .notPossible(text)
         }
     }
 
@@ -56,42 +54,34 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Converts an error of any part of a run.
+    package init(of error: any Error) {
+        self =
+            switch error {
+            case let error as SourceError: RunError(error)
+            case let error as SinkError: RunError(error)
+            case let error as StorageError: RunError(error)
+            case let error as RunError: error
+            default: .notPossible("\(error)")
+            }
+    }
+
     /// Returns a sentence that ends with the code. For example, `the source a.csv: there is no such file (notFound)`.
     private static func text(_ part: String, _ place: String, _ reason: String, _ code: String) -> String {
         "\(part) \(place): \(reason) (\(code))"
-    }
-
-    private static func text(_ part: String, _ error: SinkError) -> String {
-        text(part, error.place, error.reason, error.code.rawValue)
     }
 }
 
 /// Calls `body`, which writes a report, and converts its errors.
 package func reporting<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
-    do {
-        return try body()
-    } catch let error as SinkError {
-        throw RunError(report: error)
-    } catch {
-        return try running { throw error }
+    do { return try body() } catch {
+        throw (error as? SinkError).map { RunError(report: $0) } ?? RunError(of: error)
     }
 }
 
 /// Calls `body` and converts the errors of the parts of a run.
 package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
-    do {
-        return try body()
-    } catch let error as SourceError {
-        throw RunError(error)
-    } catch let error as SinkError {
-        throw RunError(error)
-    } catch let error as StorageError {
-        throw RunError(error)
-    } catch let error as RunError {
-        throw error
-    } catch {
-        throw .notPossible("\(error)")
-    }
+    do { return try body() } catch { throw RunError(of: error) }
 }
 
 extension SinkError {

@@ -73,136 +73,60 @@ extension Migration {
         return ending
     }
 
-    /// A queue of the customers of one app and environment that have not been looked up. There is one for each,
-    /// because the hourly rate limit of one may be used up while others have calls left.
+    /// The customers of one app and environment that have not been looked up.
     private struct CustomerQueue {
         /// Key of the app and environment in the progress file.
         let scope: Int64
-        /// Key, or place, of the last customer that was read.
+        /// Place of the last customer that was started.
         var last: Int64 = 0
-        /// Customers that were read but not started, in reverse order.
-        var next: [MigrationCustomer] = []
-        var inFlight = 0
-        var isAtEnd = false
-        /// Places of customers in the order of their expiry dates that were read but not started, in reverse order;
-        /// `nil` without that order.
-        var nextByExpiry: [(place: Int64, key: Int64)]?
+        /// Places and keys of customers that were read but not started, in reverse order.
+        var next: [(place: Int64, key: Int64)] = []
 
         /// Returns the next customer; `nil` at the end. Skips customers that were merged into another one in the
         /// meantime, because a history contained the ids of both.
         mutating func customer(from ledger: MigrationStore) throws(StorageError) -> MigrationCustomer? {
-            if nextByExpiry != nil { return try customerByExpiry(from: ledger) }
             while true {
                 if next.isEmpty {
                     next = try ledger.waitingCustomers(in: scope, after: last, limit: 256).reversed()
                 }
-                guard let customer = next.popLast() else { return nil }
-                last = customer.key
-                if try ledger.isWaiting(customer.key) { return customer }
-            }
-        }
-
-        private mutating func customerByExpiry(from ledger: MigrationStore) throws(StorageError) -> MigrationCustomer? {
-            while true {
-                if nextByExpiry?.isEmpty == true {
-                    nextByExpiry = try ledger.waitingCustomersByExpiry(in: scope, after: last, limit: 256).reversed()
-                }
-                guard let (place, key) = nextByExpiry?.popLast() else { return nil }
+                guard let (place, key) = next.popLast() else { return nil }
                 last = place
                 if let customer = try ledger.waitingCustomer(key) { return customer }
             }
         }
     }
 
-    /// An event in the group of concurrent lookups.
-    private enum Event: Sendable {
-        case answer(queue: Int, customer: Int64, CustomerAnswer)
-        /// Time to check for a stop condition, because a response can take an hour.
-        case tick
-
-        static func nextTick() async -> Event {
-            try? await Task.sleep(for: .milliseconds(500))
-            return .tick
-        }
-    }
-
-    /// Number of consecutive failures after which the host or the key is considered the cause. A single call may fail
-    /// by chance.
-    private static let consecutiveFailureLimit = 12
-
     /// Looks up each customer once, several concurrently. Results are durable at each checkpoint.
     private mutating func lookUpCustomers(_ lookups: any CustomerLookupService) async throws(RunError) -> Stop? {
         monitor.show { $0.phase = .asking }
+        var lastCommit = ContinuousClock.now
+        func checkpoint() throws {
+            guard lastCommit.duration(to: .now) >= options.checkpointInterval else { return }
+            countCalls()
+            try progress.save(in: ledger)
+            lastCommit = .now
+        }
         do {
-            return try await withThrowingTaskGroup(of: Event.self) { group in
-                var stop: Stop?
-                var queues = try ledger.scopes().map { CustomerQueue(scope: $0) }
-                if options.isActiveFirst {
-                    try ledger.orderCustomersByExpiry()
-                    for index in queues.indices { queues[index].nextByExpiry = [] }
-                }
-                try show(lookups)
-                var lastCommit = ContinuousClock.now
-                var answered = 0
-                var failing: (count: Int, stop: Stop?) = (0, nil)
-                group.addTask { await Event.nextTick() }
-                while true {
-                    for queueIndex in queues.indices {
-                        while stop == nil, !queues[queueIndex].isAtEnd,
-                            queues[queueIndex].inFlight < options.workers * 8
-                        {
-                            // `--limit` is a limit on rows, not on customers.
-                            if let reason = self.stop, reason != .rowLimit {
-                                stop = reason
-                            } else if let customer = try queues[queueIndex].customer(from: ledger) {
-                                queues[queueIndex].inFlight += 1
-                                group.addTask {
-                                    .answer(
-                                        queue: queueIndex, customer: customer.key, await lookups.lookUp(customer))
-                                }
-                            } else {
-                                queues[queueIndex].isAtEnd = true
-                            }
-                        }
-                    }
-                    guard queues.contains(where: { $0.inFlight > 0 }), let event = try await group.next() else { break }
-                    switch event {
-                    case .tick:
-                        try show(lookups)
-                        group.addTask { await Event.nextTick() }
-                    case .answer(let queueIndex, let key, let answer):
-                        queues[queueIndex].inFlight -= 1
-                        switch answer {
-                        case .found(let finding):
-                            try ledger.record(finding, of: key)
-                            answered += 1
-                            failing = (0, nil)
-                        case .failing(let cause, let reason):
-                            try ledger.record(.failed(reason: reason), of: key)
-                            failing = (failing.count + 1, cause)
-                            if failing.count == Self.consecutiveFailureLimit { stop = stop ?? cause }
-                        case .cancelled: break
-                        case .giveUp(let reason):
-                            if stop == nil { notify(reason) }
-                            stop = .refusedByAppStore
-                        }
-                    }
-                    if lastCommit.duration(to: .now) >= options.checkpointInterval {
-                        countCalls()
-                        try progress.save(in: ledger)
-                        lastCommit = .now
-                    }
-                    // Do not wait for lookups that wait for the hourly rate limit.
-                    if stop == nil { stop = self.stop == .rowLimit ? nil : self.stop }
-                    if stop != nil { group.cancelAll() }
-                }
-                group.cancelAll()
-                try ledger.commit()
-                return stop ?? (answered == 0 ? failing.stop : nil)
-            }
-        } catch {
-            try running { throw error }
+            if options.isActiveFirst { try ledger.orderCustomersByExpiry() }
+            var queues = try ledger.scopes().map { CustomerQueue(scope: $0) }
+            try show(lookups)
+            let end = try await CustomerLookups(service: lookups, concurrency: options.workers * 8, notify: notify).run(
+                queues: queues.count, next: { try queues[$0].customer(from: ledger) },
+                record: { result, customer, _ in
+                    if let result { try ledger.record(result, of: customer.key) }
+                    try checkpoint()
+                },
+                tick: {
+                    try show(lookups)
+                    try checkpoint()
+                },
+                // `--limit` is a limit on rows, not on customers.
+                reason: { stop == .rowLimit ? nil : stop.map { .stopped($0) } })
+            try ledger.commit()
+            if case .stopped(let stop) = end { return stop }
             return nil
+        } catch {
+            throw RunError(of: error)
         }
     }
 

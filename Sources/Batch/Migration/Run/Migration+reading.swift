@@ -14,13 +14,10 @@ extension Migration {
     ) async throws(RunError) -> Stop? {
         guard progress.whole == nil else { return nil }
         do {
-            try running { try ledger.deleteRows(after: progress.checkpoint.counts.rows) }
+            try ledger.deleteRows(after: progress.checkpoint.counts.rows)
             return try await decodeAll(write: write, checkpoint: checkpoint)
-        } catch let error as RunError {
-            throw error
         } catch {
-            try running { throw error }
-            return nil
+            throw RunError(of: error)
         }
     }
 

@@ -84,17 +84,12 @@ struct MigrationDatabase: Sendable {
     }
 
     func runError(_ error: any Error) -> RunError {
-        switch error {
-        case let error as RunError: return error
-        case let error as SourceError: return RunError(error)
-        case let error as PostgreSQLError:
-            let text = "the database \(place): \(error)"
-            let canBeRepeated: [PostgreSQLError.Code] = [
-                .full, .conflict, .timedOut, .closed, .notConnected, .outcomeUnknown, .readOnly, .tooManyConnections,
-            ]
-            return canBeRepeated.contains(error.code) ? .interrupted(text) : .notPossible(text)
-        default: return .notPossible("\(error)")
-        }
+        guard let error = error as? PostgreSQLError else { return RunError(of: error) }
+        let text = "the database \(place): \(error)"
+        let canBeRepeated: [PostgreSQLError.Code] = [
+            .full, .conflict, .timedOut, .closed, .notConnected, .outcomeUnknown, .readOnly, .tooManyConnections,
+        ]
+        return canBeRepeated.contains(error.code) ? .interrupted(text) : .notPossible(text)
     }
 }
 
