@@ -102,7 +102,7 @@ struct EventReplayTests {
         let clients = try UpstreamClients(
             settings: settings, transport: transport, trust: TrustStore(settings: settings), share: 1, store: store)
         var output = LineOutput { _ in }
-        let monitor = SweepMonitor()
+        let monitor = RunMonitor(SweepCounts())
         _ = try await RefundSweep(clients: clients, store: store.refunds, limits: .init(), monitor: monitor).run(
             RefundTargets(in: store.refunds, notSweptSince: .now), to: &output, at: nil)
         #expect(monitor.now.reported > 0)

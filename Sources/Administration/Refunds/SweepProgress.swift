@@ -1,7 +1,6 @@
 package import Base
 import Foundation
 package import Storage
-import Synchronization
 
 /// The progress of a sweep.
 package struct SweepCounts: Sendable, Hashable {
@@ -21,23 +20,7 @@ package struct SweepCounts: Sendable, Hashable {
     package init() {}
 }
 
-/// Shared progress counts of a sweep, and a flag to stop it.
-package final class SweepMonitor: Sendable {
-    private let counts = Mutex(SweepCounts())
-    private let stopped = Atomic(false)
-
-    package init() {}
-
-    package var now: SweepCounts { counts.withLock { $0 } }
-
-    /// Updates the counts.
-    package func change(_ body: (inout SweepCounts) -> Void) { counts.withLock { body(&$0) } }
-
-    /// Starts no new lookups from now on.
-    package func stop() { stopped.store(true, ordering: .relaxed) }
-
-    package var isStopped: Bool { stopped.load(ordering: .relaxed) }
-}
+package typealias SweepMonitor = RunMonitor<SweepCounts>
 
 /// A checkpoint file `STORE.sweep`. It records the sweeps that have not finished. It is locked, so only one process of
 /// this machine can sweep at a time.

@@ -169,11 +169,14 @@ package struct ComparisonRun {
     }
 
     func show(_ findings: ComparisonProgress.Findings) {
-        monitor.show(
-            .init(
-                rows: findings.rows, compared: findings.tally.compared,
-                unexpected: findings.tally.compared - findings.tally.equal, failed: findings.tally.failed,
-                calls: comparer.calls, fraction: source.fraction))
+        monitor.change {
+            $0.rows = findings.rows
+            $0.compared = findings.tally.compared
+            $0.unexpected = findings.tally.compared - findings.tally.equal
+            $0.failed = findings.tally.failed
+            $0.calls = comparer.calls
+            $0.fraction = source.fraction
+        }
     }
 
     private func ending(_ findings: ComparisonProgress.Findings, _ stop: Stop?) -> RunResult {

@@ -1,6 +1,5 @@
 package import Base
 package import Storage
-import Synchronization
 
 /// What a reconciliation could not ask about, and why.
 package struct ReconciliationGap: Sendable, Hashable {
@@ -91,20 +90,11 @@ package struct ReconciliationCounts: Sendable, Hashable {
     }
 }
 
-/// The counts of a reconciliation, shared by its tasks, and a flag to stop it.
-package final class ReconciliationProgress: Sendable {
-    private let counts = Mutex(
-        ReconciliationCounts(ReconciliationRow(startedAt: Timestamp(milliseconds: 0), window: 0)))
-    private let stopped = Atomic(false)
+package typealias ReconciliationProgress = RunMonitor<ReconciliationCounts>
 
-    package init() {}
-
-    package var now: ReconciliationCounts { counts.withLock { $0 } }
-
-    func change(_ body: (inout ReconciliationCounts) -> Void) { counts.withLock { body(&$0) } }
-
-    /// Starts nothing new from now on.
-    package func stop() { stopped.store(true, ordering: .relaxed) }
-
-    package var isStopped: Bool { stopped.load(ordering: .relaxed) || Task.isCancelled }
+extension RunMonitor<ReconciliationCounts> {
+    /// Creates the progress of a reconciliation that has not started.
+    package convenience init() {
+        self.init(ReconciliationCounts(ReconciliationRow(startedAt: Timestamp(milliseconds: 0), window: 0)))
+    }
 }

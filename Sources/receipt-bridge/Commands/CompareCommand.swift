@@ -141,13 +141,11 @@ struct CompareCommand: AsyncParsableCommand {
 
     /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
     private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
-        let monitor = ComparisonMonitor()
-        let signals = await StopSignals.watching { monitor.stop() }
-        defer { signals.cancel() }
+        let monitor = RunMonitor(ComparisonStatus())
         let result: ComparisonRun.RunResult
         do {
-            let progress = { @Sendable () -> ProgressText? in monitor.snapshot.progress(wait: live?.rateLimitWait) }
-            result = try await ProgressLine().showing(progress) {
+            let progress = { @Sendable () -> ProgressText? in monitor.now.progress(wait: live?.rateLimitWait) }
+            result = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
                 let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: monitor) {
                     Terminal.result($0)
                 }

@@ -90,14 +90,12 @@ struct ListOptions: ParsableArguments {
             try checkpoint.startOver()
         }
         let run = checkpoint.run
-        let monitor = ListMonitor()
+        let monitor = RunMonitor(ListCounts())
         let list = ListRun(
             work.items, limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor
         ) { try await work.perform(run, $0, $1) }
         var output = try output(&checkpoint)
-        let signals = await StopSignals.watching { monitor.stop() }
-        defer { signals.cancel() }
-        let stop = try await ProgressLine().showing({ Self.progress(monitor.now) }) {
+        let stop = try await ProgressLine().showing({ Self.progress(monitor.now) }, stop: { monitor.stop() }) {
             try await list.run(to: &output, &checkpoint)
         }
         try checkpoint.end(of: work.items.count)

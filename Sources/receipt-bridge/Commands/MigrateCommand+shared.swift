@@ -67,7 +67,7 @@ extension MigrateCommand {
                 shared.options(options, worker: worker), client: client, place: "\(address)",
                 reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
                 notify: { display.say($0) })
-            return try await Self.showingProgress(display, monitor) { () async throws(RunError) in
+            return try await display.showing { () async throws(RunError) in
                 try await migration.run()
             }
         }

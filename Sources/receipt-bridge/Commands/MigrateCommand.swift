@@ -1,4 +1,5 @@
 import ArgumentParser
+import Base
 import Batch
 import BridgeConfiguration
 import Cryptography
@@ -199,7 +200,7 @@ struct MigrateCommand: AsyncParsableCommand {
     /// - Parameter directory: Looks up customers; `nil` for decoding only.
     private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
     {
-        let monitor = MigrationMonitor()
+        let monitor = RunMonitor(MigrationStatus())
         let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
         let runResult: Migration.RunResult
         do throws(RunError) {
@@ -211,7 +212,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 let migration = try Migration(
                     options, reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
                     notify: { display.say($0) })
-                runResult = try await Self.showingProgress(display, monitor) { () async throws(RunError) in
+                runResult = try await display.showing { () async throws(RunError) in
                     try await migration.run()
                 }
             }
@@ -243,22 +244,5 @@ struct MigrateCommand: AsyncParsableCommand {
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
             throw ExitCode.limit
         }
-    }
-
-    /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
-    static func showingProgress(
-        _ display: MigrationDisplay, _ monitor: MigrationMonitor,
-        _ work: () async throws(RunError) -> Migration.RunResult
-    ) async throws(RunError) -> Migration.RunResult {
-        let progressTask = Task { await display.run() }
-        let signals = await StopSignals.watching { monitor.stop() }
-        defer {
-            progressTask.cancel()
-            signals.cancel()
-        }
-        let runResult = try await work()
-        progressTask.cancel()
-        await progressTask.value
-        return runResult
     }
 }

@@ -88,7 +88,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let begin = max(interval.start, checkpoint?.done ?? interval.start)
             let catchUp = NotificationCatchUp(
                 client: context.client, environment: environment, receiver: receiver, query: filter.query)
-            let monitor = SweepMonitor()
+            let monitor = RunMonitor(())
             let signals = await StopSignals.watching { monitor.stop() }
             defer { signals.cancel() }
             let display = HistoryDisplay(interval: begin..<max(begin, interval.end))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Cryptography
 import Logging
@@ -77,10 +78,8 @@ struct ReconcileCommand: AsyncParsableCommand {
             window: window.flatMap { ReconcileConfiguration.window($0) } ?? settings.reconcile?.window
                 ?? ReconcileConfiguration.standardWindow,
             progress: progress)
-        let signals = await StopSignals.watching { progress.stop() }
-        defer { signals.cancel() }
         let result = await Result {
-            try await ProgressLine().showing({ Self.text(progress, clients) }) {
+            try await ProgressLine().showing({ Self.text(progress, clients) }, stop: { progress.stop() }) {
                 try await reconciliation.runHoldingLease()
             }
         }

@@ -93,7 +93,7 @@ struct RefundsCommand: ParsableCommand {
                 settings: settings,
                 transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget.value),
                 trust: TrustStore(settings: settings), share: budget.value, store: store)
-            let monitor = SweepMonitor()
+            let monitor = RunMonitor(SweepCounts())
             let holder = "\(DeliveryLease.process)/refunds"
             let result = try await TaskLease.whileHolding(.refunds, in: store.leases, for: holder) { isHeld in
                 // If the lease is lost, another sweep has taken over.
@@ -133,11 +133,10 @@ struct RefundsCommand: ParsableCommand {
             var output = try await output(at: path, store)
             let sweep = RefundSweep(
                 clients: clients, store: store,
-                limits: .init(customers: limit?.value, time: maxHours?.duration), monitor: monitor,
+                limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor,
                 since: since?.timestamp)
-            let signals = await StopSignals.watching { monitor.stop() }
-            defer { signals.cancel() }
-            let stop = try await ProgressLine().showing({ Self.progress(monitor.now, clients) }) {
+            let progress = { @Sendable in Self.progress(monitor.now, clients) }
+            let stop = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
                 try await sweep.run(targets, to: &output, at: path)
             }
             if let path { try await store.endRefundOutput(path) }

@@ -2,6 +2,7 @@ import Base
 import Batch
 import Reports
 import Storage
+import Synchronization
 
 /// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every
 /// few seconds.
@@ -9,6 +10,8 @@ final class MigrationDisplay: Sendable {
     private let monitor: MigrationMonitor
     private let wait: @Sendable () -> RateLimitWait?
     private let line = ProgressLine()
+    /// The rate is measured since this number of rows, at a time that moves forward every two seconds.
+    private let lastRows = Mutex<(rows: Int64, time: ContinuousClock.Instant)?>(nil)
 
     /// - Parameter wait: Returns how long calls wait for a rate limit; `nil` if no call waits.
     init(monitor: MigrationMonitor, wait: @escaping @Sendable () -> RateLimitWait?) {
@@ -16,27 +19,23 @@ final class MigrationDisplay: Sendable {
         self.wait = wait
     }
 
-    /// Shows progress until the task is canceled.
-    func run() async {
+    /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
+    func showing(
+        _ work: () async throws(RunError) -> Migration.RunResult
+    ) async throws(RunError) -> Migration.RunResult {
         let begin = ContinuousClock.now
-        var lastRows: (Int64, ContinuousClock.Instant)?
-        while true {
-            do {
-                try await Task.sleep(for: line.pause)
-            } catch {
-                break
-            }
-            // The rate is measured since a point in time that moves forward every two seconds.
-            let snapshot = monitor.snapshot
-            let now = ContinuousClock.now
-            let before = lastRows ?? (snapshot.earlierRows, begin)
-            let seconds = before.1.duration(to: now) / .seconds(1)
-            let rate = seconds > 0 ? Double(snapshot.counts.rows - before.0) / seconds : 0
-            if seconds > 2 || lastRows == nil { lastRows = (snapshot.counts.rows, now) }
-            line.show(
-                snapshot.progress(rate: rate, elapsed: begin.duration(to: now) / .seconds(1), wait: wait()))
+        return try await line.showing({ self.progress(since: begin) }, stop: { self.monitor.stop() }, while: work)
+    }
+
+    private func progress(since begin: ContinuousClock.Instant) -> ProgressText {
+        let (status, now) = (monitor.now, ContinuousClock.now)
+        let rate = lastRows.withLock { last in
+            let before = last ?? (status.earlierRows, begin)
+            let seconds = before.time.duration(to: now) / .seconds(1)
+            if seconds > 2 || last == nil { last = (status.counts.rows, now) }
+            return seconds > 0 ? Double(status.counts.rows - before.rows) / seconds : 0
         }
-        line.clear()
+        return status.progress(rate: rate, elapsed: begin.duration(to: now) / .seconds(1), wait: wait())
     }
 
     /// Prints a sentence on a line of its own.

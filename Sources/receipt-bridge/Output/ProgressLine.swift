@@ -39,24 +39,24 @@ final class ProgressLine: Sendable {
     }
 
     /// Shows the result of `text` until `body` has returned; shows nothing while it is `nil`.
-    func showing<Value>(
-        _ text: @escaping @Sendable () -> ProgressText?, while body: () async throws -> Value
-    ) async rethrows -> Value {
+    ///
+    /// - Parameter stop: Called at the first Ctrl-C or SIGTERM; `nil` if these are handled elsewhere.
+    func showing<Value, Failure: Error>(
+        _ text: @escaping @Sendable () -> ProgressText?, stop: (@Sendable () -> Void)? = nil,
+        while body: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         let progressTask = Task {
             while (try? await Task.sleep(for: pause)) != nil {
                 if let text = text() { show(text) } else { clear() }
             }
         }
-        defer { clear() }
-        do {
-            let value = try await body()
-            progressTask.cancel()
-            await progressTask.value
-            return value
-        } catch {
-            progressTask.cancel()
-            await progressTask.value
-            throw error
-        }
+        var signals: Task<Void, Never>?
+        if let stop { signals = await StopSignals.watching(stop) }
+        let result = await Result(catching: body)
+        signals?.cancel()
+        progressTask.cancel()
+        await progressTask.value
+        clear()
+        return try result.get()
     }
 }

@@ -65,7 +65,7 @@ struct BrokenOffTests {
     /// - Parameter apple: `nil` if no requests are allowed.
     private func run(
         _ options: ComparisonRunOptions, asking apple: FakeAppStore? = nil,
-        watch: ComparisonMonitor = ComparisonMonitor()
+        watch: ComparisonMonitor = RunMonitor(ComparisonStatus())
     ) async throws -> ComparisonRun.RunResult {
         let recordings = try await Recordings.world
         var live: LiveComparison?
@@ -88,7 +88,7 @@ struct BrokenOffTests {
     private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: FakeAppStore) async throws
         -> ComparisonRun.RunResult
     {
-        let watch = ComparisonMonitor()
+        let watch = RunMonitor(ComparisonStatus())
         let stopping = Task {
             if await eventually({ apple.requestCount > 0 }) { watch.stop() }
         }

@@ -79,7 +79,9 @@ struct LiveComparisonTests {
             verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: live,
             now: { SharedSimulator.noon },
             sleep: { _ in })
-        let ending = try await ComparisonRun(options, comparer: comparer, monitor: ComparisonMonitor()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, monitor: RunMonitor(ComparisonStatus())) {
+            _ in
+        }.run()
         let bytes = try folder.read("out.jsonl")
         return Outcome(
             ending: ending,

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Progress line of a comparison")
 struct ComparisonProgressTests {
-    private func snapshot() -> ComparisonMonitor.Snapshot {
-        var snapshot = ComparisonMonitor().snapshot
+    private func snapshot() -> ComparisonStatus {
+        var snapshot = ComparisonStatus()
         (snapshot.rows, snapshot.compared, snapshot.unexpected, snapshot.failed) = (1_200, 1_180, 3, 20)
         (snapshot.calls, snapshot.fraction) = (2_468, 0.63)
         return snapshot

@@ -31,7 +31,9 @@ struct RecordedPairTests {
             now: { SharedSimulator.noon })
         var options = ComparisonRunOptions(source: source, workers: 2)
         options.destination = folder.path("out.jsonl")
-        let ending = try await ComparisonRun(options, comparer: comparer, monitor: ComparisonMonitor()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, monitor: RunMonitor(ComparisonStatus())) {
+            _ in
+        }.run()
         let bytes = FileManager.default.contents(atPath: folder.path("out.jsonl")) ?? Data()
         let differences = try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) }
         return Outcome(ending: ending, differences: differences)

@@ -273,7 +273,7 @@ final class MigrationWorld: Sendable {
         var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
         change(&options)
         let migration = try Migration(
-            options, reader: Self.reader(), lookups: lookups, monitor: MigrationMonitor(),
+            options, reader: Self.reader(), lookups: lookups, monitor: RunMonitor(MigrationStatus()),
             notify: { sentence in self.sentences.withLock { $0.append(sentence) } })
         return try await migration.run()
     }

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Progress line of a migration")
 struct ProgressTextTests {
-    private func reading() throws -> MigrationMonitor.Snapshot {
-        var snapshot = MigrationMonitor().snapshot
+    private func reading() throws -> MigrationStatus {
+        var snapshot = MigrationStatus()
         snapshot.fraction = 0.63
         let counts = """
             {"rows": 120000, "outcomes": {"decoded": 118000, "refused": 2000}, "kinds": {}, "environments": {}, "years": {},
@@ -18,8 +18,8 @@ struct ProgressTextTests {
         return snapshot
     }
 
-    private func asking() -> MigrationMonitor.Snapshot {
-        var snapshot = MigrationMonitor().snapshot
+    private func asking() -> MigrationStatus {
+        var snapshot = MigrationStatus()
         snapshot.phase = .asking
         (snapshot.customers.waiting, snapshot.customers.known) = (58_766, 1_234)
         (snapshot.calls, snapshot.budgetLeft) = (2_468, 120)
@@ -96,7 +96,7 @@ struct ProgressTextTests {
 
     @Test("Customers are counted while account tokens are set")
     func accounts() {
-        var snapshot = MigrationMonitor().snapshot
+        var snapshot = MigrationStatus()
         snapshot.phase = .linking
         (snapshot.accounts.all, snapshot.accounts.done, snapshot.accounts.failed) = (4_000, 120, 3)
         snapshot.calls = 130

@@ -12,7 +12,7 @@ extension Migration {
             try ledger.retryFailedTokens()
             return try ledger.countOfCustomersWithToken()
         }
-        monitor.show { ($0.phase, $0.accounts.all) = (.linking, all) }
+        monitor.change { ($0.phase, $0.accounts.all) = (.linking, all) }
         var last: Int64 = 0
         var purchases = 0
         var customers: Int64 = 0
@@ -42,7 +42,7 @@ extension Migration {
                     try ledger.commit()
                 }
                 let calls = lookups.usage.calls
-                monitor.show { [customers, failed = failures.values.reduce(0, +)] in
+                monitor.change { [customers, failed = failures.values.reduce(0, +)] in
                     ($0.accounts.done, $0.accounts.failed, $0.calls) = (customers, failed, calls)
                 }
             }

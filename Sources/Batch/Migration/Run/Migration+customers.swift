@@ -69,7 +69,7 @@ extension Migration {
             if progress.whole != nil { progress.whole = ending.counts }
             try progress.save(in: ledger)
         }
-        monitor.show { $0.phase = .done }
+        monitor.change { $0.phase = .done }
         return ending
     }
 
@@ -98,7 +98,7 @@ extension Migration {
 
     /// Looks up each customer once, several concurrently. Results are durable at each checkpoint.
     private mutating func lookUpCustomers(_ lookups: any CustomerLookupService) async throws(RunError) -> Stop? {
-        monitor.show { $0.phase = .asking }
+        monitor.change { $0.phase = .asking }
         var lastCommit = ContinuousClock.now
         func checkpoint() throws {
             guard lastCommit.duration(to: .now) >= options.checkpointInterval else { return }
@@ -133,7 +133,7 @@ extension Migration {
     private func show(_ lookups: any CustomerLookupService) throws {
         let usage = lookups.usage
         let tally = try ledger.tally()
-        monitor.show {
+        monitor.change {
             $0.customers = tally
             $0.calls = usage.calls
             $0.budgetLeft = usage.left

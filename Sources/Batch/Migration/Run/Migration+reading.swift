@@ -1,3 +1,4 @@
+import Base
 import Reports
 import Storage
 import VerifyReceipt
@@ -89,7 +90,7 @@ extension Migration {
                 continue
             }
             for row in rows { try process(row) }
-            monitor.show { [counts, fraction = source.fraction] in
+            monitor.change { [counts, fraction = source.fraction] in
                 $0.counts = counts
                 $0.fraction = fraction
             }
@@ -108,7 +109,7 @@ extension Migration {
             progress.whole = counts
             try progress.save(in: ledger)
         }
-        monitor.show { [counts] in $0.counts = counts }
+        monitor.change { [counts] in $0.counts = counts }
         return stop
     }
 }

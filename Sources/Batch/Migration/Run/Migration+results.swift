@@ -5,7 +5,7 @@ import Storage
 extension Migration {
     /// Writes the complete result from the progress file, then replaces the previous result atomically.
     func writeResult() throws(RunError) -> (MigrationCounts, SinkPosition) {
-        monitor.show { $0.phase = .writing }
+        monitor.change { $0.phase = .writing }
         return try running {
             let draft = Files.draft(of: options.destination)
             try Files.remove(draft)
@@ -66,7 +66,7 @@ extension Migration {
             progress.isFinished = stop == nil
             try progress.save(in: ledger)
         }
-        monitor.show { $0.phase = .done }
+        monitor.change { $0.phase = .done }
         return ending(stop: stop)
     }
 }

@@ -196,7 +196,7 @@ package struct Migration {
 
     /// Runs with or without the App Store Server API.
     private mutating func workOn() async throws(RunError) -> RunResult {
-        monitor.show { [progress, source] in
+        monitor.change { [progress, source] in
             $0.fraction = source.fraction
             $0.earlierFraction = source.fraction ?? 0
             $0.counts = progress.whole ?? progress.checkpoint.counts

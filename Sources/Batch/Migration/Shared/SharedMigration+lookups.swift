@@ -1,3 +1,4 @@
+import Base
 import Reports
 
 extension SharedMigration {
@@ -15,11 +16,11 @@ extension SharedMigration {
     func lookUpCustomers(
         of migration: Int64, _ lookups: any CustomerLookupService, startedAt: Int64
     ) async throws(RunError) -> Migration.Stop? {
-        monitor.show { $0.phase = .asking }
+        monitor.change { $0.phase = .asking }
         let scopes = try await database.scopes().filter { lookups.handles($0.bundleId) }.map(\.id)
         while true {
             if let stop { return stop == .rowLimit ? nil : stop }
-            monitor.show { [tally = try await database.tally(of: migration, scopes)] in $0.customers = tally }
+            monitor.change { [tally = try await database.tally(of: migration, scopes)] in $0.customers = tally }
             guard try await database.hasWaitingCustomers(of: migration, in: scopes, failedBefore: startedAt) else {
                 return nil
             }
@@ -62,7 +63,7 @@ extension SharedMigration {
                 },
                 tick: {
                     try await save()
-                    monitor.show { [tally] in
+                    monitor.change { [tally] in
                         ($0.customers, $0.calls, $0.budgetLeft) = (tally, lookups.usage.calls, lookups.usage.left)
                     }
                 },

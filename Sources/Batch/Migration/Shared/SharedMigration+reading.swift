@@ -1,3 +1,4 @@
+import Base
 import PostgreSQLClient
 import Reports
 import Synchronization
@@ -89,7 +90,7 @@ extension SharedMigration {
                     state.counts.add(counts)
                     return state.counts
                 }
-                monitor.show { $0.counts = all }
+                monitor.change { $0.counts = all }
                 if lease.number % 16 == 0 { show(try await database.tally(of: migration, options.shard)) }
             } catch is LostLease {
                 continue
@@ -109,7 +110,7 @@ extension SharedMigration {
 
     private func show(_ tally: ChunkTally) {
         guard tally.isPlanned, tally.all > 0 else { return }
-        monitor.show { $0.fraction = 1 - Double(tally.open * options.shard.count) / Double(tally.all) }
+        monitor.change { $0.fraction = 1 - Double(tally.open * options.shard.count) / Double(tally.all) }
     }
 
     /// A row that waits for the key of its customer.

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 package import PostgreSQLClient
 import Reports
@@ -101,7 +102,7 @@ package final class SharedMigration: Sendable {
 
     /// Reason to stop; `nil` if the run can continue.
     var stop: Migration.Stop? {
-        if monitor.isStopped || Task.isCancelled { return .asked }
+        if monitor.isStopped { return .asked }
         let rows = state.withLock { $0.counts.rows }
         if let limit = options.migration.rowLimit, rows >= limit { return .rowLimit }
         if let limit = options.migration.timeLimit, startTime.duration(to: .now) >= limit { return .timeLimit }
@@ -110,7 +111,7 @@ package final class SharedMigration: Sendable {
 
     /// Returns the counts of the whole table, or of this worker's shard.
     private func result(of migration: Int64, stop: Migration.Stop?) async throws(RunError) -> Migration.RunResult {
-        monitor.show { $0.phase = .done }
+        monitor.change { $0.phase = .done }
         var result = Migration.RunResult(counts: try await database.counts(of: migration, options.shard), stop: stop)
         result.rowsRead = state.withLock { $0.counts.rows }
         result.duration = startTime.duration(to: .now)

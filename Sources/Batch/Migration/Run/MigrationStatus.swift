@@ -1,33 +1,13 @@
 package import Base
 package import Reports
-import Storage
-import Synchronization
 
-/// Shared state of a running migration: its progress, and a flag that stops it.
-package final class MigrationMonitor: Sendable {
-    /// Progress of a run.
-    package struct Snapshot: Sendable {
-        /// Stage of a run.
-        package enum Phase: String, Sendable {
-            case reading, asking, writing, linking, done
-        }
+package typealias MigrationMonitor = RunMonitor<MigrationStatus>
 
-        package var phase = Phase.reading
-        /// Counts of processed rows, including those of earlier runs.
-        package var counts = MigrationCounts()
-        /// Number of rows that earlier runs processed.
-        package var earlierRows: Int64 = 0
-        /// Fraction of the source that has been read, 0 to 1; `nil` if the size of the source is unknown.
-        package var fraction: Double?
-        /// Fraction of the source that earlier runs read.
-        var earlierFraction: Double = 0
-        package var customers = CustomerTally()
-        /// Number of App Store Server API calls in this run.
-        package var calls: Int64 = 0
-        /// Remaining history calls of this hour, for the app and environment that has the fewest; `nil` before the
-        /// first call.
-        package var budgetLeft: Int64?
-        package var accounts = Accounts()
+/// Progress of a running migration.
+package struct MigrationStatus: Sendable {
+    /// Stage of a run.
+    package enum Phase: String, Sendable {
+        case reading, asking, writing, linking, done
     }
 
     /// Number of customers whose account tokens are set, or would be in a dry run.
@@ -37,29 +17,28 @@ package final class MigrationMonitor: Sendable {
         package var failed: Int64 = 0
     }
 
-    private struct State {
-        var snapshot = Snapshot()
-        var isStopped = false
-    }
+    package var phase = Phase.reading
+    /// Counts of processed rows, including those of earlier runs.
+    package var counts = MigrationCounts()
+    /// Number of rows that earlier runs processed.
+    package var earlierRows: Int64 = 0
+    /// Fraction of the source that has been read, 0 to 1; `nil` if the size of the source is unknown.
+    package var fraction: Double?
+    /// Fraction of the source that earlier runs read.
+    var earlierFraction: Double = 0
+    package var customers = CustomerTally()
+    /// Number of App Store Server API calls in this run.
+    package var calls: Int64 = 0
+    /// Remaining history calls of this hour, for the app and environment that has the fewest; `nil` before the first
+    /// call.
+    package var budgetLeft: Int64?
+    package var accounts = Accounts()
 
-    private let state = Mutex(State())
-
-    /// Creates a monitor of a run that has not started.
+    /// Creates the progress of a run that has not started.
     package init() {}
-
-    /// The latest progress.
-    package var snapshot: Snapshot { state.withLock { $0.snapshot } }
-
-    /// Stops the run at its next checkpoint.
-    package func stop() { state.withLock { $0.isStopped = true } }
-
-    /// `true` after ``stop()``.
-    package var isStopped: Bool { state.withLock { $0.isStopped } }
-
-    func show(_ change: (inout Snapshot) -> Void) { state.withLock { change(&$0.snapshot) } }
 }
 
-extension MigrationMonitor.Snapshot {
+extension MigrationStatus {
     /// The progress line. For example, `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused
     /// 2,000`.
     ///

@@ -1,0 +1,98 @@
+import AppStoreClients
+import Operations
+
+/// The limits of a run over many customers or ids.
+package struct RunLimits: Sendable {
+    /// Number of customers or ids; `nil` for no limit.
+    package var items: Int?
+    /// Time after which no new calls are started; `nil` for no limit.
+    package var time: Duration?
+    /// Number of items that are worked on concurrently.
+    package var workers = 4
+
+    package init(items: Int? = nil, time: Duration? = nil) {
+        self.items = items
+        self.time = time
+    }
+}
+
+/// Calls the App Store for many items, a few at a time, until a limit or a failure whose cause is not a single item.
+struct CallRun {
+    let limits: RunLimits
+    /// Maximum number of calls for one item.
+    let maximumCalls: Int
+    let isStopped: @Sendable () -> Bool
+    private let start = ContinuousClock.now
+
+    /// Number of failures in a row after which the run stops.
+    private static let maximumFailures = 12
+
+    init(_ limits: RunLimits, maximumCalls: Int, isStopped: @escaping @Sendable () -> Bool) {
+        self.limits = limits
+        self.maximumCalls = maximumCalls
+        self.isStopped = isStopped
+    }
+
+    /// Works on all items.
+    ///
+    /// - Parameters:
+    ///   - next: returns the next item; `nil` if there is none, or none before another item has finished.
+    ///   - call: returns what to do for an item; `nil` to skip it. An error other than ``ServerAPIError`` ends the run.
+    ///   - finish: receives the results, in any order.
+    /// - Returns: The reason for stopping early; `nil` if every item was tried.
+    func run<Item: Sendable, Output: Sendable>(
+        next: () async throws -> Item?, call: (Item) -> (@Sendable (CallOptions) async throws -> Output)?,
+        finish: (Item, Result<Output, ServerAPIError>) async throws -> Void
+    ) async throws -> RunStop? {
+        try await withThrowingTaskGroup(of: (Item, Result<Output, ServerAPIError>).self) { group in
+            var (started, inFlight, failures, stop) = (0, 0, 0, RunStop?.none)
+            while true {
+                while stop == nil, inFlight < limits.workers, let item = try await next() {
+                    stop = reason(started: started)
+                    guard stop == nil else { break }
+                    started += 1
+                    guard let call = call(item) else { continue }
+                    let options = options
+                    inFlight += 1
+                    group.addTask {
+                        do { return (item, .success(try await call(options))) } catch let error as ServerAPIError {
+                            return (item, .failure(error))
+                        }
+                    }
+                }
+                guard let (item, result) = try await group.next() else { return stop }
+                inFlight -= 1
+                if case .failure(let error) = result {
+                    failures += 1
+                    stop = stop ?? Self.stop(after: error, failures: failures)
+                } else {
+                    failures = 0
+                }
+                try await finish(item, result)
+            }
+        }
+    }
+
+    /// Returns the reason to stop after a failure; `nil` to continue.
+    private static func stop(after error: ServerAPIError, failures: Int) -> RunStop? {
+        if error.code == .budgetSpent || error.httpStatus == 429 { return .budget }
+        let isGeneral = failures >= maximumFailures || error.code == .unauthorized || error.isUnreachable
+        return isGeneral ? .failing("\(error)") : nil
+    }
+
+    /// Returns the reason to stop before the next item; `nil` to continue.
+    private func reason(started: Int) -> RunStop? {
+        if isStopped() { return .signal }
+        if let items = limits.items, started >= items { return .limit }
+        if let time = limits.time, start.duration(to: .now) >= time { return .time }
+        return nil
+    }
+
+    /// The limits of the next item. It may take up to four hours, because it waits for the rate limit, but not much
+    /// longer than the time limit of the run (30 s at least).
+    private var options: CallOptions {
+        let timeout = Duration.seconds(4 * 3_600)
+        let left = limits.time.map { max($0 - start.duration(to: .now), .seconds(30)) }
+        return CallOptions(priority: .batch, timeLimit: min(timeout, left ?? timeout), maximumCalls: maximumCalls)
+    }
+}
