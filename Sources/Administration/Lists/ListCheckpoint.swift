@@ -1,3 +1,4 @@
+import Batch
 import Foundation
 import Operations
 import Storage
@@ -6,7 +7,9 @@ import Storage
 /// locked, so only one process can use it at a time.
 package struct ListCheckpoint {
     /// What is stored.
-    private struct State: Codable {
+    private struct State: RunCheckpoint {
+        static let key = "list"
+
         /// Identifies the run, also after it was resumed.
         var run = UUID().uuidString.lowercased()
         /// The list and the options. A run with others must not resume this one.
@@ -26,8 +29,6 @@ package struct ListCheckpoint {
     private let path: String
     private var state: State
 
-    private static let key = "list"
-
     /// Opens or creates the checkpoint.
     ///
     /// - Parameters:
@@ -38,7 +39,7 @@ package struct ListCheckpoint {
     package init(at path: String, for options: String, isFresh: Bool) throws {
         self.path = path
         ledger = try ProgressFile(path: path)
-        let stored = try ledger.state(Self.key, as: State.self)
+        let stored = try State.saved(in: ledger)
         if let stored, !isFresh {
             guard stored.options == options else {
                 throw InvalidOperation(
@@ -113,8 +114,5 @@ package struct ListCheckpoint {
         try save()
     }
 
-    private func save() throws {
-        try ledger.save(encoding: state, as: Self.key)
-        try ledger.commit()
-    }
+    private func save() throws { try state.save(in: ledger) }
 }

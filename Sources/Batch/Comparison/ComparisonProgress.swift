@@ -1,8 +1,7 @@
 import Comparison
-import Storage
 
 /// The checkpoint of a comparison, which is stored in its progress file.
-struct ComparisonProgress: Sendable, Codable {
+struct ComparisonProgress: Sendable, RunCheckpoint {
     /// Results up to the checkpoint.
     struct Findings: Sendable, Codable {
         /// Number of processed rows, including failed ones.
@@ -46,26 +45,10 @@ struct ComparisonProgress: Sendable, Codable {
     /// `true` if the last row had no line break. If the source grows afterwards, that row would be counted twice.
     var hasCountedTail = false
 
-    /// Key in the progress file.
-    private static let key = "comparison"
+    static let key = "comparison"
 
     init(options: SourceOptions, identity: SourceIdentity) {
         self.options = options
         self.identity = identity
-    }
-
-    /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
-    static func isSaved(in ledger: ProgressFile) throws(StorageError) -> Bool { try ledger.state(key) != nil }
-
-    /// Loads the checkpoint; `nil` if none was saved.
-    init?(in ledger: ProgressFile) throws {
-        guard let stored = try ledger.state(Self.key, as: Self.self) else { return nil }
-        self = stored
-    }
-
-    /// Saves the checkpoint durably.
-    func save(in ledger: ProgressFile) throws {
-        try ledger.save(encoding: self, as: Self.key)
-        try ledger.commit()
     }
 }

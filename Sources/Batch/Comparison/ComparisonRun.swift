@@ -95,7 +95,7 @@ package struct ComparisonRun {
             let startsOver = options.isFresh || options.progressPath.map(Files.isEmptyOrMissing) ?? true
             let fresh = startsOver ? try Sources.open(options.source, options: rows, limits: Self.limits(options)) : nil
             let ledger = try Self.ledger(options)
-            if let ledger, let progress = try ComparisonProgress(in: ledger) {
+            if let ledger, let progress = try ComparisonProgress.saved(in: ledger) {
                 guard progress.options == rows else {
                     throw RunError.notPossible(
                         "--receipt-column, --id-column and --table have changed since the last run; use --fresh to start over"

@@ -77,8 +77,7 @@ package struct LiveComparison: Sendable {
             }
             if error.isUnreachable { rejections.recordUnreachable("the App Store Server API", "\(error)") }
             guard error.isUnknownTransaction || error.errorNumber == .accountNotFound else {
-                let code = error.errorNumber.map { "\($0)" } ?? error.code.rawValue
-                throw RowFailure(code, isTemporary: true)
+                throw RowFailure(error.shortCode, isTemporary: true)
             }
             rejections.recordSuccess(of: bundleId)
             // An unknown customer is a valid result, which differs from that of verifyReceipt.

@@ -60,7 +60,7 @@ extension MigrationStore {
     /// Reads the sixth and seventh column; `nil` if there was no lookup.
     private func previousLookup(of row: SQLiteRow) throws -> (revision: String, signedTransactions: [UInt8])? {
         guard let revision = try row.optionalText(5), let json = try row.optionalBytes(6) else { return nil }
-        return (revision, try file.validated(json, "the lookup result of customer \(try row.integer(0))"))
+        return (revision, try validated(json, "the lookup result of customer \(try row.integer(0))"))
     }
 
     /// Records the result of a lookup. Pending customers with an identifier of this customer's history are merged

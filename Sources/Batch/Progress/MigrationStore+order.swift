@@ -23,16 +23,15 @@ extension MigrationStore {
                     ORDER BY \(Self.expiry) DESC NULLS LAST, staged.customer
                     """)
         }
-        isOrderedByExpiry = true
     }
 
     /// Returns the keys of customers whose lookup is pending, with their places in the order of lookups: that of
-    /// ``orderCustomersByExpiry()`` after it was called, otherwise that of the keys.
+    /// ``orderCustomersByExpiry()``, or that of the keys.
     package func waitingCustomers(
-        in scope: Int64, after place: Int64, limit: Int
+        in scope: Int64, byExpiry: Bool = false, after place: Int64, limit: Int
     ) throws(StorageError) -> [(place: Int64, key: Int64)] {
         let order =
-            isOrderedByExpiry
+            byExpiry
             ? (
                 place: "place",
                 tables: "temp.expiryOrder CROSS JOIN customer ON customer.key = expiryOrder.customer"

@@ -58,7 +58,7 @@ extension MigrationStore {
     /// Returns the lookup result in a row of the join of `staged` and `customer`.
     private func finding(in row: SQLiteRow) throws -> CustomerLookupResult? {
         func bytes(_ column: Int) throws -> [UInt8] {
-            try file.validated(
+            try validated(
                 try row.optionalBytes(column) ?? [], "the lookup result of row \(try row.integer(0))")
         }
         // While a new lookup is pending, the previous result counts.

@@ -1,4 +1,5 @@
 import Reports
+import Storage
 import Testing
 import TestSupport
 
@@ -26,8 +27,9 @@ struct LookupOrderTests {
         let scope = try #require(try store.scopes().first)
         try store.record(.notFound(reason: "4040010"), of: try #require(keys["5"]))
         try store.orderCustomersByExpiry()
-        let first = try store.waitingCustomers(in: scope, after: 0, limit: 2)
-        let rest = try store.waitingCustomers(in: scope, after: try #require(first.last).place, limit: 9)
+        let first = try store.waitingCustomers(in: scope, byExpiry: true, after: 0, limit: 2)
+        let rest = try store.waitingCustomers(
+            in: scope, byExpiry: true, after: try #require(first.last).place, limit: 9)
         #expect((first + rest).map(\.key) == ["2", "3", "1", "4"].map { keys[$0] })
         #expect(try store.activeCustomers(at: 299) == 2)
         #expect(try store.activeCustomers(at: 300) == 1)

@@ -28,10 +28,10 @@ struct MigrationStoreTests {
     @Test("Saved values are readable at once, and the file is private and locked")
     func state() throws {
         try with { ledger in
-            try ledger.file.save([1, 2], as: "a")
+            try ledger.save([1, 2], as: "a")
             try ledger.commit()
-            try ledger.file.save([3], as: "a")
-            #expect(try ledger.file.state("a") == [3])
+            try ledger.save([3], as: "a")
+            #expect(try ledger.state("a") == [3])
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             #expect(throws: StorageError.self) { try MigrationStore(path: path) }
@@ -43,12 +43,12 @@ struct MigrationStoreTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
             let ledger = try MigrationStore(path: path)
-            try ledger.file.save([1], as: "a")
+            try ledger.save([1], as: "a")
             try ledger.commit()
-            try ledger.file.save([2], as: "a")
+            try ledger.save([2], as: "a")
         }
         let ledger = try MigrationStore(path: path)
-        #expect(try ledger.file.state("a") == [1])
+        #expect(try ledger.state("a") == [1])
     }
 
     @Test("Rows that share an identifier belong to one customer, in any order of rows")

@@ -4,7 +4,9 @@
 /// is UTF-8 with or without a byte order mark, see ``ByteWindow``. A position is the byte offset of a record.
 ///
 /// A quote that is not closed, or closed in a later row, does not affect other rows: see `CSVSource+quotes.swift`.
-struct CSVSource: RowSource {
+struct CSVSource: TextSource {
+    static let kind = SourceIdentity.Kind.csv
+
     let identity: SourceIdentity
 
     let header: CSVHeader
@@ -20,9 +22,7 @@ struct CSVSource: RowSource {
     private var longRecordDigest: LineDigest?
     /// Line breaks counted so far in the record in the window.
     var lines = CountedLines()
-    /// An error that the next call throws, after the rows before it have been returned.
-    private var failure: SourceError?
-    private var isFinished = false
+    var end = TextEnd()
 
     init(
         _ stream: any ByteStream, options: SourceOptions, limits: SourceLimits = SourceLimits(),
@@ -31,7 +31,7 @@ struct CSVSource: RowSource {
         self.limits = limits
         self.use = use
         window = ByteWindow(stream, capacity: limits.chunk)
-        identity = try window.identity(as: .csv)
+        identity = try window.identity(as: Self.kind)
         header = try window.takeHeader(options)
         scanner = header.scanner
         nextRowNumber = position?.nextRowNumber ?? 1
@@ -42,66 +42,18 @@ struct CSVSource: RowSource {
         try window.skip(throughLineBreak: offset - window.offset)
     }
 
-    func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
-        try window.comparison(with: earlier, as: .csv)
-    }
+    var longRow: SourcePosition? { longRecord?.start }
 
-    var fraction: Double? { window.fraction }
-
-    mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
-        var rows: [SourceRow] = []
-        var bytes = 0
-        while !isFinished, rows.count < max(maximumRows, 1), rows.isEmpty || bytes < maximumBytes {
-            switch try nextRecord(canFail: rows.isEmpty) {
-            case nil:
-                isFinished = rows.isEmpty
-                return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
-            case .whole:
-                guard let row = nextRow() else { continue }
-                bytes += row.value.size
-                rows.append(row)
-            case .unfinished:
-                guard rows.isEmpty else { return SourceBatch(rows: rows, end: position) }
-                isFinished = true
-                let end = longRecord?.start ?? position
-                finishRecord()
-                return nextRow().map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
-            }
-        }
-        return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
-    }
-
-    private var position: SourcePosition {
+    var position: SourcePosition {
         SourcePosition(place: "\(window.offset)", nextRowNumber: nextRowNumber)
     }
 
     // MARK: - Records
 
-    private enum Record {
-        /// A complete record, which ends at the scanner's position.
-        case whole
-        /// The rest of the file, without a line break.
-        case unfinished
-    }
-
-    /// Finds the next record.
-    ///
-    /// - Parameter canFail: If `false`, there are rows to deliver first, and a failure is thrown by the next call.
-    private mutating func nextRecord(canFail: Bool) throws(SourceError) -> Record? {
-        do throws(SourceError) {
-            if let failure { throw failure }
-            return try nextRecord(hasRows: !canFail)
-        } catch {
-            failure = error
-            guard canFail else { return nil }
-            throw error
-        }
-    }
-
-    private mutating func nextRecord(hasRows: Bool) throws(SourceError) -> Record? {
+    mutating func findRow(hasRows: Bool) throws(SourceError) -> TextRow? {
         while true {
             let isWhole = scan()
-            if endsEarly(isWhole: isWhole) || isWhole { return .whole }
+            if endsEarly(isWhole: isWhole) || isWhole { return .whole(scanner.position) }
             if window.isAtEnd { return window.count > 0 || longRecord != nil ? .unfinished : nil }
             if window.count > limits.row {
                 rememberLongRecord()
@@ -138,7 +90,8 @@ struct CSVSource: RowSource {
     }
 
     /// Returns the row of the scanned record and removes the record from the window; `nil` for a blank line.
-    private mutating func nextRow() -> SourceRow? {
+    mutating func takeRow(_ found: TextRow) -> SourceRow? {
+        if case .unfinished = found { finishRecord() }
         let length = scanner.position
         var digest = longRecordDigest
         let next = window.read { bytes -> SourceRow? in

@@ -2,26 +2,26 @@
 /// filter.
 ///
 /// A position is the byte offset of a line. For standard input it also contains the digest of everything before.
-struct JSONLinesSource: RowSource {
+struct JSONLinesSource: TextSource {
+    static let kind = SourceIdentity.Kind.jsonLines
+
     let identity: SourceIdentity
 
     private let line: JSONLine
     private let use: SourceUse
     /// Maximum length of a line in bytes. A longer line is an unreadable row.
     private let maximumLineBytes: Int
-    private var window: ByteWindow
+    private(set) var window: ByteWindow
     /// Digest of the bytes that have been delivered; `nil` if the stream has an identity.
     private var digest: StreamDigest?
     private var nextRowNumber: Int64
     /// Number of bytes at the start of the window that are known to contain no line break.
     private var searched = 0
     /// Position of a line that is too long for the window.
-    private var longLine: SourcePosition?
+    private(set) var longRow: SourcePosition?
     /// Digest of the bytes of that line that are no longer in the window; `nil` unless this is a filter.
     private var longLineDigest: LineDigest?
-    /// An error that the next call throws, after the rows before it have been returned.
-    private var failure: SourceError?
-    private var isFinished = false
+    var end = TextEnd()
 
     /// Opens a source.
     ///
@@ -35,72 +35,22 @@ struct JSONLinesSource: RowSource {
         self.use = use
         maximumLineBytes = limits.row
         window = ByteWindow(stream, capacity: limits.chunk)
-        identity = try window.identity(as: .jsonLines)
+        identity = try window.identity(as: Self.kind)
         digest = keepsDigest ? StreamDigest() : nil
         nextRowNumber = position?.nextRowNumber ?? 1
         if let position { try resume(at: position) }
     }
 
-    func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
-        try window.comparison(with: earlier, as: .jsonLines)
-    }
-
-    var fraction: Double? { window.fraction }
-
-    mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
-        var rows: [SourceRow] = []
-        var bytes = 0
-        while !isFinished, rows.count < max(maximumRows, 1), rows.isEmpty || bytes < maximumBytes {
-            switch try nextLine(canFail: rows.isEmpty) {
-            case nil:
-                isFinished = isFinished || rows.isEmpty
-                guard !rows.isEmpty else { return nil }
-                return SourceBatch(rows: rows, end: position)
-            case .whole(let count):
-                guard let row = nextRow(count) else { continue }
-                bytes += row.value.size
-                rows.append(row)
-            case .unfinished:
-                guard rows.isEmpty else { return SourceBatch(rows: rows, end: position) }
-                isFinished = true
-                let end = longLine ?? position
-                return nextRow(window.count).map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
-            }
-        }
-        return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
-    }
-
     // MARK: - Lines
 
-    private enum Line {
-        /// A complete line with its length in bytes, including the line break.
-        case whole(Int)
-        /// The rest of the stream, without a line break.
-        case unfinished
-    }
-
-    /// Finds the next line.
-    ///
-    /// - Parameter canFail: If `false`, there are rows to deliver first, and a failure is thrown by the next call.
-    private mutating func nextLine(canFail: Bool) throws(SourceError) -> Line? {
-        do throws(SourceError) {
-            if let failure { throw failure }
-            return try nextLine(hasRows: !canFail)
-        } catch {
-            failure = error
-            guard canFail else { return nil }
-            throw error
-        }
-    }
-
-    private mutating func nextLine(hasRows: Bool) throws(SourceError) -> Line? {
+    mutating func findRow(hasRows: Bool) throws(SourceError) -> TextRow? {
         while true {
             let (start, count) = (searched, window.count)
             if let end = window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: start, to: count) }) {
                 return .whole(end + 1)
             }
             searched = count
-            if window.isAtEnd { return count > 0 || longLine != nil ? .unfinished : nil }
+            if window.isAtEnd { return count > 0 || longRow != nil ? .unfinished : nil }
             if count > maximumLineBytes { dropPartOfLongLine(count) }
             if hasRows, use == .filter, window.isPaused { return nil }
             try window.extend()
@@ -115,21 +65,21 @@ struct JSONLinesSource: RowSource {
             window.read { digest.add($0.extracting(start..<count)) }
             longLineDigest = digest
         }
-        if longLine == nil { longLine = position }
+        if longRow == nil { longRow = position }
         drop(count)
     }
 
     /// Number of bytes before the line at the start of the window: a byte order mark at the beginning of the stream.
     private var lineStart: Int { window.offset == 0 && window.read({ $0.beginsWithByteOrderMark }) ? 3 : 0 }
 
-    /// Returns the row of the first `count` bytes and removes them from the window; `nil` for a blank line, except in
-    /// a filter.
-    private mutating func nextRow(_ count: Int) -> SourceRow? {
+    /// Returns the row of a line and removes it from the window; `nil` for a blank line, except in a filter.
+    mutating func takeRow(_ found: TextRow) -> SourceRow? {
+        let count = if case .whole(let count) = found { count } else { window.count }
         defer {
             drop(count)
-            (longLine, longLineDigest) = (nil, nil)
+            (longRow, longLineDigest) = (nil, nil)
         }
-        let isLong = longLine != nil || count > maximumLineBytes + 1
+        let isLong = longRow != nil || count > maximumLineBytes + 1
         let (line, use, number, start) = (line, use, nextRowNumber, lineStart)
         var longLineDigest = longLineDigest
         let row = window.read { bytes -> SourceRow? in
@@ -163,7 +113,7 @@ struct JSONLinesSource: RowSource {
 
     // MARK: - Positions
 
-    private var position: SourcePosition {
+    var position: SourcePosition {
         let text = digest.map { "\(window.offset) \($0.value)" } ?? "\(window.offset)"
         return SourcePosition(place: text, nextRowNumber: nextRowNumber)
     }

@@ -1,4 +1,5 @@
 import Base
+import Cryptography
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -13,36 +14,12 @@ package struct SQLiteTableReader: Sendable {
     package struct Row: Sendable {
         /// Ascending. Pass the last one to ``rows(after:maximumRows:maximumBytes:largestValue:)`` to continue.
         package let key: Int64
-        /// TEXT, which may be invalid UTF-8, or a BLOB as hexadecimal digits; `nil` for NULL and empty values.
-        package let id: [UInt8]?
+        /// TEXT, or a BLOB as hexadecimal digits.
+        let id: SourceText
         /// The value of the receipt column.
-        package let value: Value
+        package let value: StoredValue
         /// In the form of ``id``.
-        package let accountToken: [UInt8]?
-    }
-
-    /// The value of the receipt column.
-    package enum Value: Sendable, Hashable {
-        /// TEXT in UTF-8, or a BLOB; not empty.
-        case bytes([UInt8])
-        /// NULL, or an empty value.
-        case missing
-        /// An INTEGER or REAL.
-        case number
-        /// More bytes than the caller allows.
-        case tooLarge
-    }
-
-    /// A fingerprint of the table, to check on a resume that it is still the same table.
-    package struct TableFingerprint: Sendable, Hashable {
-        /// The name of the table.
-        package let table: String
-        /// The CREATE TABLE statement.
-        package let schema: String
-        /// Key and hexadecimal id of the first row; `nil` if there is no row.
-        package let first: String?
-        /// The largest key; `nil` if there is no row.
-        let lastKey: Int64?
+        let accountToken: SourceText
     }
 
     private let queue: DatabaseQueue
@@ -83,7 +60,7 @@ package struct SQLiteTableReader: Sendable {
     /// - Parameters:
     ///   - key: the last key read; `nil` to start at the beginning.
     ///   - maximumBytes: no further row is read once the values have this many bytes.
-    ///   - largestValue: maximum size of a value in bytes. A longer one is ``Value/tooLarge``.
+    ///   - largestValue: maximum size of a value in bytes. A longer one is unreadable.
     package func rows(
         after key: Int64?, maximumRows: Int, maximumBytes: Int, largestValue: Int
     ) throws(StorageError) -> [Row] {
@@ -107,7 +84,7 @@ package struct SQLiteTableReader: Sendable {
                         throw StorageError(
                             .damaged, at: place, "the keys of the rows do not ascend; the file is damaged")
                     }
-                    if case .bytes(let value) = row.value { bytes += value.count }
+                    bytes += row.value.size
                     rows.append(row)
                 }
                 return rows
@@ -115,8 +92,9 @@ package struct SQLiteTableReader: Sendable {
         }
     }
 
-    /// Returns the fingerprint of the table. Reads it from the database on every call, because the table can grow.
-    package func fingerprint() throws(StorageError) -> TableFingerprint {
+    /// Returns the identity of the table, which is its largest key and a digest of its definition with the key and id
+    /// of its first row; and this first key. Reads them from the database on every call, because the table can grow.
+    package func fingerprint() throws(StorageError) -> (identity: SourceIdentity, firstKey: Int64?) {
         let id = tableSchema.id?.description ?? "NULL"
         return try asStorageError(at: place) {
             try queue.inDatabase { db in
@@ -127,8 +105,11 @@ package struct SQLiteTableReader: Sendable {
                     """)
                 let last = try db.integer(
                     "SELECT CAST(max(\(tableSchema.key)) AS INTEGER) FROM \(tableSchema.table)")
-                return TableFingerprint(
-                    table: tableSchema.table.text, schema: tableSchema.schema, first: first, lastKey: last)
+                let beginning = "\(tableSchema.table.text)\n\(tableSchema.schema)\n\(first ?? "")"
+                return (
+                    SourceIdentity(kind: .table, size: last, digest: SHA.hex(Array(beginning.utf8), with: .sha256)),
+                    first?.split(separator: " ").first.flatMap { Int64($0) }
+                )
             }
         }
     }
@@ -145,24 +126,24 @@ package struct SQLiteTableReader: Sendable {
 }
 
 extension SQLiteStatement {
-    /// Returns a column as text: numbers as SQLite formats them, a BLOB as hexadecimal digits; `nil` for NULL and
-    /// empty values.
-    fileprivate func text(at column: CInt) -> [UInt8]? {
+    /// Returns a column as text: numbers as SQLite formats them, a BLOB as hexadecimal digits.
+    fileprivate func text(at column: CInt) -> SourceText {
         let isBlob = sqlite3_column_type(self, column) == SQLITE_BLOB
-        guard let bytes = isBlob ? blob(at: column) : utf8(at: column), !bytes.isEmpty else { return nil }
-        return isBlob ? Hexadecimal.digits(of: bytes) : [UInt8](bytes)
+        guard let bytes = isBlob ? blob(at: column) : utf8(at: column) else { return .missing }
+        return SourceText(isBlob ? Hexadecimal.digits(of: bytes) : [UInt8](bytes))
     }
 
-    fileprivate func value(at column: CInt, largest: Int) -> SQLiteTableReader.Value {
+    fileprivate func value(at column: CInt, largest: Int) -> StoredValue {
         let bytes: UnsafeRawBufferPointer?
         switch sqlite3_column_type(self, column) {
         case SQLITE_TEXT: bytes = utf8(at: column)
         case SQLITE_BLOB: bytes = blob(at: column)
         case SQLITE_NULL: bytes = nil
-        default: return .number
+        default: return .unreadable(code: "notText", reason: "a number instead of a receipt")
         }
-        guard let bytes, !bytes.isEmpty else { return .missing }
-        return bytes.count > largest ? .tooLarge : .bytes([UInt8](bytes))
+        guard let bytes else { return .missing }
+        guard bytes.count <= largest else { return .tooLarge("the value", limit: largest) }
+        return StoredValue(bytes: [UInt8](bytes))
     }
 
     private func blob(at column: CInt) -> UnsafeRawBufferPointer? {

@@ -1,4 +1,3 @@
-import Cryptography
 import Storage
 
 /// A source that reads a SQLite table: one row for each table row, in the order of rowids. A position is a rowid.
@@ -24,9 +23,7 @@ struct TableSource: RowSource {
                 path: path, table: options.table, receiptColumn: options.receiptColumn,
                 idColumn: options.idColumn, accountTokenColumn: options.accountTokenColumn)
         }
-        let fingerprint = try Self.fingerprint(of: table)
-        identity = Self.identity(fingerprint)
-        firstKey = fingerprint.first?.split(separator: " ").first.flatMap { Int64($0) }
+        (identity, firstKey) = try Self.fingerprint(of: table)
         lastKey = position.flatMap { Int64($0.place) }
         nextRowNumber = position?.nextRowNumber ?? 1
         guard position == nil || lastKey != nil else {
@@ -34,21 +31,14 @@ struct TableSource: RowSource {
         }
     }
 
-    private static func fingerprint(of table: SQLiteTableReader) throws(SourceError)
-        -> SQLiteTableReader.TableFingerprint
-    {
+    private static func fingerprint(
+        of table: SQLiteTableReader
+    ) throws(SourceError) -> (identity: SourceIdentity, firstKey: Int64?) {
         try asSourceError { () throws(StorageError) in try table.fingerprint() }
     }
 
-    /// Returns the largest rowid, and a digest of the table's definition with the rowid and id of its first row.
-    private static func identity(_ fingerprint: SQLiteTableReader.TableFingerprint) -> SourceIdentity {
-        let beginning = "\(fingerprint.table)\n\(fingerprint.schema)\n\(fingerprint.first ?? "")"
-        return SourceIdentity(
-            kind: .table, size: fingerprint.lastKey, digest: SHA.hex(Array(beginning.utf8), with: .sha256))
-    }
-
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
-        Self.identity(try Self.fingerprint(of: table)).comparison(with: earlier, unit: "row")
+        try Self.fingerprint(of: table).identity.comparison(with: earlier, unit: "row")
     }
 
     /// An estimate that assumes rowids without gaps.
@@ -66,23 +56,10 @@ struct TableSource: RowSource {
         }
         guard let last = found.last else { return nil }
         let rows = zip(nextRowNumber..., found).map { number, row in
-            SourceRow(
-                number: number, id: SourceText(row.id), value: StoredValue(row.value, limit: maximumValueBytes),
-                accountToken: SourceText(row.accountToken))
+            SourceRow(number: number, id: row.id, value: row.value, accountToken: row.accountToken)
         }
         nextRowNumber += Int64(rows.count)
         lastKey = last.key
         return SourceBatch(rows: rows, end: SourcePosition(place: "\(last.key)", nextRowNumber: nextRowNumber))
-    }
-}
-
-extension StoredValue {
-    fileprivate init(_ value: SQLiteTableReader.Value, limit: Int) {
-        switch value {
-        case .bytes(let bytes): self.init(bytes: bytes)
-        case .missing: self = .missing
-        case .number: self = .unreadable(code: "notText", reason: "a number instead of a receipt")
-        case .tooLarge: self = .tooLarge("the value", limit: limit)
-        }
     }
 }

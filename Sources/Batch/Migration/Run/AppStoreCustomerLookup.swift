@@ -86,10 +86,10 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
             rejections.store(0, ordering: .relaxed)
         }
         if error.isUnknownTransaction || [.accountNotFound, .appTransactionNotFound].contains(error.errorNumber) {
-            return .found(.notFound(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
+            return .found(.notFound(reason: error.shortCode))
         }
         if error.isUnreachable { return .failing(.unreachable, reason: error.code.rawValue) }
-        return .found(.failed(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
+        return .found(.failed(reason: error.shortCode))
     }
 
     /// Parses a JSON array of strings; `nil` if it is something else.
@@ -126,7 +126,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
                 token, of: identifier, bundleId: bundleId, environment: environment)
             return nil
         } catch {
-            return error.errorNumber.map { "\($0)" } ?? error.code.rawValue
+            return error.shortCode
         }
     }
 
@@ -135,6 +135,11 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
 
     /// The wait for a rate limit; `nil` if no call is waiting.
     package var rateLimitWait: RateLimitWait? { lookups.rateLimitWait }
+}
+
+extension ServerAPIError {
+    /// Apple's error number, or the code of another error.
+    var shortCode: String { errorNumber.map { "\($0)" } ?? code.rawValue }
 }
 
 /// A service that looks up customers. The implementation uses the App Store Server API; tests use substitutes.

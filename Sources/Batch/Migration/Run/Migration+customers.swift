@@ -77,6 +77,7 @@ extension Migration {
     private struct CustomerQueue {
         /// Key of the app and environment in the progress file.
         let scope: Int64
+        let isOrderedByExpiry: Bool
         /// Place of the last customer that was started.
         var last: Int64 = 0
         /// Places and keys of customers that were read but not started, in reverse order.
@@ -87,7 +88,9 @@ extension Migration {
         mutating func customer(from ledger: MigrationStore) throws(StorageError) -> MigrationCustomer? {
             while true {
                 if next.isEmpty {
-                    next = try ledger.waitingCustomers(in: scope, after: last, limit: 256).reversed()
+                    next = try ledger.waitingCustomers(
+                        in: scope, byExpiry: isOrderedByExpiry, after: last, limit: 256
+                    ).reversed()
                 }
                 guard let (place, key) = next.popLast() else { return nil }
                 last = place
@@ -108,7 +111,7 @@ extension Migration {
         }
         do {
             if options.isActiveFirst { try ledger.orderCustomersByExpiry() }
-            var queues = try ledger.scopes().map { CustomerQueue(scope: $0) }
+            var queues = try ledger.scopes().map { CustomerQueue(scope: $0, isOrderedByExpiry: options.isActiveFirst) }
             try show(lookups)
             let end = try await CustomerLookups(service: lookups, concurrency: options.workers * 8, notify: notify).run(
                 queues: queues.count, next: { try queues[$0].customer(from: ledger) },

@@ -137,7 +137,7 @@ package struct Migration {
             try Files.remove(options.destination)
             try ledger.removeAll()
         }
-        if let progress = try MigrationProgress(in: ledger) {
+        if let progress = try MigrationProgress.saved(in: ledger) {
             let differences = options.persisted.differences(from: progress.options)
             guard differences.isEmpty else {
                 throw RunError.notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")

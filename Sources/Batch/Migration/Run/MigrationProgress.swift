@@ -1,8 +1,7 @@
 import Reports
-import Storage
 
 /// The checkpoint of a migration, which is stored in its progress file.
-struct MigrationProgress: Sendable, Codable {
+struct MigrationProgress: Sendable, RunCheckpoint {
     /// A position in the source. All rows before it are in the result, or staged.
     struct Checkpoint: Sendable, Codable {
         /// Position in the source; `nil` before the first row.
@@ -27,25 +26,10 @@ struct MigrationProgress: Sendable, Codable {
     var isRefreshing = false
     var history = MigrationHistory()
 
-    /// Key in the progress file.
-    private static let key = "progress"
+    static let key = "progress"
 
     init(options: MigrationOptions.PersistedOptions, identity: SourceIdentity) {
         self.options = options
         self.identity = identity
-    }
-
-    /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
-    static func isSaved(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.file.state(key) != nil }
-
-    /// Loads the checkpoint; `nil` if none was saved.
-    init?(in ledger: MigrationStore) throws {
-        guard let stored = try ledger.file.state(Self.key, as: Self.self) else { return nil }
-        self = stored
-    }
-
-    func save(in ledger: MigrationStore) throws {
-        try ledger.file.save(encoding: self, as: Self.key)
-        try ledger.commit()
     }
 }
