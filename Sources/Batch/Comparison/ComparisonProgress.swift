@@ -46,9 +46,4 @@ struct ComparisonProgress: Sendable, RunCheckpoint {
     var hasCountedTail = false
 
     static let key = "comparison"
-
-    init(options: SourceOptions, identity: SourceIdentity) {
-        self.options = options
-        self.identity = identity
-    }
 }

@@ -6,12 +6,6 @@ package struct SourceChunk: Sendable, Hashable {
     package let last: String
     /// Number of rows; `nil` if they were not counted, because the chunk is a range of bytes.
     package let rows: Int64?
-
-    package init(first: String?, last: String, rows: Int64?) {
-        self.first = first
-        self.last = last
-        self.rows = rows
-    }
 }
 
 /// Maximum size of a chunk. It ends at the first limit that is reached.

@@ -36,17 +36,10 @@ package struct SourceBatch: Sendable, Hashable {
     ///
     /// ``end`` is then the start of that row. A run that resumes there after the source has grown reads the row again
     /// and has to discard the earlier result. In all other cases, each row is read once.
-    package let isUnfinishedTail: Bool
+    package var isUnfinishedTail = false
 
     /// Approximate size of the rows in bytes.
     package var size: Int { rows.reduce(0) { $0 + $1.value.size + 64 } }
-
-    /// Creates a batch.
-    package init(rows: [SourceRow], end: SourcePosition, isUnfinishedTail: Bool = false) {
-        self.rows = rows
-        self.end = end
-        self.isUnfinishedTail = isUnfinishedTail
-    }
 }
 
 /// A position in a source from which reading continues. It is stored in the progress file, and only the kind of
@@ -56,9 +49,4 @@ package struct SourcePosition: Sendable, Hashable, Codable {
     let place: String
     /// Number of the next row, from 1.
     package let nextRowNumber: Int64
-
-    init(place: String, nextRowNumber: Int64) {
-        self.place = place
-        self.nextRowNumber = nextRowNumber
-    }
 }

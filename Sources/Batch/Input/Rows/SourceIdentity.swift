@@ -13,12 +13,6 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
 
     /// `true` if growth of the source can be detected.
     var hasEnd: Bool { size != nil }
-
-    init(kind: Kind, size: Int64?, digest: String) {
-        self.kind = kind
-        self.size = size
-        self.digest = digest
-    }
 }
 
 /// Result of comparing a source with its earlier identity.

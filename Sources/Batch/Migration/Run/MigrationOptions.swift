@@ -14,9 +14,6 @@ package struct MigrationOptions: Sendable {
         package var trust: String?
         /// Format of a result whose name does not state it; `nil` to use the name.
         package var resultFormat: TextFormat?
-
-        /// Creates default options.
-        package init() {}
     }
 
     /// Handling of the account tokens in the source.

@@ -27,9 +27,4 @@ struct MigrationProgress: Sendable, RunCheckpoint {
     var history = MigrationHistory()
 
     static let key = "progress"
-
-    init(options: MigrationOptions.PersistedOptions, identity: SourceIdentity) {
-        self.options = options
-        self.identity = identity
-    }
 }

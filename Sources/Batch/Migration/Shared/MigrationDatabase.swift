@@ -19,13 +19,6 @@ struct MigrationDatabase: Sendable {
     /// Time for all other statements.
     static let limit = Duration.seconds(60)
 
-    init(client: PostgreSQLClient, place: String, worker: String, lease: Duration) {
-        self.client = client
-        self.place = place
-        self.worker = worker
-        self.lease = lease
-    }
-
     /// Connects, and creates missing tables and views.
     func open() async throws(RunError) {
         do throws(PostgreSQLError) { try await client.connected(within: .seconds(10)) } catch { throw runError(error) }
