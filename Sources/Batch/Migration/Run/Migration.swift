@@ -59,8 +59,7 @@ package struct Migration {
     let ledger: MigrationStore
     /// `true` if the destination, if it exists, is from an earlier run of this migration.
     let isDestinationOurs: Bool
-    private let clock = ContinuousClock()
-    private let startTime: ContinuousClock.Instant
+    private let startTime = ContinuousClock.now
     var source: any RowSource
     var progress: MigrationProgress
     /// Number of rows that this run has read from the source.
@@ -87,7 +86,6 @@ package struct Migration {
         self.lookups = lookups
         self.monitor = monitor
         self.notify = notify
-        startTime = clock.now
         for report in options.reports { try reporting { try MigrationReport.check(report) } }
         try Self.check(options.tables, options)
         let hasDestination = !Files.isEmptyOrMissing(options.destination)
@@ -155,7 +153,7 @@ package struct Migration {
         if options.persisted.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
         ending.history = progress.history
         ending.rowsRead = rowsRead
-        ending.duration = startTime.duration(to: clock.now)
+        ending.duration = startTime.duration(to: .now)
         let report = MigrationReport(options: options, ending: ending)
         for path in options.reports { try report.write(to: path, refusals: ledger) }
         return ending
@@ -206,12 +204,7 @@ package struct Migration {
     }
 
     /// Reason to stop; `nil` if the run can continue.
-    var stop: Stop? {
-        if monitor.isStopped { return .asked }
-        if let limit = options.rowLimit, rowsRead >= limit { return .rowLimit }
-        if let limit = options.timeLimit, startTime.duration(to: clock.now) >= limit { return .timeLimit }
-        return nil
-    }
+    var stop: Stop? { options.stop(after: rowsRead, since: startTime, monitor) }
 
     /// Updates the number of calls, which includes those of earlier runs.
     mutating func countCalls() { progress.history.calls = earlierCalls + (lookups?.usage.calls ?? 0) }

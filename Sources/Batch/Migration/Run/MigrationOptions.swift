@@ -1,4 +1,5 @@
 import Base
+import Reports
 
 /// Options of a migration run.
 package struct MigrationOptions: Sendable {
@@ -72,6 +73,16 @@ package struct MigrationOptions: Sendable {
         limits.excludedPaths =
             databases.flatMap { Files.companions(of: $0) } + written + written.map { Files.draft(of: $0) }
         return limits
+    }
+
+    /// Returns the reason to stop a run that has read `rows` rows; `nil` if it can continue.
+    func stop(
+        after rows: Int64, since start: ContinuousClock.Instant, _ monitor: MigrationMonitor
+    ) -> Migration.Stop? {
+        if monitor.isStopped { return .asked }
+        if let rowLimit, rows >= rowLimit { return .rowLimit }
+        if let timeLimit, start.duration(to: .now) >= timeLimit { return .timeLimit }
+        return nil
     }
 }
 

@@ -54,7 +54,7 @@ extension MigrationDatabase {
                 SELECT $1, $5, $6, $7, $8::bigint WHERE \(WorkLease.condition) ON CONFLICT (migration, number) DO NOTHING
                 """,
                 lease.arguments + [
-                    .integer(number), chunk.first.map { .text($0) } ?? .text(""), .text(chunk.last),
+                    .integer(number), .text(chunk.first ?? ""), .text(chunk.last),
                     .integer(chunk.rows ?? -1),
                 ])
         }

@@ -1,3 +1,4 @@
+import Base
 import PostgreSQLClient
 
 /// Work that only one worker does at a time.

@@ -96,7 +96,9 @@ extension MigrationDatabase {
         sharing result: CustomerLookupResult, with customer: MigrationCustomer, in scope: Int64, _ migration: Int64
     ) async throws(RunError) -> [Int64] {
         // A customer of rows that are not authentic, and one of a download, is never merged with another one.
-        guard case .known(let columns) = result, !columns.identifiers.isEmpty, !customer.isClaimed else { return [] }
+        guard case .known(let columns) = result, !columns.identifiers.isEmpty, customer.appTransactionId == nil else {
+            return []
+        }
         return try await rows(
             """
             SELECT DISTINCT other.key FROM migrationIdentifier i JOIN migrationCustomer other ON other.key = i.customer
@@ -158,11 +160,6 @@ extension MigrationDatabase {
             UPDATE results SET outcome = $6, reason = $7 WHERE customer = $5 AND \(WorkLease.condition)
             """, lease.arguments + [key, .text(outcome.rawValue), .text(reason.withoutNull)])
     }
-}
-
-extension MigrationCustomer {
-    /// Whether only a download of the app is known.
-    fileprivate var isClaimed: Bool { appTransactionId != nil }
 }
 
 // MARK: - Totals

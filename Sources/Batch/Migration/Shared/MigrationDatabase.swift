@@ -92,8 +92,3 @@ extension PostgreSQLError {
         [.notConnected, .outcomeUnknown, .readOnly, .tooManyConnections, .timedOut].contains(code)
     }
 }
-
-extension Duration {
-    /// Whole milliseconds.
-    var inMilliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
-}

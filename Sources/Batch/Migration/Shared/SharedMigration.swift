@@ -102,11 +102,7 @@ package final class SharedMigration: Sendable {
 
     /// Reason to stop; `nil` if the run can continue.
     var stop: Migration.Stop? {
-        if monitor.isStopped { return .asked }
-        let rows = state.withLock { $0.counts.rows }
-        if let limit = options.migration.rowLimit, rows >= limit { return .rowLimit }
-        if let limit = options.migration.timeLimit, startTime.duration(to: .now) >= limit { return .timeLimit }
-        return nil
+        options.migration.stop(after: state.withLock { $0.counts.rows }, since: startTime, monitor)
     }
 
     /// Returns the counts of the whole table, or of this worker's shard.
