@@ -117,6 +117,22 @@ struct ComparisonPageTests {
         #expect(text.contains("No receipt was compared.") && text.contains("Nothing differs."))
     }
 
+    /// The report of the samples, with hostile values.
+    private func sampleReport() throws -> ComparisonReport {
+        var report = try ReportSample.report()
+        let hostile = try hostileReport("</td><script>document.title='broken'</script>\u{202E}")
+        report.apps += hostile.apps
+        report.entries += hostile.entries
+        report.pairs += hostile.pairs
+        return report
+    }
+
+    @Test("The page is as recorded; RECORD_GOLDENS=1 writes it and fails once")
+    func recorded() throws {
+        let page = String(decoding: ComparisonPage(try sampleReport()).bytes, as: UTF8.self)
+        #expect(try RecordedDocument.has(page, in: "Tests/Pages/comparison.html"), "\(RecordedDocument.hint)")
+    }
+
     @Test(
         "A sample page is written for tests in a browser",
         .enabled(
@@ -124,12 +140,7 @@ struct ComparisonPageTests {
             "writes a page for a browser: make test-browser"))
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
-        var report = try ReportSample.report()
-        let hostile = try hostileReport("</td><script>document.title='broken'</script>\u{202E}")
-        report.apps += hostile.apps
-        report.entries += hostile.entries
-        report.pairs += hostile.pairs
-        try report.write(to: "\(folder)/comparison.html")
+        try sampleReport().write(to: "\(folder)/comparison.html")
     }
 }
 

@@ -220,6 +220,12 @@ struct CustomerPageTests {
         #expect(page.all("p").contains { $0.text.contains("It was looked up 2 times before") })
     }
 
+    @Test("The page is as recorded; RECORD_GOLDENS=1 writes it and fails once")
+    func recorded() throws {
+        let page = String(decoding: try samplePage().bytes, as: UTF8.self)
+        #expect(try RecordedDocument.has(page, in: "Tests/Pages/customers.html"), "\(RecordedDocument.hint)")
+    }
+
     // Writes a file and checks nothing, so it runs only when `make test-browser` reads the file.
     @Test(
         "A sample page is written to RECEIPT_BRIDGE_PAGES for browser tests",

@@ -46,13 +46,6 @@ struct OperationsRouteTests {
         return "\(answer.status) \(try JSONValue(reading: answer.body)["code"]?.text ?? "-")"
     }
 
-    private func purchase(
-        _ proxy: Proxy, _ kind: SimulatedProduct.Kind = .autoRenewable
-    ) throws -> SimulatedTransaction {
-        let customers = proxy.store.world.customers.filter { $0.environment == .production }
-        return try #require(customers.flatMap(\.transactions).first { $0.product.kind == kind && !$0.isFamilyShared })
-    }
-
     /// The names of the members, in their order.
     private static func keys(_ value: JSONValue) -> [String] {
         if case .object(let members) = value { members.map(\.key) } else { [] }
@@ -61,7 +54,7 @@ struct OperationsRouteTests {
     @Test("An order is returned with its transactions, and with how often it was asked for")
     func orders() async throws {
         try await serving { proxy in
-            let purchase = try purchase(proxy)
+            let purchase = try proxy.purchase()
             for (id, status, count) in [(purchase.orderId, Int64(0), 1), ("MNOTHING", 1, 0)] {
                 for askedBefore in 0..<Int64(3) {
                     let answer = try await send("GET", "/v1/orders/\(id)", to: proxy)
@@ -88,7 +81,7 @@ struct OperationsRouteTests {
     func ordersWithoutStore() async throws {
         try await serving(store: false) { proxy in
             for _ in 0..<2 {
-                let answer = try await send("GET", "/v1/orders/\(try purchase(proxy).orderId)", to: proxy)
+                let answer = try await send("GET", "/v1/orders/\(try proxy.purchase().orderId)", to: proxy)
                 #expect(try JSONValue(reading: answer.body)["askedBefore"]?.integer == 0)
             }
         }
@@ -114,7 +107,7 @@ struct OperationsRouteTests {
     @Test("Consumption information is sent after the checks of the command")
     func consumption() async throws {
         try await serving { proxy in
-            let (consumable, subscription) = (try purchase(proxy, .consumable), try purchase(proxy))
+            let (consumable, subscription) = (try proxy.purchase(.consumable), try proxy.purchase())
             func send(_ id: String, _ body: String) async throws -> RawConnection.Answer {
                 try await self.send("POST", "/v1/consumption/\(id)", body, to: proxy)
             }
@@ -146,7 +139,7 @@ struct OperationsRouteTests {
     @Test("The account token of a purchase is set")
     func token() async throws {
         try await serving { proxy in
-            let purchase = try purchase(proxy)
+            let purchase = try proxy.purchase()
             let target = "/v1/transactions/\(purchase.originalTransactionId)/appAccountToken"
             let answer = try await send(
                 "PUT", target, #"{"appAccountToken":"5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"}"#, to: proxy)
@@ -165,7 +158,7 @@ struct OperationsRouteTests {
     @Test("A request names the app if there are several, and the environment of a transaction")
     func targets() async throws {
         try await serving { proxy in
-            let id = try purchase(proxy).transactionId
+            let id = try proxy.purchase().transactionId
             #expect(try await send("GET", "/v1/transactions/\(id)?environment=production", to: proxy).status == 200)
             let other = try await send("GET", "/v1/transactions/\(id)?environment=Sandbox", to: proxy)
             #expect(try code(other) == "404 transactionNotFound")
@@ -175,7 +168,7 @@ struct OperationsRouteTests {
         var second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
         second.sandbox = .deny
         try await serving({ settings, _ in settings.apps.append(second) }) { proxy in
-            let order = try purchase(proxy).orderId
+            let order = try proxy.purchase().orderId
             #expect(try await code(send("GET", "/v1/orders/\(order)", to: proxy)) == "400 bundleIdRequired")
             let unusable = try await send("GET", "/v1/orders/\(order)?bundleId=com.example.second", to: proxy)
             #expect(try code(unusable) == "404 serverAPINotConfigured")
@@ -203,23 +196,6 @@ struct OperationsRouteTests {
     // MARK: - Customers and notifications
 
     /// The body of a notification about a transaction, as the App Store sends it.
-    private func notification(
-        _ proxy: Proxy, _ type: String, _ uuid: String, about transaction: SimulatedTransaction, hoursAgo: Int64 = 0
-    ) throws -> [UInt8] {
-        let signer = proxy.store.pki.jwsSigner
-        let date = SharedSimulator.noon.milliseconds - hoursAgo * 3_600_000
-        let payload = JSONValue.object([
-            "notificationType": .string(type), "notificationUUID": .string(uuid), "version": .string("2.0"),
-            "signedDate": .number(date),
-            "data": .object([
-                "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
-                "signedTransactionInfo": .string(
-                    try signer.jws(payload: transaction.row(.production, signedDate: Timestamp(milliseconds: date)))),
-            ]),
-        ])
-        return JSONValue.object(["signedPayload": .string(try signer.jws(payload: payload))]).bytes
-    }
-
     private func receive(_ body: [UInt8], _ proxy: Proxy) async throws {
         let answer = try await proxy.send(RawConnection.post("/v1/notifications", body, ["Host: a"]))
         #expect(answer?.status == 200, "\(answer?.text ?? "-")")
@@ -228,9 +204,9 @@ struct OperationsRouteTests {
     @Test("A stored notification is shown as it came, decoded, and with its transaction decoded")
     func notifications() async throws {
         try await serving { proxy in
-            let purchase = try purchase(proxy)
+            let purchase = try proxy.purchase()
             let uuid = "00000000-0000-4000-8000-00000000000a"
-            let body = try notification(proxy, "DID_RENEW", uuid, about: purchase)
+            let body = try proxy.notification("DID_RENEW", uuid, about: purchase)
             try await receive(body, proxy)
             for name in [uuid, uuid.uppercased()] {
                 let answer = try await send("GET", "/v1/notifications/\(name)", to: proxy)
@@ -275,7 +251,7 @@ struct OperationsRouteTests {
                 return try JSONValue(reading: answer.body)["customers"]?.elements
             }
             #expect(try await views("appAccountToken=\(token)") == [])
-            let body = try notification(proxy, "DID_RENEW", "a", about: purchase)
+            let body = try proxy.notification("DID_RENEW", "a", about: purchase)
             try await receive(body, proxy)
             let first = try #require(try await views("appAccountToken=\(token.uppercased())"))
             #expect(first.map { $0["source"]?.text } == ["api"])
@@ -304,9 +280,9 @@ struct OperationsRouteTests {
     @Test("A request of Apple's is open until it is answered, and its deadline is a metric")
     func openRequests() async throws {
         try await serving { proxy in
-            let purchase = try purchase(proxy, .consumable)
+            let purchase = try proxy.purchase(.consumable)
             try await receive(
-                try notification(proxy, "CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 2), proxy)
+                try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 2), proxy)
             let labels = "{app=\"com.example.app\",environment=\"Production\"}"
             func metric(_ name: String) async throws -> Double? {
                 try await proxy.metrics().samples["receipt_bridge_consumption_\(name)\(labels)"]
@@ -334,10 +310,10 @@ struct OperationsRouteTests {
     @Test("One answer closes all repeated requests, and the decision is shown as soon as its notification is stored")
     func repeatedRequests() async throws {
         try await serving { proxy in
-            let purchase = try purchase(proxy, .consumable)
+            let purchase = try proxy.purchase(.consumable)
             func receive(_ type: String, _ uuid: String, hoursAgo: Int64) async throws {
                 try await self.receive(
-                    try notification(proxy, type, uuid, about: purchase, hoursAgo: hoursAgo), proxy)
+                    try proxy.notification(type, uuid, about: purchase, hoursAgo: hoursAgo), proxy)
             }
             func open() async throws -> Double? {
                 try await proxy.metrics().samples[
@@ -376,9 +352,9 @@ struct OperationsRouteTests {
     @Test("A request of more than 12 hours ago is refused without `late`")
     func lateRequest() async throws {
         try await serving { proxy in
-            let purchase = try purchase(proxy, .consumable)
+            let purchase = try proxy.purchase(.consumable)
             try await receive(
-                try notification(proxy, "CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 13), proxy)
+                try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 13), proxy)
             let body = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
             let refused = try await send("POST", "/v1/consumption/\(purchase.transactionId)", body, to: proxy)
             #expect(try code(refused) == "409 deadlinePassed")

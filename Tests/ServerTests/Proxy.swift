@@ -178,6 +178,33 @@ final class Proxy: Sendable {
         else { throw SharedSimulator.Missing(what: "\(kind)") }
         return Question.body(receipt.base64, password: Self.secret)
     }
+
+    /// Returns a purchase of this kind in production that is not shared.
+    func purchase(_ kind: SimulatedProduct.Kind = .autoRenewable) throws -> SimulatedTransaction {
+        let purchases = store.world.customers.filter { $0.environment == .production }.flatMap(\.transactions)
+        guard let purchase = purchases.first(where: { $0.product.kind == kind && !$0.isFamilyShared }) else {
+            throw SharedSimulator.Missing(what: "a purchase of \(kind)")
+        }
+        return purchase
+    }
+
+    /// Returns the body of a notification about a purchase.
+    func notification(
+        _ type: String, _ uuid: String, about transaction: SimulatedTransaction, hoursAgo: Int64 = 0
+    ) throws -> [UInt8] {
+        let signer = store.pki.jwsSigner
+        let date = SharedSimulator.noon.milliseconds - hoursAgo * 3_600_000
+        let payload = JSONValue.object([
+            "notificationType": .string(type), "notificationUUID": .string(uuid), "version": .string("2.0"),
+            "signedDate": .number(date),
+            "data": .object([
+                "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
+                "signedTransactionInfo": .string(
+                    try signer.jws(payload: transaction.row(.production, signedDate: Timestamp(milliseconds: date)))),
+            ]),
+        ])
+        return JSONValue.object(["signedPayload": .string(try signer.jws(payload: payload))]).bytes
+    }
 }
 
 /// A clock that stands still unless it is moved.

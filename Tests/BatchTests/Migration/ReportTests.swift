@@ -34,6 +34,13 @@ struct ReportTests {
         #expect(styles == ["tally", "tally narrow", "cards rows", "facts"])
     }
 
+    @Test("The page is as recorded; RECORD_GOLDENS=1 writes it and fails once")
+    func recorded() throws {
+        let world = try ReportWorld()
+        let page = try world.page(world.sample())
+        #expect(try RecordedDocument.has(page, in: "Tests/Pages/migration.html"), "\(RecordedDocument.hint)")
+    }
+
     @Test(
         "A sample page is written for tests in a browser",
         .enabled(
@@ -42,18 +49,7 @@ struct ReportTests {
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
         let world = try ReportWorld()
-        try world.ledger.add([
-            Refusal(row: 7, id: "u-7", code: "notBase64", place: "text", reason: "“%” at 12 is no base64"),
-            Refusal(
-                row: 1_234_567, id: String(repeating: "0123456789abcdef", count: 4), code: "truncatedDescription",
-                place: "container.content", reason: "the printed form of data in place of the data"),
-        ])
-        var ending = Migration.RunResult(counts: ReportWorld.counts)
-        var customers = CustomerTally()
-        (customers.known, customers.notFound, customers.failed, customers.waiting) = (1_200_000, 34, 5, 6)
-        ending.customers = customers
-        try MigrationReport(options: world.options, ending: ending)
-            .write(to: "\(folder)/migration.html", refusals: world.ledger)
+        try world.sample().write(to: "\(folder)/migration.html", refusals: world.ledger)
     }
 
     @Test("The tables show the given numbers")
@@ -395,6 +391,21 @@ private final class ReportWorld {
 
     func report(_ counts: MigrationCounts) -> MigrationReport {
         MigrationReport(options: options, ending: .init(counts: counts))
+    }
+
+    /// A report with every section. Adds two refused rows to the ledger.
+    func sample() throws -> MigrationReport {
+        try ledger.add([
+            Refusal(row: 7, id: "u-7", code: "notBase64", place: "text", reason: "“%” at 12 is no base64"),
+            Refusal(
+                row: 1_234_567, id: String(repeating: "0123456789abcdef", count: 4), code: "truncatedDescription",
+                place: "container.content", reason: "the printed form of data in place of the data"),
+        ])
+        var ending = Migration.RunResult(counts: Self.counts)
+        var customers = CustomerTally()
+        (customers.known, customers.notFound, customers.failed, customers.waiting) = (1_200_000, 34, 5, 6)
+        ending.customers = customers
+        return MigrationReport(options: options, ending: ending)
     }
 
     func page(_ report: MigrationReport) throws -> String {
