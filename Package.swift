@@ -167,8 +167,17 @@ let package = Package(
             AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
             Operations Reports Responses Storage Telemetry Transport VerifyReceipt DequeModule Hummingbird \
             HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS ServiceLifecycle
-            """, resources: [.embedInCode("../../docs/openapi.json")]),
-        target("Reports", "AppStorePayloads Base Comparison Cryptography ReceiptDecoding Responses Storage"),
+            """,
+            resources: [
+                .embedInCode("../../docs/openapi.json"), .embedInCode("Status/status.css"),
+                .embedInCode("Status/status.js"),
+            ]),
+        target(
+            "Reports", "AppStorePayloads Base Comparison Cryptography ReceiptDecoding Responses Storage",
+            resources: [
+                .embedInCode("Components/report.css"), .embedInCode("Comparison/comparison.css"),
+                .embedInCode("Comparison/comparison.js"), .embedInCode("Customers/customers.css"),
+            ]),
         target(
             "Batch",
             """

@@ -7,8 +7,7 @@ extension ComparisonPage {
     private var shown: ArraySlice<ComparisonReport.Entry> { report.entries.prefix(Self.maximumEntries) }
 
     func differences(into html: inout HTMLWriter) {
-        html.element("section", ["aria-labelledby": "differences"]) { html in
-            html.element("h2", ["id": "differences"], text: "Differences")
+        html.section("differences", "Differences") { html in
             guard !shown.isEmpty else { return html.element("p", text: "Nothing differs.") }
             html.element("p", ["class": "note"]) { html in
                 html.mark(ComparisonRule.Class.unexpected.rawValue, rule: "")
@@ -35,25 +34,22 @@ extension ComparisonPage {
         let compared = Dictionary(
             report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
         html.table(
-            named: "Differences by rule", columns: ["Rule", "Apps, paths and examples", "Count"], numbers: ["Count"],
-            style: .fixed, id: "entries"
-        ) { html in
-            for group in ComparisonReport.RuleGroup.list(shown) {
-                let attributes: HTMLWriter.Attributes = [
+            named: "Differences by rule", of: ComparisonReport.RuleGroup.list(shown), style: .fixed, id: "entries",
+            attributes: { group in
+                [
                     "role": "row", "class": group.verdict.rawValue, "data-class": group.verdict.rawValue,
                     "data-rule": group.name,
                 ]
-                html.element("tr", attributes) { html in
-                    html.cell(isHeader: true, "Rule") { rule(of: group, into: &$0) }
-                    html.cell("Apps, paths and examples") { html in
-                        html.element("ul", ["class": "places"]) { html in
-                            for entry in group.entries { place(entry, of: compared[entry.scope] ?? 0, into: &html) }
-                        }
+            },
+            [
+                .rowHeader("Rule") { rule(of: $1, into: &$0) },
+                .cell("Apps, paths and examples") { html, group in
+                    html.element("ul", ["class": "places"]) { html in
+                        for entry in group.entries { place(entry, of: compared[entry.scope] ?? 0, into: &html) }
                     }
-                    html.cell("Count", number: group.count.grouped)
-                }
-            }
-        }
+                },
+                .number("Count") { $0.count.grouped },
+            ])
     }
 
     private func place(_ entry: ComparisonReport.Entry, of compared: Int64, into html: inout HTMLWriter) {

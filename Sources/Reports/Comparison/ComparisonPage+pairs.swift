@@ -26,8 +26,7 @@ extension ComparisonPage {
 
     /// Writes what the numbers are based on and what they do not include.
     func basis(into html: inout HTMLWriter) {
-        html.element("section", ["aria-labelledby": "basis"]) { html in
-            html.element("h2", ["id": "basis"], text: "Basis of the numbers")
+        html.section("basis", "Basis of the numbers") { html in
             guard !report.facts.isEmpty || !report.notes.isEmpty else {
                 return html.element("p", text: "No comparison was made.")
             }

@@ -19,24 +19,23 @@ extension ComparisonPage {
 
     /// Writes the table with one row for each app.
     func appTable(into html: inout HTMLWriter) {
-        html.element("section", ["aria-labelledby": "apps"]) { html in
-            html.element("h2", ["id": "apps"], text: "Apps")
+        let tallies = classTallies
+        let largest = tallies.values.map { $0.values.reduce(0, +) }.max() ?? 0
+        html.section("apps", "Apps") { html in
             guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
-            let columns = [
-                "App", "Compared", "Customers", "Same answer", "Upper bound", "Not compared", "Differences",
-            ]
             html.table(
                 named:
                     "Compared receipts of each app. With 95 % confidence, the share that would differ is at most the upper bound",
-                columns: columns,
-                numbers: ["Compared", "Customers", "Same answer", "Upper bound", "Not compared"]
-            ) { html in
-                let tallies = classTallies
-                let largest = tallies.values.map { $0.values.reduce(0, +) }.max() ?? 0
-                for readiness in readiness.prefix(Self.maximumApps) {
-                    row(readiness, tallies[readiness.app.scope] ?? [:], largest, into: &html)
-                }
-            }
+                of: readiness.prefix(Self.maximumApps),
+                [
+                    .rowHeader("App") { $0.scope($1.app.scope) },
+                    .number("Compared") { $0.app.compared.grouped },
+                    .number("Customers") { $0.customerCount },
+                    .number("Same answer") { "\($0.app.equal.grouped) (\($0.app.equal.share(of: $0.app.compared)))" },
+                    .number("Upper bound") { $0.boundWords },
+                    .number("Not compared") { $0.failed.grouped },
+                    .cell("Differences") { differences(tallies[$1.app.scope] ?? [:], of: largest, into: &$0) },
+                ])
         }
     }
 
@@ -44,25 +43,15 @@ extension ComparisonPage {
         report.entries.reduce(into: [:]) { $0[$1.scope, default: [:]][$1.verdict, default: 0] += $1.count }
     }
 
-    private func row(
-        _ readiness: Readiness, _ counts: [ComparisonRule.Class: Int64], _ largest: Int64, into html: inout HTMLWriter
+    /// Writes the differences of an app by class, as a plot and in words.
+    private func differences(
+        _ counts: [ComparisonRule.Class: Int64], of largest: Int64, into html: inout HTMLWriter
     ) {
-        let app = readiness.app
         let entries = ComparisonRule.Class.allCases.reversed()
             .map { ReportEntry($0.rawValue, count: counts[$0] ?? 0, style: $0.style) }
         let words = entries.map { "\($0.count.grouped) \($0.name)" }.joined(separator: ", ")
-        html.row { html in
-            html.cell(isHeader: true, "App") { $0.scope(app.scope) }
-            html.cell("Compared", number: app.compared.grouped)
-            html.cell("Customers", number: readiness.customerCount)
-            html.cell("Same answer", number: "\(app.equal.grouped) (\(app.equal.share(of: app.compared)))")
-            html.cell("Upper bound", number: readiness.boundWords)
-            html.cell("Not compared", number: readiness.failed.grouped)
-            html.cell("Differences") { html in
-                if largest > 0 { Plot.segments(entries, of: largest, titled: words, into: &html) }
-                html.element("span", ["class": "words"], text: words)
-            }
-        }
+        if largest > 0 { Plot.segments(entries, of: largest, titled: words, into: &html) }
+        html.element("span", ["class": "words"], text: words)
     }
 }
 

@@ -21,18 +21,11 @@ extension ComparisonPage {
             html.element("p", ["class": "note"], text: "\(rest.grouped) more in the report as JSON.")
         }
         for rollout in report.rollouts.prefix(Self.maximumApps) { rollout.write(into: &html) }
-        html.element("dl", ["class": "tiles"]) { html in
-            for (name, value) in tiles {
-                html.element("div") { html in
-                    html.element("dt", text: name)
-                    html.element("dd", text: value)
-                }
-            }
-        }
+        html.tiles(tiles)
     }
 
-    /// Names and values of the totals, which are displayed as tiles.
-    private var tiles: [(String, String)] {
+    /// The totals.
+    private var tiles: [(name: String, value: String)] {
         let compared = readiness.reduce(0) { $0 + $1.app.compared }
         let different = readiness.reduce(0) { $0 + $1.different }
         return [

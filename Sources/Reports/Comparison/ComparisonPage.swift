@@ -7,7 +7,9 @@ package struct ComparisonPage {
     /// many pairs as `--pairs` requests; this is the highest value that `--pairs` accepts.
     package static let (maximumApps, maximumEntries, maximumPairs) = (100, 2_000, 1_000)
     /// `Content-Security-Policy` header for servers that serve the page.
-    package static let policy = ContentPolicy.text(script: ComparisonScript.text)
+    package static let policy = ContentPolicy.text(script: script)
+    /// The script without the line feed at its end. It filters; it loads nothing and writes text only, never markup.
+    private static let script = Array(PackageResources.comparison_js.dropLast())
 
     let report: ComparisonReport
     let readiness: [Readiness]
@@ -24,12 +26,12 @@ package struct ComparisonPage {
         html.element("html", ["lang": "en"]) { html in
             html.head(
                 title: "Comparison of \(ComparedValue.text(report.title).truncated.displayText)", policy: Self.policy,
-                style: ComparisonStyle.sheet)
+                style: PackageResources.comparison_css)
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#differences"], text: "To the differences")
                 html.hatches()
                 html.element("header", [:], header)
-                html.element("nav", ["aria-label": "Contents"], contents)
+                html.contents(links)
                 html.element("main") { html in
                     appTable(into: &html)
                     differences(into: &html)
@@ -45,21 +47,16 @@ package struct ComparisonPage {
                             values of their fields: protect it accordingly.
                             """)
                 }
-                html.script(ComparisonScript.text)
+                html.script(Self.script)
             }
         }
         return html.bytes
     }
 
-    private func contents(_ html: inout HTMLWriter) {
-        var links = [("apps", "Apps"), ("differences", "Differences")]
-        if let failures { links.append((failures.id, failures.title)) }
-        links += [("side-by-side", "Side by side"), ("basis", "Basis of the numbers")]
-        html.element("ul") { html in
-            for (id, title) in links {
-                html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }
-            }
-        }
+    private var links: [(target: String, title: String)] {
+        [("#apps", "Apps"), ("#differences", "Differences")]
+            + (failures.map { [("#\($0.id)", $0.title)] } ?? [])
+            + [("#side-by-side", "Side by side"), ("#basis", "Basis of the numbers")]
     }
 }
 

@@ -2,7 +2,7 @@
 /// ARIA roles are explicit, because some screen readers do not recognize tables whose elements are displayed as
 /// blocks.
 extension HTMLWriter {
-    /// Layout of a table on a narrow screen, as a class of ``ReportStyle``.
+    /// Layout of a table on a narrow screen, as a class of `report.css`.
     package enum TableStyle: String {
         /// Each row becomes a card: its header, then each cell with the name of its column.
         case cards
@@ -22,54 +22,49 @@ extension HTMLWriter {
     ///
     /// - Parameters:
     ///   - caption: Caption of the table.
-    ///   - columns: Column headers.
-    ///   - numbers: Headers of the columns that contain numbers.
+    ///   - rows: One row of the table each.
     ///   - style: Layout on a narrow screen.
     ///   - id: Id of the `tbody` element.
-    ///   - body: Writes the rows.
-    package mutating func table(
-        named caption: String, columns: [String], numbers: Set<String> = [], style: TableStyle = .cards,
-        id: String? = nil, _ body: (inout HTMLWriter) -> Void
+    ///   - attributes: Attributes of a row's `tr` element.
+    ///   - columns: The columns, from left to right.
+    package mutating func table<Rows: Sequence>(
+        named caption: String, of rows: Rows, style: TableStyle = .cards, id: String? = nil,
+        attributes: (Rows.Element) -> Attributes = { _ in ["role": "row"] }, _ columns: [TableColumn<Rows.Element>]
     ) {
         element("table", ["class": style.rawValue, "role": "table"]) { html in
             html.element("caption", text: caption)
             html.element("thead", ["role": "rowgroup"]) { html in
-                html.element("tr", ["role": "row"]) { html in
+                html.row { html in
                     for column in columns {
-                        let style = numbers.contains(column) ? "number" : "text"
-                        html.element("th", ["class": style, "scope": "col", "role": "columnheader"], text: column)
+                        html.element(
+                            "th", ["class": column.style, "scope": "col", "role": "columnheader"], text: column.header)
                     }
                 }
             }
-            if let id {
-                html.element("tbody", ["role": "rowgroup", "id": id], body)
-            } else {
-                html.element("tbody", ["role": "rowgroup"], body)
+            let body: Attributes = id.map { ["role": "rowgroup", "id": $0] } ?? ["role": "rowgroup"]
+            html.element("tbody", body) { html in
+                for row in rows {
+                    html.element("tr", attributes(row)) { html in
+                        for column in columns { html.cell(of: row, in: column) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes a cell. Its attribute `data-label` is the header of the column, which a card shows before the cell.
+    private mutating func cell<Row>(of row: Row, in column: TableColumn<Row>) {
+        if column.isRowHeader {
+            element("th", ["scope": "row", "role": "rowheader", "data-label": column.header]) { column.write(&$0, row) }
+        } else {
+            element("td", ["class": column.style, "role": "cell", "data-label": column.header]) {
+                column.write(&$0, row)
             }
         }
     }
 
     /// Writes a table row.
-    package mutating func row(_ body: (inout HTMLWriter) -> Void) { element("tr", ["role": "row"], body) }
-
-    /// Writes a table cell.
-    ///
-    /// - Parameter column: Header of the column. In a card, it is shown before the cell.
-    package mutating func cell(
-        isHeader: Bool = false, _ column: String, isNumber: Bool = false, _ body: (inout HTMLWriter) -> Void
-    ) {
-        if isHeader {
-            element("th", ["scope": "row", "role": "rowheader", "data-label": column], body)
-        } else {
-            element("td", ["class": isNumber ? "number" : "text", "role": "cell", "data-label": column], body)
-        }
-    }
-
-    /// Writes a cell with trusted text.
-    package mutating func cell(_ column: String, text: String) { cell(column) { $0.text(text) } }
-
-    /// Writes a cell with a number.
-    package mutating func cell(_ column: String, number: String) { cell(column, isNumber: true) { $0.text(number) } }
+    mutating func row(_ body: (inout HTMLWriter) -> Void) { element("tr", ["role": "row"], body) }
 
     /// Writes a table of names and values without a header row. Values may be untrusted text.
     package mutating func facts(_ caption: String, _ facts: [(String, String)]) {
@@ -84,5 +79,35 @@ extension HTMLWriter {
                 }
             }
         }
+    }
+}
+
+/// A column of a table: its header, and the content of its cell in each row.
+package struct TableColumn<Row> {
+    fileprivate let header: String
+    /// The class of the style sheet: `text`, or `number` for right-aligned cells.
+    fileprivate var style = "text"
+    /// `true` for the column whose cells name their rows.
+    fileprivate var isRowHeader = false
+    fileprivate let write: (inout HTMLWriter, Row) -> Void
+
+    /// The column whose cells name their rows.
+    package static func rowHeader(_ header: String, _ write: @escaping (inout HTMLWriter, Row) -> Void) -> Self {
+        Self(header: header, isRowHeader: true, write: write)
+    }
+
+    /// A column whose cells contain elements, or untrusted text.
+    package static func cell(_ header: String, _ write: @escaping (inout HTMLWriter, Row) -> Void) -> Self {
+        Self(header: header, write: write)
+    }
+
+    /// A column of trusted texts.
+    package static func text(_ header: String, _ text: @escaping (Row) -> String) -> Self {
+        Self(header: header) { html, row in html.text(text(row)) }
+    }
+
+    /// A column of numbers, which are written as they are displayed.
+    package static func number(_ header: String, _ number: @escaping (Row) -> String) -> Self {
+        Self(header: header, style: "number") { html, row in html.text(number(row)) }
     }
 }

@@ -79,14 +79,20 @@ package struct HTMLWriter {
         }
     }
 
-    /// Writes a style sheet, which must contain neither `<` nor `&`.
-    package mutating func style(_ sheet: StaticString) {
-        raw("<style>\n\(sheet)</style>\n")
+    /// Writes a style sheet that is embedded in the binary. It contains neither `<` nor `&`, because the page must also
+    /// be valid XML.
+    package mutating func style(_ sheet: [UInt8]) {
+        raw("<style>\n")
+        bytes += sheet
+        raw("</style>\n")
     }
 
-    /// Writes a script, which must contain neither `<` nor `&`. ``ContentPolicy`` identifies it by its digest.
-    package mutating func script(_ script: StaticString) {
-        raw("<script>\(script)</script>\n")
+    /// Writes a script that is embedded in the binary. It contains neither `<` nor `&`, because the page must also be
+    /// valid XML. ``ContentPolicy`` identifies it by its digest.
+    package mutating func script(_ script: [UInt8]) {
+        raw("<script>")
+        bytes += script
+        raw("</script>\n")
     }
 
     private mutating func begin(_ name: StaticString, _ attributes: Attributes) {

@@ -5,13 +5,19 @@ extension HTMLWriter {
     /// Writes the `head` element with metadata, policy and style. The policy is also in the page because there is no
     /// HTTP header if the page is opened as a file.
     ///
+    /// The style sheet of all pages is `report.css`: on screen, light or dark, and in print. Columns of numbers are as
+    /// wide as their content. Below 60rem, tables with many columns become cards; below 40rem, all other content uses a
+    /// layout for phones. Words are not broken; ids and untrusted texts break if they are longer than a line. The
+    /// contrast ratio of text is at least 4.5, of bars at least 3. An outcome has the same color in all plots. Bars of
+    /// failures are also hatched, so that they can be identified without color.
+    ///
     /// - Parameters:
     ///   - title: Title of the page.
     ///   - policy: Policy from ``ContentPolicy``.
-    ///   - style: Style sheet in addition to that of all reports.
+    ///   - style: Rules in addition to those of all pages.
     ///   - referrer: Referrer policy.
     package mutating func head(
-        title: String, policy: String = ContentPolicy.text(), style: StaticString? = nil,
+        title: String, policy: String = ContentPolicy.text(), style: [UInt8] = [],
         referrer: String = "no-referrer"
     ) {
         element("head") { html in
@@ -22,8 +28,8 @@ extension HTMLWriter {
             html.empty("meta", ["name": "referrer", "content": referrer])
             html.empty("meta", ["name": "robots", "content": "noindex"])
             html.element("title", text: title)
-            html.style(ReportStyle.sheet)
-            if let style { html.style(style) }
+            html.style(PackageResources.report_css)
+            if !style.isEmpty { html.style(style) }
         }
     }
 }
@@ -39,12 +45,11 @@ package enum ContentPolicy {
     ///
     /// https://www.w3.org/TR/CSP3/
     package static func text(
-        script: StaticString? = nil, connects: Bool = false, formAction: StaticString = "'none'"
+        script: [UInt8]? = nil, connects: Bool = false, formAction: StaticString = "'none'"
     ) -> String {
         var rules = ["default-src 'none'", "style-src 'unsafe-inline'"]
         if let script {
-            let bytes = Array(UnsafeBufferPointer(start: script.utf8Start, count: script.utf8CodeUnitCount))
-            let digest = Data(SHA.digest(bytes, with: .sha256)).base64EncodedString()
+            let digest = Data(SHA.digest(script, with: .sha256)).base64EncodedString()
             rules.append("script-src 'sha256-\(digest)'")
         }
         if connects { rules.append("connect-src 'self'") }

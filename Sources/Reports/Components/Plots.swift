@@ -120,3 +120,30 @@ extension Plot {
         }
     }
 }
+
+extension HTMLWriter {
+    /// Writes the hatch patterns that `report.css` fills bars with.
+    mutating func hatches() {
+        element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in
+            html.element("defs") { html in
+                html.hatch("refused", turned: 45)
+                html.hatch("notFound", turned: -45)
+                html.hatch("failed", turned: 0)
+            }
+        }
+    }
+
+    /// Writes one hatch pattern.
+    private mutating func hatch(_ outcome: String, turned angle: Int) {
+        element(
+            "pattern",
+            [
+                "id": "hatch-\(outcome)", "width": "7", "height": "7", "patternUnits": "userSpaceOnUse",
+                "patternTransform": "rotate(\(angle))",
+            ]
+        ) { html in
+            html.empty("rect", ["class": "hatch-\(outcome)", "width": "7", "height": "7"])
+            html.empty("line", ["class": "gap", "x1": "1", "y1": "0", "x2": "1", "y2": "7"])
+        }
+    }
+}

@@ -4,7 +4,7 @@ struct ReportEntry: Sendable, Hashable {
     /// Explanation of the name; `nil` if it needs none.
     let meaning: String?
     let count: Int64
-    /// CSS classes of the bar, which determine its color, see ``ReportStyle``.
+    /// CSS classes of the bar, which determine its color, see `report.css`.
     var style = "plain"
 
     /// Creates an entry.

@@ -55,8 +55,7 @@ struct ReportSection {
 
     /// Writes the section.
     func write(into html: inout HTMLWriter) {
-        html.element("section", ["aria-labelledby": id]) { html in
-            html.element("h2", ["id": id], text: title)
+        html.section(id, title) { html in
             guard entries.largest > 0 else { return html.element("p", text: none) }
             html.element("div", ["class": "pair"]) { html in
                 html.element("div", ["class": "plot"]) { html in
@@ -80,18 +79,8 @@ struct ReportSection {
     }
 
     private func table(into html: inout HTMLWriter) {
-        let hasMeanings = entries.contains { $0.meaning != nil }
-        html.table(
-            named: caption, columns: [column] + (hasMeanings ? [meaning] : []) + [number, "Share"],
-            numbers: [number, "Share"], style: hasMeanings ? .tally : .narrowTally
-        ) { html in
-            for entry in entries { row(entry, hasMeaning: hasMeanings, into: &html) }
-        }
-    }
-
-    private func row(_ entry: ReportEntry, hasMeaning: Bool, into html: inout HTMLWriter) {
-        html.element("tr", entry.count == 0 ? ["class": "zero", "role": "row"] : ["role": "row"]) { html in
-            html.cell(isHeader: true, column) { html in
+        var columns: [TableColumn<ReportEntry>] = [
+            .rowHeader(column) { html, entry in
                 if hasSwatches {
                     html.element(
                         "svg", ["class": "swatch", "width": "12", "height": "12", "aria-hidden": "true"]
@@ -99,9 +88,12 @@ struct ReportSection {
                 }
                 html.text(entry.name)
             }
-            if hasMeaning { html.cell(meaning, text: entry.meaning ?? "") }
-            html.cell(number, number: entry.count.grouped)
-            html.cell("Share", number: entry.count.share(of: whole))
-        }
+        ]
+        let hasMeanings = entries.contains { $0.meaning != nil }
+        if hasMeanings { columns.append(.text(meaning) { $0.meaning ?? "" }) }
+        columns += [.number(number) { $0.count.grouped }, .number("Share") { $0.count.share(of: whole) }]
+        html.table(
+            named: caption, of: entries, style: hasMeanings ? .tally : .narrowTally,
+            attributes: { $0.count == 0 ? ["class": "zero", "role": "row"] : ["role": "row"] }, columns)
     }
 }

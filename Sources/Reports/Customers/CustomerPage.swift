@@ -44,7 +44,7 @@ package struct CustomerPage: Sendable {
         html.element("html", ["lang": "en"]) { html in
             // With the policy `no-referrer` browsers send the form with `Origin: null`.
             html.head(
-                title: "Receipt Bridge: customers", policy: Self.policy, style: CustomerStyle.sheet,
+                title: "Receipt Bridge: customers", policy: Self.policy, style: PackageResources.customers_css,
                 referrer: "same-origin")
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#result"], text: "To the result")

@@ -117,31 +117,24 @@ struct CustomerSection {
     private func table(
         _ rows: some Collection<TransactionPayload>, _ caption: String, _ html: inout HTMLWriter
     ) {
-        let hasRemarks = rows.contains { !$0.remarks.isEmpty }
-        html.table(
-            named: caption,
-            columns: ["Bought", "Product", "Kind", "Until", "Price"] + (hasRemarks ? ["Remarks"] : [])
-                + ["Transaction id"],
-            numbers: ["Price"]
-        ) { html in
-            for row in rows {
-                html.row { html in
-                    html.cell(isHeader: true, "Bought") { $0.text(row.purchaseDate?.minute ?? "–") }
-                    html.cell("Product") { $0.untrusted(row.productId ?? "–", isPath: true) }
-                    html.cell("Kind") { $0.untrusted(row.kindText) }
-                    html.cell("Until", text: row.expiresDate?.minute ?? "–")
-                    html.cell("Price", number: row.price.map { Money.text($0, row.currency) } ?? "–")
-                    if hasRemarks {
-                        html.cell("Remarks") { html in
-                            if !row.remarks.isEmpty { html.untrusted(row.remarks.joined(separator: "; ")) }
-                        }
-                    }
-                    html.cell("Transaction id") { html in
-                        html.element("code") { $0.untrusted(row.transactionId ?? "–") }
-                    }
-                }
-            }
+        var columns: [TableColumn<TransactionPayload>] = [
+            .rowHeader("Bought") { $0.text($1.purchaseDate?.minute ?? "–") },
+            .cell("Product") { $0.untrusted($1.productId ?? "–", isPath: true) },
+            .cell("Kind") { $0.untrusted($1.kindText) },
+            .text("Until") { $0.expiresDate?.minute ?? "–" },
+            .number("Price") { row in row.price.map { Money.text($0, row.currency) } ?? "–" },
+        ]
+        if rows.contains(where: { !$0.remarks.isEmpty }) {
+            columns.append(
+                .cell("Remarks") { html, row in
+                    if !row.remarks.isEmpty { html.untrusted(row.remarks.joined(separator: "; ")) }
+                })
         }
+        columns.append(
+            .cell("Transaction id") { html, row in
+                html.element("code") { $0.untrusted(row.transactionId ?? "–") }
+            })
+        html.table(named: caption, of: rows, columns)
     }
 
     // MARK: - Documents

@@ -3,18 +3,22 @@ import Base
 extension HTMLReport {
     /// Writes the section with the first refused rows.
     func refusedRows(_ refusals: [Refusal], into html: inout HTMLWriter) {
-        html.element("section", ["aria-labelledby": "refused-rows"]) { html in
-            html.element("h2", ["id": "refused-rows"], text: "Refused rows")
+        html.section("refused-rows", "Refused rows") { html in
             guard let shown = shownSentence(refusals.count) else {
                 return html.element("p", text: "No row was refused.")
             }
             html.element("p", text: shown)
             html.table(
-                named: "Refused rows in the order of the source", columns: ["Row", "Id", "Code", "Place", "Reason"],
-                numbers: ["Row"], style: .rows
-            ) { html in
-                for refusal in refusals { row(refusal, into: &html) }
-            }
+                named: "Refused rows in the order of the source", of: refusals, style: .rows,
+                [
+                    .number("Row") { $0.row.grouped },
+                    .rowHeader("Id") { $0.untrusted($1.id) },
+                    .cell("Code") { html, refusal in html.element("code") { $0.untrusted(refusal.code) } },
+                    .cell("Place") { html, refusal in
+                        html.element("code") { $0.untrusted(refusal.place, isPath: true) }
+                    },
+                    .cell("Reason") { $0.untrusted($1.reason) },
+                ])
         }
     }
 
@@ -28,25 +32,12 @@ extension HTMLReport {
             The same command with --report FILE.json writes a report that has all of them.
             """
     }
-
-    private func row(_ refusal: Refusal, into html: inout HTMLWriter) {
-        html.row { html in
-            html.cell("Row", number: refusal.row.grouped)
-            html.cell(isHeader: true, "Id") { $0.untrusted(refusal.id) }
-            html.cell("Code") { html in html.element("code") { $0.untrusted(refusal.code) } }
-            html.cell("Place") { html in html.element("code") { $0.untrusted(refusal.place, isPath: true) } }
-            html.cell("Reason") { $0.untrusted(refusal.reason) }
-        }
-    }
 }
 
 extension HTMLReport {
     /// Writes the section about the run: source, destination, times and options.
     func run(into html: inout HTMLWriter) {
-        html.element("section", ["aria-labelledby": "run"]) { html in
-            html.element("h2", ["id": "run"], text: "The run")
-            html.facts("What was migrated, when, and with which options", facts)
-        }
+        html.section("run", "The run") { $0.facts("What was migrated, when, and with which options", facts) }
     }
 
     /// Names and values of the table about the run.

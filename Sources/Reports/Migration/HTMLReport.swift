@@ -19,7 +19,7 @@ struct HTMLReport {
                 html.element("a", ["class": "skip", "href": "#outcomes"], text: "To the numbers")
                 html.hatches()
                 html.element("header", [:], header)
-                html.element("nav", ["aria-label": "Contents"], contents)
+                html.contents(links)
                 html.element("main") { html in
                     for section in sections { section.write(into: &html) }
                     refusedRows(refusals, into: &html)
@@ -47,18 +47,11 @@ struct HTMLReport {
         html.element("p", ["class": "summary"], text: report.summary)
         let isDone = report.stop == nil && report.counts.count(of: .failed) == 0
         html.element("p", ["class": isDone ? "standing done" : "standing"], text: report.standing)
-        html.element("dl", ["class": "tiles"]) { html in
-            for (name, value) in tiles {
-                html.element("div") { html in
-                    html.element("dt", text: name)
-                    html.element("dd", text: value)
-                }
-            }
-        }
+        html.tiles(tiles)
     }
 
-    /// Names and values of the totals, which are displayed as tiles.
-    private var tiles: [(String, String)] {
+    /// The totals.
+    private var tiles: [(name: String, value: String)] {
         let counts = report.counts
         var tiles = [
             ("rows", counts.rows.grouped), ("authentic", counts.authentic.share(of: counts.rows)),
@@ -72,12 +65,7 @@ struct HTMLReport {
         return tiles
     }
 
-    private func contents(_ html: inout HTMLWriter) {
-        html.element("ul") { html in
-            let ends = [("refused-rows", "Refused rows"), ("run", "The run")]
-            for (id, title) in sections.map({ ($0.id, $0.title) }) + ends {
-                html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }
-            }
-        }
+    private var links: [(target: String, title: String)] {
+        sections.map { ("#\($0.id)", $0.title) } + [("#refused-rows", "Refused rows"), ("#run", "The run")]
     }
 }

@@ -10,7 +10,7 @@ import VerifyReceipt
 extension StatusPage {
     /// Writes the section.
     func apps(_ html: inout HTMLWriter) {
-        section("apps", "Apps", &html) { html in
+        html.section("apps", "Apps") { html in
             guard !snapshot.apps.isEmpty else {
                 return html.element("p", text: "No app is configured, and no request has arrived yet.")
             }
@@ -99,20 +99,15 @@ extension StatusPage {
     func answers(_ traffic: [StatusSnapshot.Traffic], named caption: String, _ html: inout HTMLWriter) {
         let all = traffic.count { _ in true }
         html.table(
-            named: caption, columns: ["Status", "Meaning", "Source", "Environment", "Responses", "Share"],
-            numbers: ["Responses", "Share"]
-        ) { html in
-            for row in traffic.byCount {
-                html.row { html in
-                    html.cell(isHeader: true, "Status") { $0.text(row.status.text) }
-                    html.cell("Meaning", text: row.status.meaning)
-                    html.cell("Source", text: row.source.text)
-                    html.cell("Environment", text: row.environment.text)
-                    html.cell("Responses", number: row.count.grouped)
-                    html.cell("Share", number: row.count.share(of: all))
-                }
-            }
-        }
+            named: caption, of: traffic.byCount,
+            [
+                .rowHeader("Status") { $0.text($1.status.text) },
+                .text("Meaning") { $0.status.meaning },
+                .text("Source") { $0.source.text },
+                .text("Environment") { $0.environment.text },
+                .number("Responses") { $0.count.grouped },
+                .number("Share") { $0.count.share(of: all) },
+            ])
     }
 
     /// Writes whether the app may switch to the other source, according to background comparison.

@@ -12,7 +12,10 @@ import VerifyReceipt
 /// The status page of a running server: one HTML document that loads nothing. Its script refreshes it.
 struct StatusPage {
     /// The value of `Content-Security-Policy`.
-    static let policy = ContentPolicy.text(script: StatusScript.text, connects: true)
+    static let policy = ContentPolicy.text(script: script, connects: true)
+    /// The script without the line feed at its end. It replaces the contents with those of the current page. What is
+    /// open, focused or selected, and the scroll position, stay.
+    private static let script = Array(PackageResources.status_js.dropLast())
 
     let snapshot: StatusSnapshot
 
@@ -22,11 +25,13 @@ struct StatusPage {
     var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
-            html.head(title: "Receipt Bridge: \(snapshot.phase.words)", policy: Self.policy, style: StatusStyle.sheet)
+            html.head(
+                title: "Receipt Bridge: \(snapshot.phase.words)", policy: Self.policy,
+                style: PackageResources.status_css)
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#apps"], text: "To the apps")
                 html.element("header", [:], header)
-                html.element("nav", ["aria-label": "Contents"], contents)
+                html.contents(links)
                 // Hidden if scripts do not run.
                 html.element("p", ["class": "refresh", "id": "refresh", "hidden": "hidden"]) { html in
                     html.element("label") { html in
@@ -52,7 +57,7 @@ struct StatusPage {
                             transactions and no secrets.
                             """)
                 }
-                html.script(StatusScript.text)
+                html.script(Self.script)
             }
         }
         return html.bytes
@@ -67,14 +72,7 @@ struct StatusPage {
             text: "Receipt Bridge \(snapshot.version) · status · \(snapshot.createdAt.displayText)")
         html.element("h1", text: snapshot.phase.words)
         html.element("p", ["class": "standing \(snapshot.phase == .ready ? "done" : "open")"], text: sentence)
-        html.element("dl", ["class": "tiles"]) { html in
-            for (name, value) in tiles {
-                html.element("div") { html in
-                    html.element("dt", text: name)
-                    html.element("dd", text: value)
-                }
-            }
-        }
+        html.tiles(tiles)
     }
 
     private var sentence: String {
@@ -90,7 +88,7 @@ struct StatusPage {
     }
 
     /// The headline figures.
-    private var tiles: [(String, String)] {
+    private var tiles: [(name: String, value: String)] {
         let traffic = snapshot.traffic
         let (good, refused) = (traffic.count(\.isGenuine), traffic.count(\.isRefused))
         let (later, sandbox) = (traffic.count(\.isRetry), traffic.count { $0.environment == .sandbox })
@@ -103,19 +101,12 @@ struct StatusPage {
         ]
     }
 
-    /// Writes the navigation.
-    private func contents(_ html: inout HTMLWriter) {
-        let links = [
+    private var links: [(target: String, title: String)] {
+        [
             ("#apps", "Apps"), ("#sources", "Sources"), ("#upstream", "App Store"), ("#budgets", "Calls left"),
             ("#notifications", "Notifications"), ("#process", "Process"), ("/comparisons", "Comparisons"),
-            ("/customers", "Customers"),
-            ("/metrics", "Metrics"), ("/openapi.json", "OpenAPI"),
+            ("/customers", "Customers"), ("/metrics", "Metrics"), ("/openapi.json", "OpenAPI"),
         ]
-        html.element("ul") { html in
-            for (target, title) in links {
-                html.element("li") { $0.element("a", ["href": target], text: title) }
-            }
-        }
     }
 
     /// Writes the warnings; nothing if there are none.
