@@ -109,42 +109,33 @@ package enum UpstreamOutcome: Int, MetricLabel {
     case notSent
     case failed
 
-    /// Outcomes by the codes of ``TransportError``, ``UpstreamFailure`` and ``ServerAPIError``, for errors without an
-    /// HTTP status.
+    /// Outcomes by the codes of ``UpstreamError``, for errors without an HTTP status.
     private static let codes: [String: Self] = [
         "timedOut": .timedOut, "deadline": .timedOut, "nameNotResolved": .notConnected, "connectFailed": .notConnected,
         "tlsFailed": .notConnected, "connectionReset": .brokenOff, "emptyReply": .brokenOff, "truncated": .brokenOff,
         "responseTooLarge": .notUnderstood, "protocolError": .notUnderstood, "emptyBody": .notUnderstood,
         "notJSON": .notUnderstood, "noStatus": .notUnderstood, "noReceipt": .notUnderstood,
-        "malformedAnswer": .notUnderstood,
-        "notAuthentic": .notUnderstood, "cancelled": .cancelled, "noConnection": .notSent, "shutDown": .notSent,
-        "circuitOpen": .notSent, "tooManyRepetitions": .notSent,
+        "malformedAnswer": .notUnderstood, "notAuthentic": .notUnderstood, "cancelled": .cancelled,
+        "noConnection": .notSent, "shutDown": .notSent, "circuitOpen": .notSent, "tooManyRepetitions": .notSent,
     ]
-
-    private init(code: String, httpStatus: Int?) {
-        switch httpStatus {
-        case 401: self = .unauthorized
-        case 429: self = .rateLimited
-        case let status? where status >= 500: self = .serverError
-        case let status? where status >= 300: self = .refused
-        default: self = Self.codes[code] ?? .failed
-        }
-    }
 
     /// The outcome of a verifyReceipt exchange.
     init(_ reply: VerifyReceiptReply) {
         switch reply {
         case .answer: self = .answered
-        case .outage(let failure): self.init(code: failure.code.rawValue, httpStatus: failure.httpStatus)
+        case .outage(let error): self.init(error)
         }
     }
 
-    /// The outcome of a Server API exchange that failed.
-    init(_ error: ServerAPIError) {
-        if error.httpStatus == 404, error.errorNumber != nil {
-            self = .notFound
-        } else {
-            self.init(code: error.code.rawValue, httpStatus: error.httpStatus)
+    /// The outcome of an exchange that failed.
+    init(_ error: UpstreamError) {
+        switch error.httpStatus {
+        case 404 where error.errorNumber != nil: self = .notFound
+        case 401: self = .unauthorized
+        case 429: self = .rateLimited
+        case let status? where status >= 500: self = .serverError
+        case let status? where status >= 300: self = .refused
+        default: self = Self.codes[error.code.rawValue] ?? .failed
         }
     }
 }

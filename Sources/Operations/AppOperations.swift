@@ -106,7 +106,7 @@ package struct AppOperations: Sendable {
         do {
             return try await body()
         } catch {
-            throw OperationError(error, at: now)
+            throw OperationError(error)
         }
     }
 }

@@ -1,5 +1,4 @@
 package import AppStoreClients
-package import Base
 import Storage
 import VerifyReceipt
 
@@ -83,7 +82,7 @@ extension OperationError {
     /// The `Retry-After` of a store that cannot be used, in seconds.
     private static let storeRetryAfter = 10
 
-    package init(_ error: any Error, at now: Timestamp) {
+    package init(_ error: any Error) {
         switch error {
         case let error as OperationError: self = error
         case let error as InvalidOperation: self.init(Code(error.kind), error.reason)
@@ -92,11 +91,11 @@ extension OperationError {
                 .storeUnavailable, "the store cannot be used at the moment (\(error.code.rawValue))",
                 retryAfter: Self.storeRetryAfter)
         case let error as CustomerViewError: self.init(error)
-        case let error as ServerAPIError:
+        case let error as UpstreamError:
             if error.isFinal, !error.isUnknownTransaction, error.errorNumber != .accountNotFound {
                 self.init(.rejected, "the App Store refused the request: \(error.errorNumber?.meaning ?? error.reason)")
             } else {
-                self.init(CustomerViewError(error, now: now))
+                self.init(CustomerViewError(error))
             }
         default: self.init(.upstreamFailed, "the operation failed")
         }
@@ -118,7 +117,7 @@ extension OperationError.Code {
     }
 }
 
-extension ServerAPIError {
+extension UpstreamError {
     /// `true` if the App Store refused this request for a reason that stays.
     package var isFinal: Bool { code == .refused && !isTemporary && httpStatus != 429 }
 }

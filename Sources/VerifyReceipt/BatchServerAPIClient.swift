@@ -57,7 +57,7 @@ package struct BatchServerAPIClient: Sendable {
     package func records(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         since previous: (signedTransactions: [String], revision: String)? = nil
-    ) async throws(ServerAPIError) -> CustomerRecords {
+    ) async throws(UpstreamError) -> CustomerRecords {
         let client = try client(for: bundleId)
         let first = environment == .xcode ? nil : environment
         var history: EarlierHistory?
@@ -65,7 +65,7 @@ package struct BatchServerAPIClient: Sendable {
             history = client.earlierHistory(
                 signedTransactions: previous.signedTransactions, revision: previous.revision, in: first)
         }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             return try await client.records(
                 for: keys, bundleId: bundleId.rawValue, environment: first, since: history, Self.options)
         } catch {
@@ -80,15 +80,15 @@ package struct BatchServerAPIClient: Sendable {
     /// one if it is unknown there.
     package func appTransaction(
         _ identifier: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment
-    ) async throws(ServerAPIError) -> (download: Signed<AppTransactionPayload>, environment: AppStoreEnvironment) {
+    ) async throws(UpstreamError) -> (download: Signed<AppTransactionPayload>, environment: AppStoreEnvironment) {
         let client = try client(for: bundleId)
         let first: AppStoreEnvironment = environment == .sandbox ? .sandbox : .production
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             return (try await client.appTransaction(identifier, in: first, Self.options), first)
         } catch {
             guard error.isUnknownTransaction || error.errorNumber == .appTransactionNotFound else { throw error }
             let other: AppStoreEnvironment = first == .production ? .sandbox : .production
-            do throws(ServerAPIError) {
+            do throws(UpstreamError) {
                 return (try await client.appTransaction(identifier, in: other, Self.options), other)
             } catch let otherError {
                 // The environment of the app transaction knows best why there is no download.
@@ -99,9 +99,9 @@ package struct BatchServerAPIClient: Sendable {
     }
 
     /// Returns the client of an app.
-    private func client(for bundleId: BundleIdentifier) throws(ServerAPIError) -> ServerAPIClient {
+    private func client(for bundleId: BundleIdentifier) throws(UpstreamError) -> ServerAPIClient {
         guard let client = source.client(for: bundleId) else {
-            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
+            throw UpstreamError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
         }
         return client
     }
@@ -110,7 +110,7 @@ package struct BatchServerAPIClient: Sendable {
     package func setAppAccountToken(
         _ token: String, of identifier: TransactionIdentifier, bundleId: BundleIdentifier,
         environment: AppStoreEnvironment
-    ) async throws(ServerAPIError) {
+    ) async throws(UpstreamError) {
         let client = try client(for: bundleId)
         try await client.setAppAccountToken(identifier, token, in: environment, Self.options)
     }

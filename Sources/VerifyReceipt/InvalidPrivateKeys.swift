@@ -17,7 +17,7 @@ extension ProxyConfiguration {
     package var unusableKeys: [InvalidPrivateKey] {
         apps.compactMap { app in
             guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }
-            do throws(ServerAPIError) {
+            do throws(UpstreamError) {
                 _ = try ProviderTokens(account: account).token(now: .now)
                 return nil
             } catch {

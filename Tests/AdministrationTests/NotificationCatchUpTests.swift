@@ -94,7 +94,7 @@ struct NotificationCatchUpTests {
             client: try client(AppStore(life: 100, isCircling: true)), environment: .production, receiver: nil,
             query: try HistoryFilter().query)
         let end = Self.start.advanced(by: .days(1))
-        let error = await #expect(throws: ServerAPIError.self) {
+        let error = await #expect(throws: UpstreamError.self) {
             try await catchUp.run(over: HistoryWindows(from: Self.start, to: end, length: .days(1)))
         }
         #expect(error?.code == .endlessPages)

@@ -168,7 +168,7 @@ struct CustomerRecordsTests {
             #expect(records.transactions.map(\.payload.transactionId) == ["100", "101"])
             #expect(records.revision == "r2")
         } else {
-            await #expect(throws: ServerAPIError.self) { try await api.records(environment: .production) }
+            await #expect(throws: UpstreamError.self) { try await api.records(environment: .production) }
         }
         let (first, second) = ("GET /production/inApps/v2/history/100", "?revision=r1")
         #expect(Array(api.requests.prefix(4)) == [first, first + second, first, first + second])
@@ -414,7 +414,7 @@ struct CustomerRecordsTests {
         let api = try ScriptedServerAPI { _, _ in Self.unknown }
         #expect(await api.failure(ids)?.code == .noKeys)
         let keys = CustomerIdentifiers(originalTransactionIds: ["1"], transactionIds: [])
-        let error = await #expect(throws: ServerAPIError.self) {
+        let error = await #expect(throws: UpstreamError.self) {
             try await api.client.records(for: keys, bundleId: "com.example.other", environment: nil)
         }
         #expect(error?.code == .wrongBundleId)
@@ -506,7 +506,7 @@ struct CustomerRecordsTests {
         for _ in 0..<5 { #expect(await api.failure(environment: .production, batch) == nil) }
         let refused = await api.failure(environment: .production, CallOptions(priority: .batch))
         #expect(refused?.code == .budgetSpent)
-        #expect(refused?.retryAfter == .delay(.seconds(360)))
+        #expect(refused?.retryAfter == .seconds(360))
         for _ in 0..<5 { #expect(await api.failure(environment: .production) == nil) }
         #expect(await api.failure(environment: .production)?.code == .budgetSpent)
         clock.advance(.seconds(1800))

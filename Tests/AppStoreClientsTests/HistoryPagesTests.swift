@@ -28,7 +28,7 @@ struct HistoryPagesTests {
         for revisions in [[nil], ["a", "a"], ["a", "b", "a"], ["a", nil]] as [[String?]] {
             var pages = HistoryPages()
             for revision in revisions.dropLast() { try pages.add([], revision: revision, hasMore: true) }
-            let error = #expect(throws: ServerAPIError.self) {
+            let error = #expect(throws: UpstreamError.self) {
                 try pages.add([], revision: revisions.last ?? nil, hasMore: true)
             }
             #expect(error?.code == .endlessPages)
@@ -36,8 +36,8 @@ struct HistoryPagesTests {
         var pages = HistoryPages(limits: .init(pages: 3))
         try pages.add([], revision: "1", hasMore: true)
         try pages.add([], revision: "2", hasMore: true)
-        #expect(throws: ServerAPIError.self) { try pages.add([], revision: "3", hasMore: true) }
+        #expect(throws: UpstreamError.self) { try pages.add([], revision: "3", hasMore: true) }
         var rows = HistoryPages(limits: .init(rows: 2))
-        #expect(throws: ServerAPIError.self) { try rows.add([row("1"), row("1")], revision: "1", hasMore: true) }
+        #expect(throws: UpstreamError.self) { try rows.add([row("1"), row("1")], revision: "1", hasMore: true) }
     }
 }

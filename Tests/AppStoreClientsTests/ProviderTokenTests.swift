@@ -75,7 +75,7 @@ struct ProviderTokenTests {
         let file = TestProcess.folder.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
         let tokens = ProviderTokens(account: account(.file(path: file.path)))
-        #expect(throws: ServerAPIError.self) { try tokens.token(now: Shared.noon) }
+        #expect(throws: UpstreamError.self) { try tokens.token(now: Shared.noon) }
         try SigningKey.p256().privateKeyPEM.write(to: file, atomically: true, encoding: .utf8)
         let first = try tokens.token(now: Shared.noon)
         #expect(try tokens.token(now: Shared.noon) == first)
@@ -131,7 +131,7 @@ struct ProviderTokenTests {
     func kinds() throws {
         for key in [try SigningKey.p384(), try SigningKey.rsa(bits: 2048)] {
             let tokens = ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM))))
-            let error = #expect(throws: ServerAPIError.self) { try tokens.token(now: Shared.noon) }
+            let error = #expect(throws: UpstreamError.self) { try tokens.token(now: Shared.noon) }
             #expect(error?.code == .privateKey)
         }
     }

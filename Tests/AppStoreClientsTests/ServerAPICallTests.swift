@@ -176,7 +176,7 @@ struct ServerAPICallTests {
             ).transactions.map(\.payload.transactionId)
         }
         if refusals == 2 {
-            let error = await #expect(throws: ServerAPIError.self) { _ = try await refunds() }
+            let error = await #expect(throws: UpstreamError.self) { _ = try await refunds() }
             #expect(error?.errorNumber == .invalidRevision)
         } else {
             #expect(try await refunds() == ["1", "2"])
@@ -211,9 +211,9 @@ struct ServerAPICallTests {
         arguments: ["", "..", ".", String(repeating: "9", count: 256)])
     func identifiers(text: String) async throws {
         let api = try ScriptedServerAPI { _, _ in .respond() }
-        let error = await #expect(throws: ServerAPIError.self) { try await api.client.order(text) }
+        let error = await #expect(throws: UpstreamError.self) { try await api.client.order(text) }
         #expect(error?.code == .invalidIdentifier)
-        await #expect(throws: ServerAPIError.self) {
+        await #expect(throws: UpstreamError.self) {
             try await api.client.testNotificationStatus(text, in: .sandbox)
         }
         await api.end()

@@ -122,7 +122,7 @@ struct ServerAPIFailureTests {
         #expect(await api.failure(environment: .production)?.httpStatus == 429)
         let failure = await api.failure(environment: .production)
         #expect(failure?.code == .budgetSpent)
-        #expect(failure?.retryAfter == .delay(.seconds(60)))
+        #expect(failure?.retryAfter == .seconds(60))
         #expect(api.requests.count == 1)
         clock.advance(.seconds(60))
         #expect(await api.failure(environment: .production) == nil)
@@ -152,7 +152,7 @@ struct ServerAPIFailureTests {
     @Test("A failed request for a test notification is not retried")
     func repeating() async throws {
         let api = try ScriptedServerAPI { _, _ in .respond(status: 503) }
-        await #expect(throws: ServerAPIError.self) {
+        await #expect(throws: UpstreamError.self) {
             try await api.client.requestTestNotification(in: .sandbox)
         }
         await api.end()
@@ -162,7 +162,7 @@ struct ServerAPIFailureTests {
     @Test("A response about another app or environment, or with a foreign signature, is rejected")
     func strangers() async throws {
         let foreign = try Shared.foreign.jwsSigner.jws(payload: transaction("100"))
-        let replies: [(Reply, ServerAPIError.Code)] = [
+        let replies: [(Reply, UpstreamError.Code)] = [
             (try CannedResponse.history([transaction("100")], bundleId: "com.example.other"), .wrongBundleId),
             (try CannedResponse.history([transaction("100", bundleId: "com.example.other")]), .wrongBundleId),
             (try CannedResponse.history([transaction("100")], environment: "Sandbox"), .wrongEnvironment),
@@ -180,7 +180,7 @@ struct ServerAPIFailureTests {
 }
 
 extension ScriptedServerAPI {
-    fileprivate func failure(_ options: CallOptions) async -> ServerAPIError? {
+    fileprivate func failure(_ options: CallOptions) async -> UpstreamError? {
         await failure(["100"], environment: .production, options)
     }
 }

@@ -156,12 +156,12 @@ final class ScriptedServerAPI: Sendable {
     /// Returns the error of a lookup, or `nil` if it succeeds.
     func failure(
         _ ids: [String] = ["100"], environment: AppStoreEnvironment? = nil, _ options: CallOptions = patient
-    ) async -> ServerAPIError? {
+    ) async -> UpstreamError? {
         do {
             _ = try await records(ids, environment: environment, options)
             return nil
         } catch {
-            return error as? ServerAPIError
+            return error as? UpstreamError
         }
     }
 }

@@ -136,7 +136,7 @@ extension VerifyReceiptReply {
         return answer
     }
 
-    fileprivate var failure: UpstreamFailure? {
+    fileprivate var failure: UpstreamError? {
         guard case .outage(let failure) = self else { return nil }
         return failure
     }

@@ -8,7 +8,7 @@ struct UpstreamRouterTests {
     /// A response from Apple, as one word.
     enum Response: Sendable, CustomStringConvertible {
         case status(Int, retryable: Bool?)
-        case outage(UpstreamFailure.Code, http: Int?)
+        case outage(UpstreamError.Code, http: Int?)
         case rateLimited(after: Duration)
 
         static func verdict(_ status: Int, _ retryable: Bool? = nil) -> Response {
@@ -25,9 +25,9 @@ struct UpstreamRouterTests {
                     UpstreamResponse(
                         body: Array("{\"status\":\(code)}".utf8), status: VerifyReceiptStatus(rawValue: code),
                         isRetryable: retryable))
-            case .outage(let code, let http): .outage(UpstreamFailure(code, at: "apple", "x", httpStatus: http))
+            case .outage(let code, let http): .outage(UpstreamError(code, at: "apple", "x", httpStatus: http))
             case .rateLimited(let pause):
-                .outage(UpstreamFailure(.httpStatus, at: "apple", "x", httpStatus: 429, retryAfter: pause))
+                .outage(UpstreamError(.httpStatus, at: "apple", "x", httpStatus: 429, retryAfter: pause))
             }
         }
 

@@ -49,7 +49,7 @@ struct ServerAPIChecks {
         guard let id = TransactionIdentifier(rawValue: Self.unusedId) else {
             return CheckResult(name, .fail, "no transaction id for the check")
         }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             _ = try await client.transaction(id, in: environment, CallOptions(timeLimit: .seconds(8), maximumCalls: 8))
             return CheckResult(name, .pass, "the key is accepted")
         } catch {
@@ -58,7 +58,7 @@ struct ServerAPIChecks {
     }
 
     /// Returns the result for a failed call. "Transaction not found" proves that Apple accepted the key.
-    static func result(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
+    static func result(_ name: String, _ error: UpstreamError, _ environment: AppStoreEnvironment) -> CheckResult {
         if error.httpStatus == 401 {
             let release = environment == .production ? "; production rejects apps that were never released" : ""
             return CheckResult(
@@ -98,7 +98,7 @@ struct KeyChecks {
     /// Signs a token with the key, which fails if the key cannot be read or is not a P-256 key.
     private func result(_ account: ServerAPIAccount) -> CheckResult {
         let name = "key \(account.bundleId)"
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             _ = try ProviderTokens(account: account).token(now: now)
             return CheckResult(name, .pass, "\(account.keyId) is a usable P-256 key")
         } catch {

@@ -30,7 +30,7 @@ package struct SubscriptionExtender: Sendable {
     /// - Parameters:
     ///   - run: identifies the run.
     ///   - isDryRun: checks the limit only.
-    /// - Throws: ``ServerAPIError`` if the extension can succeed later; `StorageError`.
+    /// - Throws: ``UpstreamError`` if the extension can succeed later; `StorageError`.
     package func result(
         of entry: RefundList.Entry, run: String, isDryRun: Bool = false, _ options: CallOptions
     ) async throws -> ListResult {
@@ -54,7 +54,7 @@ package struct SubscriptionExtender: Sendable {
             line.outcome = .possible
             return line.result
         }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let extended = try await client.extend(
                 id, ExtensionRequest(days: terms.days, reason: terms.reason, requestIdentifier: request.text),
                 in: scope.environment, options)

@@ -37,14 +37,14 @@ struct CallRun {
     ///
     /// - Parameters:
     ///   - next: returns the next item; `nil` if there is none, or none before another item has finished.
-    ///   - call: returns what to do for an item; `nil` to skip it. An error other than ``ServerAPIError`` ends the run.
+    ///   - call: returns what to do for an item; `nil` to skip it. An error other than ``UpstreamError`` ends the run.
     ///   - finish: receives the results, in any order.
     /// - Returns: The reason for stopping early; `nil` if every item was tried.
     func run<Item: Sendable, Output: Sendable>(
         next: () async throws -> Item?, call: (Item) -> (@Sendable (CallOptions) async throws -> Output)?,
-        finish: (Item, Result<Output, ServerAPIError>) async throws -> Void
+        finish: (Item, Result<Output, UpstreamError>) async throws -> Void
     ) async throws -> RunStop? {
-        try await withThrowingTaskGroup(of: (Item, Result<Output, ServerAPIError>).self) { group in
+        try await withThrowingTaskGroup(of: (Item, Result<Output, UpstreamError>).self) { group in
             var (started, inFlight, failures, stop) = (0, 0, 0, RunStop?.none)
             while true {
                 while stop == nil, inFlight < limits.workers, let item = try await next() {
@@ -55,7 +55,7 @@ struct CallRun {
                     let options = options
                     inFlight += 1
                     group.addTask {
-                        do { return (item, .success(try await call(options))) } catch let error as ServerAPIError {
+                        do { return (item, .success(try await call(options))) } catch let error as UpstreamError {
                             return (item, .failure(error))
                         }
                     }
@@ -74,7 +74,7 @@ struct CallRun {
     }
 
     /// Returns the reason to stop after a failure; `nil` to continue.
-    private static func stop(after error: ServerAPIError, failures: Int) -> RunStop? {
+    private static func stop(after error: UpstreamError, failures: Int) -> RunStop? {
         if error.code == .budgetSpent || error.httpStatus == 429 { return .budget }
         let isGeneral = failures >= maximumFailures || error.code == .unauthorized || error.isUnreachable
         return isGeneral ? .failing("\(error)") : nil

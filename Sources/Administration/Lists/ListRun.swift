@@ -42,7 +42,7 @@ package struct ListRun<Item: Sendable>: Sendable {
     private let monitor: ListMonitor
     private let perform: @Sendable (Item, CallOptions) async throws -> ListResult
 
-    /// - Parameter perform: throws ``ServerAPIError`` if the item failed for now; any other error ends the run.
+    /// - Parameter perform: throws ``UpstreamError`` if the item failed for now; any other error ends the run.
     package init(
         _ items: [Item], limits: RunLimits, monitor: ListMonitor,
         _ perform: @escaping @Sendable (Item, CallOptions) async throws -> ListResult
@@ -62,7 +62,7 @@ package struct ListRun<Item: Sendable>: Sendable {
         let (first, refused) = (min(queue.count, limits.items ?? .max), checkpoint.refused)
         monitor.change { ($0.items, $0.refused) = (first, refused) }
         // Results that wait for those of earlier items.
-        var results: [Int: Result<ListResult, ServerAPIError>] = [:]
+        var results: [Int: Result<ListResult, UpstreamError>] = [:]
         var (next, written) = (0, 0)
         let run = CallRun(limits, maximumCalls: 100) { [monitor] in monitor.isStopped }
         return try await run.run(

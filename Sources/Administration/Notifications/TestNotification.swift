@@ -79,8 +79,8 @@ package struct TestNotification: Sendable {
     }
 
     /// Returns the status; `nil` if Apple has no record of the notification yet.
-    private func status(_ token: String) async throws(ServerAPIError) -> NotificationRecord? {
-        do throws(ServerAPIError) {
+    private func status(_ token: String) async throws(UpstreamError) -> NotificationRecord? {
+        do throws(UpstreamError) {
             return try await client.testNotificationStatus(token, in: environment, Self.options)
         } catch {
             guard error.errorNumber == Self.notSentYet else { throw error }

@@ -35,7 +35,7 @@ extension OrderLookups {
     /// Looks up an entry of a list and returns its line: the JSON of ``OrderAnswer``. If the text is no order id, or
     /// Apple refuses it, `status` is null and the member `reason` is added.
     ///
-    /// - Throws: ``ServerAPIError`` if the lookup can succeed later; `StorageError`.
+    /// - Throws: ``UpstreamError`` if the lookup can succeed later; `StorageError`.
     package func result(_ entry: OrderList.Entry, _ options: CallOptions) async throws -> ListResult {
         guard let id = entry.id else {
             return Self.refusal(of: entry, "an order id is 1 to 64 letters and digits")
@@ -43,7 +43,7 @@ extension OrderLookups {
         do {
             let report = try await lookUp(id, options)
             return ListResult(line: OrderAnswer.json(report), isSuccess: report.isFound)
-        } catch let error as ServerAPIError where error.isFinal {
+        } catch let error as UpstreamError where error.isFinal {
             return Self.refusal(of: entry, error.errorNumber?.meaning ?? "\(error)")
         }
     }

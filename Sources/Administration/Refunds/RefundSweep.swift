@@ -76,8 +76,8 @@ package struct RefundSweep: Sendable {
     /// customer.
     private static func refunds(
         of target: RefundTarget, _ client: ServerAPIClient, _ options: CallOptions
-    ) async throws(ServerAPIError) -> Refunds? {
-        do throws(ServerAPIError) {
+    ) async throws(UpstreamError) -> Refunds? {
+        do throws(UpstreamError) {
             return try await client.refunds(
                 target.identifier, in: target.scope.environment, since: target.revision, options)
         } catch {

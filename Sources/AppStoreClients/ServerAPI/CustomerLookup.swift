@@ -34,13 +34,13 @@ struct CustomerLookup {
     ///   - environment: The environment of the customer; `nil` tries production, then the sandbox.
     func records(
         of identifiers: [TransactionIdentifier], in environment: AppStoreEnvironment?
-    ) async throws(ServerAPIError) -> CustomerRecords {
+    ) async throws(UpstreamError) -> CustomerRecords {
         if let environment {
             if let records = try await records(of: identifiers, asking: environment) { return records }
             throw notFound
         }
-        var refusal: ServerAPIError?
-        do throws(ServerAPIError) {
+        var refusal: UpstreamError?
+        do throws(UpstreamError) {
             if let records = try await records(of: identifiers, asking: .production) { return records }
         } catch {
             // In production, an app that was never released gets 401, as does a wrong key. Only the sandbox shows
@@ -52,18 +52,18 @@ struct CustomerLookup {
         throw refusal ?? notFound
     }
 
-    private var notFound: ServerAPIError {
-        ServerAPIError(.notFound, at: "history", "none of the transactions is known to the App Store")
+    private var notFound: UpstreamError {
+        UpstreamError(.notFound, at: "history", "none of the transactions is known to the App Store")
     }
 
     /// Returns the records, or `nil` if this environment knows none of the identifiers.
     private func records(
         of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment
-    ) async throws(ServerAPIError) -> CustomerRecords? {
+    ) async throws(UpstreamError) -> CustomerRecords? {
         // A call that has to wait until Apple takes calls again would only waste one for the statuses.
         let isPaused = client.isPaused(.history, environment)
         let early = EarlyStatuses(of: expectsSubscription && !isPaused ? identifiers.first : nil) {
-            identifier throws(ServerAPIError) in
+            identifier throws(UpstreamError) in
             try await subscriptions(of: identifier, environment, retries: false)
         }
         defer { early.cancel() }
@@ -72,7 +72,7 @@ struct CustomerLookup {
 
     private func records(
         of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment, _ early: EarlyStatuses
-    ) async throws(ServerAPIError) -> CustomerRecords? {
+    ) async throws(UpstreamError) -> CustomerRecords? {
         var found = MergedHistory()
         var knownIdentifiers: [TransactionIdentifier] = []
         var histories: [TransactionIdentifier] = []
@@ -92,7 +92,7 @@ struct CustomerLookup {
         }
         guard !knownIdentifiers.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {
-            throw ServerAPIError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
+            throw UpstreamError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
         }
         let subscriptions = try await subscriptions(
             of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment, early)
@@ -102,10 +102,10 @@ struct CustomerLookup {
     /// Reads all pages. Returns `nil` if this environment does not know the transaction.
     private func history(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
-    ) async throws(ServerAPIError) -> History? {
+    ) async throws(UpstreamError) -> History? {
         // A stored revision may belong to another history, be too old, or become invalid between two pages. In that
         // case the history is read once more from its beginning.
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let known = earlier.flatMap { $0.contains(identifier) ? $0 : nil }
             return try await history(
                 of: identifier, environment, known.map { HistoryPages(after: $0) } ?? HistoryPages())
@@ -118,10 +118,10 @@ struct CustomerLookup {
     /// Reads the pages from the given state on. Falls back to the single transaction if there is no history.
     private func history(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, _ pages: HistoryPages
-    ) async throws(ServerAPIError) -> History? {
+    ) async throws(UpstreamError) -> History? {
         var pages = pages
         var first: HistoryPage?
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             while !pages.isComplete {
                 let call = ServerAPICall.history(identifier, revision: pages.revision)
                 let page = try await client.page(call, environment, callBudget)
@@ -142,8 +142,8 @@ struct CustomerLookup {
     /// A transaction without a history may still be known on its own, as was observed with sandbox consumables.
     private func single(
         _ identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
-    ) async throws(ServerAPIError) -> History? {
-        do throws(ServerAPIError) {
+    ) async throws(UpstreamError) -> History? {
+        do throws(UpstreamError) {
             let transaction = try await client.transaction(identifier, in: environment, callBudget)
             return History(transactions: [transaction], bundleId: nil, appAppleId: nil, revision: nil)
         } catch {
@@ -161,7 +161,7 @@ struct CustomerLookup {
     private func subscriptions(
         of identifiers: [TransactionIdentifier], _ found: inout MergedHistory, _ environment: AppStoreEnvironment,
         _ early: EarlyStatuses
-    ) async throws(ServerAPIError) -> [SubscriptionRecord] {
+    ) async throws(UpstreamError) -> [SubscriptionRecord] {
         var missing = found.subscriptionIdentifiers
         guard !missing.isEmpty else { return [] }
         var records: [SubscriptionRecord] = []
@@ -170,7 +170,7 @@ struct CustomerLookup {
             if statuses == nil { statuses = try await subscriptions(of: identifier, environment) }
             guard let statuses else {
                 guard index > 0 else {
-                    throw ServerAPIError(
+                    throw UpstreamError(
                         .statusesMissing, at: "statuses", "the statuses do not contain a transaction of the history")
                 }
                 continue
@@ -182,7 +182,7 @@ struct CustomerLookup {
             }
         }
         guard !records.isEmpty else {
-            throw ServerAPIError(.statusesMissing, at: "statuses", "no statuses although the history has subscriptions")
+            throw UpstreamError(.statusesMissing, at: "statuses", "no statuses although the history has subscriptions")
         }
         for identifier in missing.sorted() { found.anomalies.append(.subscriptionWithoutStatus(identifier)) }
         return records
@@ -191,9 +191,9 @@ struct CustomerLookup {
     /// Returns the statuses, or `nil` if the transaction is unknown.
     private func subscriptions(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, retries: Bool = true
-    ) async throws(ServerAPIError) -> [SubscriptionRecord]? {
+    ) async throws(UpstreamError) -> [SubscriptionRecord]? {
         let response: JSONObject
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             response = try await client.response(.statuses(identifier), environment, callBudget, retries: retries)
         } catch {
             guard error.isUnknownTransaction else { throw error }
@@ -206,7 +206,7 @@ struct CustomerLookup {
         for item in statuses.items {
             guard let identifier = item.originalTransactionId, let status = item.status.flatMap(Int.init(exactly:))
             else {
-                throw ServerAPIError(
+                throw UpstreamError(
                     .malformedAnswer, at: "statuses", "a subscription without original transaction id or status")
             }
             var transaction: Signed<TransactionPayload>?
@@ -230,7 +230,7 @@ private struct EarlyStatuses {
 
     init(
         of identifier: TransactionIdentifier?,
-        _ request: @escaping @Sendable (TransactionIdentifier) async throws(ServerAPIError) -> [SubscriptionRecord]?
+        _ request: @escaping @Sendable (TransactionIdentifier) async throws(UpstreamError) -> [SubscriptionRecord]?
     ) {
         self.identifier = identifier
         task = identifier.map { identifier in Task { try? await request(identifier) } }

@@ -53,7 +53,7 @@ package struct HistoryPages: Sendable {
     ///   if the number of pages or rows exceeds the limits.
     package mutating func add(
         _ transactions: [Signed<TransactionPayload>], revision next: String?, hasMore: Bool
-    ) throws(ServerAPIError) {
+    ) throws(UpstreamError) {
         pages += 1
         received += transactions.count
         for transaction in transactions { merge(transaction) }
@@ -63,10 +63,10 @@ package struct HistoryPages: Sendable {
             return
         }
         guard let next, revisions.insert(next).inserted else {
-            throw ServerAPIError(.endlessPages, at: "history", "another page is announced without a new revision")
+            throw UpstreamError(.endlessPages, at: "history", "another page is announced without a new revision")
         }
         guard pages < limits.pages, received < limits.rows else {
-            throw ServerAPIError(.endlessPages, at: "history", "no end after \(pages) pages and \(received) rows")
+            throw UpstreamError(.endlessPages, at: "history", "no end after \(pages) pages and \(received) rows")
         }
     }
 

@@ -35,7 +35,7 @@ struct PrivateKeyLoader {
     ///
     /// If the file cannot be read, for example because it is being replaced, the previous key stays in use. Throws
     /// only if there is no previous key.
-    mutating func refresh() throws(ServerAPIError) -> Bool {
+    mutating func refresh() throws(UpstreamError) -> Bool {
         switch source {
         case .text(let text):
             guard key == nil else { return false }
@@ -44,7 +44,7 @@ struct PrivateKeyLoader {
         case .file(let path):
             let current = Self.fileVersion(of: path)
             guard key == nil || (current != nil && current != fileVersion) else { return false }
-            do throws(ServerAPIError) {
+            do throws(UpstreamError) {
                 key = try Self.read(path)
                 fileVersion = current
                 return true
@@ -65,18 +65,18 @@ struct PrivateKeyLoader {
             inode: (attributes[.systemFileNumber] as? NSNumber)?.intValue)
     }
 
-    private static func read(_ path: String) throws(ServerAPIError) -> SigningKey {
+    private static func read(_ path: String) throws(UpstreamError) -> SigningKey {
         let bytes: [UInt8]
         do throws(SystemFailure) {
             bytes = try FileDescriptor(reading: path).readToEnd(atMost: maximumBytes)
         } catch {
-            throw ServerAPIError(.privateKey, at: path, "cannot read the private key: \(error.reason)")
+            throw UpstreamError(.privateKey, at: path, "cannot read the private key: \(error.reason)")
         }
         return try parse(String(decoding: bytes, as: UTF8.self), at: path)
     }
 
     /// Parses the key. Only P-256 is accepted, because ES256 is the only algorithm that Apple accepts for tokens.
-    private static func parse(_ text: String, at place: String = "private key") throws(ServerAPIError) -> SigningKey {
+    private static func parse(_ text: String, at place: String = "private key") throws(UpstreamError) -> SigningKey {
         do throws(CryptographyError) {
             let key = try SigningKey(privateKeyPEM: text)
             guard !key.isRSA, key.bits == 256 else {
@@ -85,7 +85,7 @@ struct PrivateKeyLoader {
             }
             return key
         } catch {
-            throw ServerAPIError(.privateKey, at: place, error.reason)
+            throw UpstreamError(.privateKey, at: place, error.reason)
         }
     }
 }

@@ -93,9 +93,9 @@ package final class ProviderTokens: Sendable {
     package var bundleId: String { account.bundleId }
 
     /// Returns a token with at least two minutes left. Throws `privateKey` if there is no key to sign it.
-    package func token(now: Timestamp) throws(ServerAPIError) -> ProviderToken {
-        let result = state.withLock { state -> Result<ProviderToken, ServerAPIError> in
-            do throws(ServerAPIError) {
+    package func token(now: Timestamp) throws(UpstreamError) -> ProviderToken {
+        let result = state.withLock { state -> Result<ProviderToken, UpstreamError> in
+            do throws(UpstreamError) {
                 let isOtherKey = try state.reader.refresh()
                 if !isOtherKey, let token = state.token, Self.holds(token, at: now.seconds) { return .success(token) }
                 let token = try sign(with: state.reader.key, now: now)
@@ -118,12 +118,12 @@ package final class ProviderTokens: Sendable {
         token.issuedAt <= now && now < token.expiresAt - minimumLifetime.components.seconds
     }
 
-    private func sign(with key: SigningKey?, now: Timestamp) throws(ServerAPIError) -> ProviderToken {
-        guard let key else { throw ServerAPIError(.privateKey, at: "private key", "no private key is loaded") }
+    private func sign(with key: SigningKey?, now: Timestamp) throws(UpstreamError) -> ProviderToken {
+        guard let key else { throw UpstreamError(.privateKey, at: "private key", "no private key is loaded") }
         do throws(CryptographyError) {
             return try ProviderToken(account: account, key: key, now: now)
         } catch {
-            throw ServerAPIError(.privateKey, at: "private key", error.reason)
+            throw UpstreamError(.privateKey, at: "private key", error.reason)
         }
     }
 }

@@ -13,10 +13,6 @@ struct RetryState {
         case giveUp
     }
 
-    /// Maximum delay, even if Apple's `Retry-After` is longer. If the deadline does not allow that long, the call
-    /// fails.
-    static let longestPause = Duration.seconds(3_600)
-
     private let policy: RetryPolicy
     private let isRepeatable: Bool
     private var failures = 0
@@ -29,9 +25,7 @@ struct RetryState {
     }
 
     /// Decides about the next step after a failure.
-    mutating func step(
-        after failure: ServerAPIError, remaining: Duration, now: Timestamp, random: Double
-    ) -> Step {
+    mutating func step(after failure: UpstreamError, remaining: Duration, random: Double) -> Step {
         if failure.code == .unauthorized {
             guard !hasFreshToken, remaining > .zero else { return .giveUp }
             hasFreshToken = true
@@ -44,8 +38,7 @@ struct RetryState {
         let wasNotDone = failure.httpStatus == 429
         let decision = policy.decision(
             after: failures, isTemporary: failure.isTemporary && (isRepeatable || wasNotDone), remaining: remaining,
-            requested: failure.retryAfter?.delay(nowMilliseconds: now.milliseconds, maximum: Self.longestPause),
-            random: random)
+            requested: failure.retryAfter, random: random)
         switch decision {
         case .retry(let pause): return .retry(after: pause)
         case .giveUp: return .giveUp

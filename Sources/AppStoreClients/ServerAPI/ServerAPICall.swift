@@ -88,7 +88,7 @@ extension ServerAPICall {
 
     /// Available only in production. An unknown order is reported in the response, not as an error.
     /// https://developer.apple.com/documentation/appstoreserverapi/look-up-order-id
-    package static func orderLookup(_ orderId: String) throws(ServerAPIError) -> Self {
+    package static func orderLookup(_ orderId: String) throws(UpstreamError) -> Self {
         Self(.orderLookup, .get, "/inApps/v1/lookup/\(try segment(orderId, "order id"))")
     }
 
@@ -97,9 +97,9 @@ extension ServerAPICall {
     }
 
     /// Encodes an identifier from outside for the path. Throws `invalidIdentifier` if it could change the path.
-    private static func segment(_ text: String, _ name: String) throws(ServerAPIError) -> String {
+    private static func segment(_ text: String, _ name: String) throws(UpstreamError) -> String {
         guard let segment = PathSegment.segment(text) else {
-            throw ServerAPIError(.invalidIdentifier, at: name, "must be 1 to 255 bytes and neither . nor ..")
+            throw UpstreamError(.invalidIdentifier, at: name, "must be 1 to 255 bytes and neither . nor ..")
         }
         return segment
     }
@@ -120,7 +120,7 @@ extension ServerAPICall {
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/get-test-notification-status
-    package static func testNotificationStatus(_ token: String) throws(ServerAPIError) -> Self {
+    package static func testNotificationStatus(_ token: String) throws(UpstreamError) -> Self {
         Self(
             .testNotification, .get,
             "/inApps/v1/notifications/test/\(try segment(token, "test notification token"))")
@@ -143,7 +143,7 @@ extension ServerAPICall {
     /// https://developer.apple.com/documentation/appstoreserverapi/get-status-of-subscription-renewal-date-extensions
     package static func extensionStatus(
         productId: String, requestIdentifier: String
-    ) throws(ServerAPIError) -> Self {
+    ) throws(UpstreamError) -> Self {
         let product = try segment(productId, "product id")
         let request = try segment(requestIdentifier, "request identifier")
         return Self(.massExtend, .get, "/inApps/v1/subscriptions/extend/mass/\(product)/\(request)")

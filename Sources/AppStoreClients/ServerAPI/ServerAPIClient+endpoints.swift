@@ -6,14 +6,14 @@ extension ServerAPIClient {
     /// Returns one transaction.
     package func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
+    ) async throws(UpstreamError) -> Signed<TransactionPayload> {
         try await transaction(id, in: environment, callBudget(options))
     }
 
     /// Returns the customer's download of the app.
     package func appTransaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> Signed<AppTransactionPayload> {
+    ) async throws(UpstreamError) -> Signed<AppTransactionPayload> {
         let response = try await response(.appTransactionInfo(id), environment, callBudget(options))
         return try verified(try required(response, "signedAppTransactionInfo"), environment)
     }
@@ -25,9 +25,9 @@ extension ServerAPIClient {
     package func refunds(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, since revision: String? = nil,
         _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
+    ) async throws(UpstreamError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
         let callBudget = callBudget(options)
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             return try await refunds(id, environment, from: revision, callBudget)
         } catch {
             guard error.errorNumber == .invalidRevision else { throw error }
@@ -38,7 +38,7 @@ extension ServerAPIClient {
     private func refunds(
         _ id: TransactionIdentifier, _ environment: AppStoreEnvironment, from revision: String?,
         _ callBudget: CallBudget
-    ) async throws(ServerAPIError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
+    ) async throws(UpstreamError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
         var pages = HistoryPages()
         var next = revision
         while !pages.isComplete {
@@ -53,13 +53,13 @@ extension ServerAPIClient {
     /// Returns the purchases of an order. Available only in production.
     package func order(
         _ orderId: String, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> OrderLookup {
+    ) async throws(UpstreamError) -> OrderLookup {
         let response = try await response(.orderLookup(orderId), .production, callBudget(options))
         let (status, texts) = try read(response, "order lookup") { members throws(JSONFieldError) in
             (try members.object.number("status"), try members.object.texts("signedTransactions") ?? [])
         }
         guard let status else {
-            throw ServerAPIError(.malformedAnswer, at: "order lookup", "status: expected a number")
+            throw UpstreamError(.malformedAnswer, at: "order lookup", "status: expected a number")
         }
         return OrderLookup(status: status, transactions: try verified(status == 0 ? texts : [], .production))
     }
@@ -68,7 +68,7 @@ extension ServerAPIClient {
     package func notifications(
         _ query: NotificationQuery, in environment: AppStoreEnvironment, paginationToken: String? = nil,
         _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> NotificationPage {
+    ) async throws(UpstreamError) -> NotificationPage {
         let call = ServerAPICall.notificationHistory(query, paginationToken: paginationToken)
         let response = try await response(call, environment, callBudget(options))
         return try read(response, "notification history", NotificationPage.init)
@@ -77,7 +77,7 @@ extension ServerAPIClient {
     /// Requests a test notification. Returns the token for ``testNotificationStatus(_:in:_:)``.
     package func requestTestNotification(
         in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> String {
+    ) async throws(UpstreamError) -> String {
         let response = try await response(.requestTestNotification(), environment, callBudget(options))
         return try required(response, "testNotificationToken")
     }
@@ -85,7 +85,7 @@ extension ServerAPIClient {
     /// Returns the delivery status of a test notification. Apple returns error 4040008 until the first attempt.
     package func testNotificationStatus(
         _ token: String, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> NotificationRecord {
+    ) async throws(UpstreamError) -> NotificationRecord {
         let response = try await response(.testNotificationStatus(token), environment, callBudget(options))
         return try read(response, "test notification", NotificationRecord.init)
     }
@@ -95,7 +95,7 @@ extension ServerAPIClient {
     package func extend(
         _ originalTransactionId: TransactionIdentifier, _ request: ExtensionRequest,
         in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> ExtensionResult {
+    ) async throws(UpstreamError) -> ExtensionResult {
         let response = try await response(.extend(originalTransactionId, request), environment, callBudget(options))
         return try read(response, "extension", ExtensionResult.init)
     }
@@ -103,7 +103,7 @@ extension ServerAPIClient {
     /// Requests an extension for all subscribers. Returns the request identifier once Apple has accepted it.
     package func extendAll(
         _ request: MassExtensionRequest, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> String {
+    ) async throws(UpstreamError) -> String {
         try required(
             try await response(.extendAll(request), environment, callBudget(options)), "requestIdentifier")
     }
@@ -112,7 +112,7 @@ extension ServerAPIClient {
     package func extensionStatus(
         productId: String, requestIdentifier: String, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> MassExtensionStatus {
+    ) async throws(UpstreamError) -> MassExtensionStatus {
         let call = try ServerAPICall.extensionStatus(productId: productId, requestIdentifier: requestIdentifier)
         let response = try await response(call, environment, callBudget(options))
         return try read(response, "extension status", MassExtensionStatus.init)
@@ -122,7 +122,7 @@ extension ServerAPIClient {
     package func sendConsumption(
         _ id: TransactionIdentifier, _ request: ConsumptionRequest, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) {
+    ) async throws(UpstreamError) {
         _ = try await send(.consumption(id, request), to: environment, callBudget(options))
     }
 
@@ -130,7 +130,7 @@ extension ServerAPIClient {
     package func sendConsumption(
         _ id: TransactionIdentifier, _ request: ConsumptionRequestV1, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) {
+    ) async throws(UpstreamError) {
         _ = try await send(.consumption(id, request), to: environment, callBudget(options))
     }
 
@@ -138,14 +138,14 @@ extension ServerAPIClient {
     package func setAppAccountToken(
         _ originalTransactionId: TransactionIdentifier, _ token: String, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) {
+    ) async throws(UpstreamError) {
         _ = try await send(.setAppAccountToken(originalTransactionId, token), to: environment, callBudget(options))
     }
 
     /// Marks a purchase as delivered. After that, verifyReceipt no longer lists a consumable.
     package func finish(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) {
+    ) async throws(UpstreamError) {
         _ = try await send(.finish(id), to: environment, callBudget(options))
     }
 }

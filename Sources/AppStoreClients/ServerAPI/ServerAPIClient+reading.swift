@@ -6,7 +6,7 @@ extension ServerAPIClient {
     /// Returns one verified transaction within the limits of a running operation.
     func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ callBudget: CallBudget
-    ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
+    ) async throws(UpstreamError) -> Signed<TransactionPayload> {
         let response = try await response(.transactionInfo(id), environment, callBudget)
         return try verified(try required(response, "signedTransactionInfo"), environment)
     }
@@ -14,9 +14,9 @@ extension ServerAPIClient {
     /// Sends a call that must have a JSON response.
     func response(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, retries: Bool = true
-    ) async throws(ServerAPIError) -> JSONObject {
+    ) async throws(UpstreamError) -> JSONObject {
         guard let response = try await send(call, to: environment, callBudget, retries: retries) else {
-            throw ServerAPIError(.emptyBody, at: call.endpoint.name, "the response has no body")
+            throw UpstreamError(.emptyBody, at: call.endpoint.name, "the response has no body")
         }
         return response
     }
@@ -24,7 +24,7 @@ extension ServerAPIClient {
     /// Returns one page of a history after checking that it is about the right app and environment.
     func page(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
-    ) async throws(ServerAPIError) -> HistoryPage {
+    ) async throws(UpstreamError) -> HistoryPage {
         let response = try await response(call, environment, callBudget)
         let page = try read(response, call.endpoint.name, HistoryPage.init)
         try check(bundleId: page.bundleId, environment: page.environment, of: environment, at: call.endpoint.name)
@@ -34,12 +34,12 @@ extension ServerAPIClient {
     /// Throws if a response is about another app or environment.
     func check(
         bundleId: String?, environment: String?, of requested: AppStoreEnvironment, at place: String
-    ) throws(ServerAPIError) {
+    ) throws(UpstreamError) {
         guard bundleId == nil || bundleId == self.bundleId else {
-            throw ServerAPIError(.wrongBundleId, at: place, "the response is about another app")
+            throw UpstreamError(.wrongBundleId, at: place, "the response is about another app")
         }
         guard environment == nil || environment == requested.rawValue else {
-            throw ServerAPIError(.wrongEnvironment, at: place, "the response is about another environment")
+            throw UpstreamError(.wrongEnvironment, at: place, "the response is about another environment")
         }
     }
 
@@ -47,19 +47,19 @@ extension ServerAPIClient {
     /// type.
     func read<Value>(
         _ response: JSONObject, _ place: String, _ body: (inout ClaimReader) throws(JSONFieldError) -> Value
-    ) throws(ServerAPIError) -> Value {
+    ) throws(UpstreamError) -> Value {
         do throws(JSONFieldError) {
             return try parts.verifier.read(response, body)
         } catch {
-            throw ServerAPIError(.malformedAnswer, at: place, error.description)
+            throw UpstreamError(.malformedAnswer, at: place, error.description)
         }
     }
 
     /// Returns a string member that must be present.
-    func required(_ object: JSONObject, _ name: StaticString) throws(ServerAPIError) -> String {
+    func required(_ object: JSONObject, _ name: StaticString) throws(UpstreamError) -> String {
         let text = try read(object, "answer") { members throws(JSONFieldError) in try members.object.text(name) }
         guard let text else {
-            throw ServerAPIError(.malformedAnswer, at: "answer", "\(name): expected a string")
+            throw UpstreamError(.malformedAnswer, at: "answer", "\(name): expected a string")
         }
         return text
     }
@@ -68,12 +68,12 @@ extension ServerAPIClient {
     /// contains them.
     func verified<Payload: SignedClaims>(
         _ text: String, _ environment: AppStoreEnvironment
-    ) throws(ServerAPIError) -> Signed<Payload> {
+    ) throws(UpstreamError) -> Signed<Payload> {
         let requirements = PayloadRequirements(bundleId: bundleId, environment: environment)
         do throws(SignedPayloadError) {
             return try parts.verifier.verify(text, expecting: requirements, now: parts.clock.now())
         } catch {
-            let code: ServerAPIError.Code =
+            let code: UpstreamError.Code =
                 switch error.code {
                 case .wrongBundleId: .wrongBundleId
                 case .wrongEnvironment, .xcode: .wrongEnvironment
@@ -82,14 +82,14 @@ extension ServerAPIClient {
                 case _ where error.verdict == .notOfThisKind: .malformedAnswer
                 default: .notAuthentic
                 }
-            throw ServerAPIError(code, at: error.place, "\(error.code.rawValue): \(error.reason)")
+            throw UpstreamError(code, at: error.place, "\(error.code.rawValue): \(error.reason)")
         }
     }
 
     /// Verifies every JWS; one invalid JWS fails the whole response.
     func verified<Payload: SignedClaims>(
         _ texts: [String], _ environment: AppStoreEnvironment
-    ) throws(ServerAPIError) -> [Signed<Payload>] {
+    ) throws(UpstreamError) -> [Signed<Payload>] {
         var payloads: [Signed<Payload>] = []
         payloads.reserveCapacity(texts.count)
         for text in texts { payloads.append(try verified(text, environment)) }

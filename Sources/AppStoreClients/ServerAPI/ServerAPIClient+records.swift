@@ -20,26 +20,26 @@ extension ServerAPIClient {
         for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?,
         since earlier: EarlierHistory? = nil,
         _ options: CallOptions = CallOptions()
-    ) async throws(ServerAPIError) -> CustomerRecords {
+    ) async throws(UpstreamError) -> CustomerRecords {
         guard bundleId == self.bundleId else {
-            throw ServerAPIError(.wrongBundleId, at: "account", "the credentials belong to another app")
+            throw UpstreamError(.wrongBundleId, at: "account", "the credentials belong to another app")
         }
         let identifiers = Array(keys.inOrder.prefix(CustomerLookup.maximumIdentifiers))
         guard !identifiers.isEmpty else {
-            throw ServerAPIError(.noKeys, at: "receipt", "the receipt has no transaction to look up")
+            throw UpstreamError(.noKeys, at: "receipt", "the receipt has no transaction to look up")
         }
         let client = self
         let key = CustomerKey(
             identifiers: identifiers, environment: environment, priority: options.priority, revision: earlier?.revision)
         let records = try await lookups.value(for: key, within: options.timeLimit) {
-            () async throws(ServerAPIError) in
+            () async throws(UpstreamError) in
             let lookup = CustomerLookup(
                 client: client, callBudget: client.callBudget(options), earlier: earlier,
                 expectsSubscription: keys.beginsWithSubscription)
             return try await lookup.records(of: identifiers, in: environment)
         }
         guard let records else {
-            throw ServerAPIError(
+            throw UpstreamError(
                 .deadline, at: "history", "timed out waiting for a concurrent lookup of the same customer")
         }
         return records

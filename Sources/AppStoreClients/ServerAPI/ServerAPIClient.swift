@@ -39,7 +39,7 @@ package struct ServerAPIClient: Sendable {
     let parts: Dependencies
     let tokens: ProviderTokens
     let budget: ServerAPIBudget
-    let lookups = SingleFlight<CustomerKey, CustomerRecords, ServerAPIError>()
+    let lookups = SingleFlight<CustomerKey, CustomerRecords, UpstreamError>()
     /// Timeout of a single exchange.
     private let exchangeLimit = Duration.seconds(6)
     private let maximumResponseBytes = 8 << 20
@@ -79,13 +79,13 @@ package struct ServerAPIClient: Sendable {
     /// - Parameter retries: False to make one attempt only.
     func send(
         _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget, retries: Bool = true
-    ) async throws(ServerAPIError) -> JSONObject? {
+    ) async throws(UpstreamError) -> JSONObject? {
         var retryState = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
-        var previousFailure: ServerAPIError?
+        var previousFailure: UpstreamError?
         while true {
             let token = try tokens.token(now: parts.clock.now())
-            let failure: ServerAPIError
-            do throws(ServerAPIError) {
+            let failure: UpstreamError
+            do throws(UpstreamError) {
                 return try await exchange(call, environment, token, callBudget, isRetry: previousFailure != nil)
             } catch {
                 // If the transport rejected a retry, the error of the attempt before it says more.
@@ -94,8 +94,7 @@ package struct ServerAPIClient: Sendable {
                 previousFailure = failure
             }
             let step = retryState.step(
-                after: failure, remaining: callBudget.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
-                random: .random(in: 0..<1))
+                after: failure, remaining: callBudget.remaining(at: parts.clock.uptime()), random: .random(in: 0..<1))
             switch step {
             case .giveUp: throw failure
             case .freshToken: tokens.discard(token)
@@ -110,29 +109,27 @@ package struct ServerAPIClient: Sendable {
     private func exchange(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ callBudget: CallBudget,
         isRetry: Bool
-    ) async throws(ServerAPIError) -> JSONObject? {
+    ) async throws(UpstreamError) -> JSONObject? {
         guard let base = parts.hosts[environment] else {
-            throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
+            throw UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
         }
         try await takeBudget(call.endpoint, environment, callBudget, at: base.host)
         guard callBudget.consumeCall() else {
-            throw ServerAPIError(.tooManyCalls, at: base.host, "the operation has used its maximum number of calls")
+            throw UpstreamError(.tooManyCalls, at: base.host, "the operation has used its maximum number of calls")
         }
         let remaining = callBudget.remaining(at: parts.clock.uptime())
         guard remaining > .zero else {
-            throw ServerAPIError(.deadline, at: base.host, "the time limit of the operation has expired")
+            throw UpstreamError(.deadline, at: base.host, "the time limit of the operation has expired")
         }
         let start = ContinuousClock.now
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let response = try await response(to: call, from: base, token, remaining, isRetry: isRetry)
             parts.counts?.recordExchange(with: call.endpoint, environment, .answered, after: .now - start)
             return response
         } catch {
             parts.counts?.recordExchange(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - start)
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
-                let pause = retryAfter.delay(
-                    nowMilliseconds: parts.clock.now().milliseconds, maximum: RetryState.longestPause)
-                budget.pause(call.endpoint, environment, for: pause, at: parts.clock.uptime())
+                budget.pause(call.endpoint, environment, for: retryAfter, at: parts.clock.uptime())
             }
             throw error
         }
@@ -142,7 +139,7 @@ package struct ServerAPIClient: Sendable {
     private func response(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
         isRetry: Bool
-    ) async throws(ServerAPIError) -> JSONObject? {
+    ) async throws(UpstreamError) -> JSONObject? {
         let response: HTTPResponse
         do throws(TransportError) {
             var headers: HTTPHeaders = ["Authorization": "Bearer \(token.text.reveal())", "Accept": "application/json"]
@@ -155,7 +152,7 @@ package struct ServerAPIClient: Sendable {
             request.owner = bundleId
             response = try await parts.transport.send(request)
         } catch {
-            throw ServerAPIError(error)
+            throw UpstreamError(error)
         }
         return try ServerAPIReply.read(response, for: call, from: base.host, now: parts.clock.now())
     }
@@ -164,32 +161,32 @@ package struct ServerAPIClient: Sendable {
     /// `budgetSpent` at once.
     private func takeBudget(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, at host: String
-    ) async throws(ServerAPIError) {
+    ) async throws(UpstreamError) {
         while case .wait(let pause) = await budget.take(
             endpoint, environment, callBudget.priority, at: parts.clock.uptime())
         {
             guard pause < callBudget.remaining(at: parts.clock.uptime()) else {
-                throw ServerAPIError(
+                throw UpstreamError(
                     .budgetSpent, at: host, "hourly rate limit budget for \(endpoint.name) is used up",
-                    retryAfter: .delay(pause))
+                    retryAfter: pause)
             }
             try await waitForRateLimit(pause, isNamedByApple: isPaused(endpoint, environment))
         }
     }
 
     /// Waits, and reports the wait in ``ServerAPIBudget/wait(at:)``.
-    private func waitForRateLimit(_ pause: Duration, isNamedByApple: Bool) async throws(ServerAPIError) {
+    private func waitForRateLimit(_ pause: Duration, isNamedByApple: Bool) async throws(UpstreamError) {
         let end = ServerAPIBudget.WaitEnd(instant: parts.clock.uptime() + pause, isNamedByApple: isNamedByApple)
         budget.beginWait(until: end)
         defer { budget.endWait(until: end) }
         try await wait(pause)
     }
 
-    private func wait(_ pause: Duration) async throws(ServerAPIError) {
+    private func wait(_ pause: Duration) async throws(UpstreamError) {
         do {
             try await parts.clock.sleep(pause)
         } catch {
-            throw ServerAPIError(TransportError(.cancelled, at: "-", "the waiting task was canceled"))
+            throw UpstreamError(TransportError(.cancelled, at: "-", "the waiting task was canceled"))
         }
     }
 }
@@ -206,9 +203,9 @@ extension ServerAPIClient {
     /// Returns the request for a call without sending it.
     package func preview(
         _ call: ServerAPICall, in environment: AppStoreEnvironment
-    ) throws(ServerAPIError) -> RequestPreview {
+    ) throws(UpstreamError) -> RequestPreview {
         guard let base = parts.hosts[environment] else {
-            throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
+            throw UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
         }
         return RequestPreview(method: call.method, url: base.text + call.target, body: call.body)
     }

@@ -16,39 +16,38 @@ enum ServerAPIReply {
     ///   - now: The local time. If a token was rejected, it is compared with the response's `Date` header.
     static func read(
         _ response: HTTPResponse, for call: ServerAPICall, from host: String, now: Timestamp
-    ) throws(ServerAPIError) -> JSONObject? {
+    ) throws(UpstreamError) -> JSONObject? {
         guard response.status == call.success else { throw failure(response, from: host, now: now) }
         guard call.hasResponseBody else { return nil }
         guard !response.body.isEmpty else {
-            throw ServerAPIError(.emptyBody, at: host, "the response has no body", httpStatus: response.status)
+            throw UpstreamError(.emptyBody, at: host, "the response has no body", httpStatus: response.status)
         }
         do throws(JSONStructureError) {
             return try JSONObject(response.body)
         } catch {
-            throw ServerAPIError(.notJSON, at: host, error.description, httpStatus: response.status)
+            throw UpstreamError(.notJSON, at: host, error.description, httpStatus: response.status)
         }
     }
 
     /// A 401 has no JSON body. If there is an error number, it counts whatever the HTTP status is.
-    private static func failure(_ response: HTTPResponse, from host: String, now: Timestamp) -> ServerAPIError {
+    private static func failure(_ response: HTTPResponse, from host: String, now: Timestamp) -> UpstreamError {
         let body = try? JSONObject(response.body)
         let errorNumber = (try? body?.number("errorCode")).flatMap { $0 }.map(ServerAPIErrorNumber.init)
-        let retryAfter = response.headers["Retry-After"].flatMap(RetryAfter.init)
+        let retryAfter = response.retryAfter(now: now)
         let status = "HTTP status \(response.status)"
         if response.status == 401 {
-            return ServerAPIError(
+            return UpstreamError(
                 .unauthorized, at: host,
                 clockDifference(response, now: now).map { "\(status): \($0)" }
                     ?? "\(status): wrong key or identifier, or the app has not been released yet",
                 errorNumber: errorNumber, httpStatus: response.status)
         }
         guard let errorNumber else {
-            return ServerAPIError(.httpStatus, at: host, status, httpStatus: response.status, retryAfter: retryAfter)
+            return UpstreamError(.httpStatus, at: host, status, httpStatus: response.status, retryAfter: retryAfter)
         }
-        return ServerAPIError(
+        return UpstreamError(
             .refused, at: host, "\(status), error \(errorNumber)", errorNumber: errorNumber,
-            httpStatus: response.status,
-            retryAfter: retryAfter)
+            httpStatus: response.status, retryAfter: retryAfter)
     }
 
     /// Describes a wrong local clock. Apple rejects a token from such a clock without a reason, but the `Date` header

@@ -34,7 +34,7 @@ package final class VerifyReceiptClient: Sendable {
         body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false, owner: String = ""
     ) async -> VerifyReceiptReply {
         guard let url = endpoints[environment] else {
-            return .outage(UpstreamFailure(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
+            return .outage(UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
         }
         let start = ContinuousClock.now
         let reply = await post(url, body, timeout, isRetry: isRetry, owner: owner)
@@ -54,7 +54,7 @@ package final class VerifyReceiptClient: Sendable {
             request.isUsable = Self.isUsable
             return Self.reply(to: try await transport.send(request), from: url.host)
         } catch {
-            return .outage(UpstreamFailure(error))
+            return .outage(UpstreamError(error))
         }
     }
 
@@ -77,16 +77,14 @@ package final class VerifyReceiptClient: Sendable {
     /// Interprets a response: 200 with a JSON `status`, and with the receipt that this status promises, is usable.
     /// Everything else is an outage.
     static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
-        func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
-            .outage(UpstreamFailure(code, at: host, reason, httpStatus: response.status))
+        func outage(_ code: UpstreamError.Code, _ reason: String) -> VerifyReceiptReply {
+            .outage(UpstreamError(code, at: host, reason, httpStatus: response.status))
         }
         guard response.status == 200 else {
-            let pause = response.headers["Retry-After"].flatMap(RetryAfter.init)?
-                .delay(nowMilliseconds: AppStoreClock.system.now().milliseconds, maximum: UpstreamFailure.longestPause)
             return .outage(
-                UpstreamFailure(
+                UpstreamError(
                     .httpStatus, at: host, "HTTP status \(response.status)", httpStatus: response.status,
-                    retryAfter: pause))
+                    retryAfter: response.retryAfter(now: AppStoreClock.system.now())))
         }
         guard !response.body.isEmpty else { return outage(.emptyBody, "empty response with HTTP status 200") }
         do throws(JSONStructureError) {

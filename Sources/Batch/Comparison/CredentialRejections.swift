@@ -46,7 +46,7 @@ final class CredentialRejections: Sendable {
     }
 
     /// Records that a key was rejected.
-    func recordRejectedKey(of app: BundleIdentifier, _ error: ServerAPIError) {
+    func recordRejectedKey(of app: BundleIdentifier, _ error: UpstreamError) {
         state.withLock { state in
             let count = (state.consecutiveRejections[app] ?? 0) + 1
             state.consecutiveRejections[app] = count

@@ -67,7 +67,7 @@ package struct LiveComparison: Sendable {
             return Answers(verifyReceipt: answer, serverAPI: nil, time: time, timeDifference: 0)
         }
         var records: CustomerRecords?
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             records = try await serverAPI.records(
                 for: receipt.lookupKeys, bundleId: bundleId, environment: receipt.environment)
             rejections.recordSuccess(of: bundleId)

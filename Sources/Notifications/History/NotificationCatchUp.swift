@@ -55,7 +55,7 @@ package struct NotificationCatchUp: Sendable {
     ///   - checkpoint: Called when everything before an instant was passed to `body`. Returning `false` stops the run.
     ///   - body: Called with each notification, once.
     /// - Returns: Whether the end was reached.
-    /// - Throws: `ServerAPIError`, `NotificationRejection` if the store accepts nothing, and errors of `checkpoint` and
+    /// - Throws: `UpstreamError`, `NotificationRejection` if the store accepts nothing, and errors of `checkpoint` and
     ///   `body`.
     package func run(
         over windows: HistoryWindows, counts: (Counts) -> Void = { _ in },
@@ -76,7 +76,7 @@ package struct NotificationCatchUp: Sendable {
             }
             guard isComplete else {
                 guard windows.halve(window) else {
-                    throw ServerAPIError(
+                    throw UpstreamError(
                         .endlessPages, at: "notification history",
                         "the pagination token expired before all pages of one minute were read")
                 }
@@ -98,7 +98,7 @@ package struct NotificationCatchUp: Sendable {
         var tokens: Set<String> = []
         while true {
             let page: NotificationPage
-            do throws(ServerAPIError) {
+            do throws(UpstreamError) {
                 page = try await client.notifications(
                     query(window), in: environment, paginationToken: token, Self.options)
             } catch {
@@ -110,7 +110,7 @@ package struct NotificationCatchUp: Sendable {
             try await body(page.records)
             guard page.hasMore else { return true }
             guard let next = page.paginationToken, tokens.insert(next).inserted else {
-                throw ServerAPIError(
+                throw UpstreamError(
                     .endlessPages, at: "notification history", "Apple announced another page without a new token")
             }
             token = next

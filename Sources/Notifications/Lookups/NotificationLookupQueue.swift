@@ -55,7 +55,7 @@ final class NotificationLookupQueue: Sendable {
         Task {
             defer { running.withLock { $0 -= 1 } }
             guard await isClaimed(first, in: scope) else { return }
-            do throws(ServerAPIError) {
+            do throws(UpstreamError) {
                 try await serverAPI.refresh(keys, in: scope)
             } catch {
                 logger.notice(

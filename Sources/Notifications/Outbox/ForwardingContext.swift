@@ -98,7 +98,7 @@ package struct ForwardingContext: Sendable {
         guard !keys.isEmpty else { throw ForwardingFailure("lookup.invalidIdentifier") }
         if let records = try await stored(keys, in: scope) { return records }
         let records: CustomerRecords?
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             records = try await serverAPI?.refresh(keys, in: scope)
         } catch {
             throw ForwardingFailure("lookup.\(error.code.rawValue)")

@@ -26,7 +26,7 @@ final class AppFailures: Sendable {
     func succeeded(_ scope: AppScope) { state.withLock { $0.inARow[scope] = 0 } }
 
     /// Records a failure. Returns whether the app is given up because of it.
-    func failed(_ scope: AppScope, _ error: ServerAPIError) -> Bool {
+    func failed(_ scope: AppScope, _ error: UpstreamError) -> Bool {
         state.withLock { state in
             state.inARow[scope, default: 0] += 1
             let isFinal =

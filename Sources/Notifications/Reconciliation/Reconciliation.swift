@@ -177,7 +177,7 @@ package struct Reconciliation: Sendable {
         let keys = CustomerIdentifiers(originalTransactionIds: [target.identifier.rawValue], transactionIds: [])
         let askedAt = receiver.now()
         let records: CustomerRecords
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             records = try await client.records(
                 for: keys, bundleId: scope.bundleId.rawValue, environment: scope.environment, Self.options)
         } catch {
@@ -225,7 +225,7 @@ package struct Reconciliation: Sendable {
         let scope = target.scope
         var refunds: [Signed<TransactionPayload>] = []
         var revision: String?
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             (refunds, revision) = try await client.refunds(
                 target.identifier, in: scope.environment, since: target.revision, Self.options)
             revision = revision ?? target.revision
@@ -286,7 +286,7 @@ package struct Reconciliation: Sendable {
         progress.change {
             $0.add(ReconciliationGap(subject: subject, scope: scope, identifier: identifier, reason: "\(error)"))
         }
-        guard let error = error as? ServerAPIError, failures.failed(scope, error) else { return }
+        guard let error = error as? UpstreamError, failures.failed(scope, error) else { return }
         let reason = "the rest was not asked about, because calls to the App Store fail"
         progress.change { $0.add(ReconciliationGap(subject: .app, scope: scope, identifier: nil, reason: reason)) }
     }
@@ -319,7 +319,7 @@ package struct Reconciliation: Sendable {
     }
 }
 
-extension ServerAPIError {
+extension UpstreamError {
     /// Whether the App Store said that the customer does not exist, or no longer.
     fileprivate var isAnswer: Bool { isUnknownTransaction || errorNumber == .accountNotFound }
 }

@@ -32,7 +32,7 @@ package struct ConsumptionSender: Sendable {
 
     /// Checks the information and sends it.
     ///
-    /// - Throws: ``InvalidOperation`` if a rule is broken, ``ServerAPIError``, ``StorageError``.
+    /// - Throws: ``InvalidOperation`` if a rule is broken, ``UpstreamError``, ``StorageError``.
     package func send(
         _ information: ConsumptionInformation, of id: TransactionIdentifier, _ options: CallOptions
     ) async throws -> Outcome {

@@ -71,7 +71,7 @@ package struct RefundDecisions: Sendable {
             return .refunded
         }
         guard let client = serverAPI?.client(for: found.scope.bundleId) else { return nil }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let transaction = try await client.transaction(id, in: found.scope.environment, Self.options)
             guard transaction.payload.revocationDate != nil else { return .notRefunded }
             await learn(transaction.payload, in: found.scope)

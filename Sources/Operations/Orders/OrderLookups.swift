@@ -27,7 +27,7 @@ package struct OrderLookups: Sendable {
 
     /// Looks up an order in production; the sandbox has none.
     ///
-    /// - Throws: ``ServerAPIError``, or ``StorageError`` if the answer cannot be stored.
+    /// - Throws: ``UpstreamError``, or ``StorageError`` if the answer cannot be stored.
     package func lookUp(_ id: OrderIdentifier, _ options: CallOptions) async throws -> OrderReport {
         let order = try await client.order(id.rawValue, options)
         let scope = AppScope(bundleId: bundleId, environment: .production)

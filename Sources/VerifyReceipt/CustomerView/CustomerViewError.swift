@@ -1,8 +1,6 @@
 package import AppStoreClients
 import AppStorePayloads
-package import Base
 import ReceiptDecoding
-import Transport
 
 /// The reason why there is no view of a customer: a stable code for clients, an HTTP status, and a sentence for people.
 package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -88,8 +86,6 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
 extension CustomerViewError {
     /// The `Retry-After` if the App Store sends none, in seconds.
     private static let defaultRetryAfter = 10
-    /// The upper bound of a `Retry-After` from the App Store.
-    private static let maximumRetryAfter = Duration.seconds(3600)
 
     init(_ error: ReceiptDecodingError) {
         switch error.verdict {
@@ -112,16 +108,16 @@ extension CustomerViewError {
         }
     }
 
-    package init(_ error: ServerAPIError, now: Timestamp) {
+    package init(_ error: UpstreamError) {
         if error.isUnknownTransaction || error.errorNumber == .invalidTransactionId {
             self.init(.transactionNotFound, "the App Store does not know this transaction")
         } else if error.errorNumber == .accountNotFound {
             self.init(.accountNotFound, "the customer's App Store account no longer exists")
         } else if error.code == .budgetSpent || error.code == .tooManyCalls {
-            self.init(.budgetSpent, error.reason, retryAfter: Self.pause(after: error, now: now))
+            self.init(.budgetSpent, error.reason, retryAfter: Self.pause(after: error))
         } else if error.isTemporary {
             let reason = "the App Store is unavailable at the moment (\(error.code.rawValue))"
-            self.init(.upstreamUnavailable, reason, retryAfter: Self.pause(after: error, now: now))
+            self.init(.upstreamUnavailable, reason, retryAfter: Self.pause(after: error))
         } else {
             self.init(
                 .upstreamFailed, "the App Store's response is unusable (\(error.code.rawValue))",
@@ -130,9 +126,7 @@ extension CustomerViewError {
     }
 
     /// The `Retry-After` in whole seconds, at least 1.
-    private static func pause(after error: ServerAPIError, now: Timestamp) -> Int {
-        guard let retryAfter = error.retryAfter else { return defaultRetryAfter }
-        let pause = retryAfter.delay(nowMilliseconds: now.milliseconds, maximum: maximumRetryAfter)
-        return max(1, Int((pause / .seconds(1)).rounded(.up)))
+    private static func pause(after error: UpstreamError) -> Int {
+        error.retryAfter.map { max(1, Int(($0 / .seconds(1)).rounded(.up))) } ?? defaultRetryAfter
     }
 }

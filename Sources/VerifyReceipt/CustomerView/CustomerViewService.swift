@@ -293,8 +293,8 @@ package struct CustomerViewService: Sendable {
     ) async throws(CustomerViewError) -> FoundCustomer {
         let time = RequestDeadline(deadline)
         let records: CustomerRecords?
-        var failure: ServerAPIError?
-        do throws(ServerAPIError) {
+        var failure: UpstreamError?
+        do throws(UpstreamError) {
             records = try await serverAPI?.records(
                 for: keys, bundleId: app.bundleId, environment: environment, priority: priority,
                 within: time.share(before: 0))
@@ -325,8 +325,8 @@ package struct CustomerViewService: Sendable {
     }
 
     /// Converts a failure. One on the App Store's side is logged at most once a minute per app.
-    private func logged(_ error: ServerAPIError, of app: ConfiguredApp) -> CustomerViewError {
-        let failure = CustomerViewError(error, now: now())
+    private func logged(_ error: UpstreamError, of app: ConfiguredApp) -> CustomerViewError {
+        let failure = CustomerViewError(error)
         if failure.code.httpStatus >= 500, logThrottle.allows([apps.logName(of: app.bundleId)], at: now().sinceEpoch) {
             logger.warning(
                 "App Store Server API lookup failed",

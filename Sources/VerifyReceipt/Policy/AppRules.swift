@@ -216,7 +216,7 @@ package final class AppRules: Sendable {
         }
         if testers.contains(keys) { return true }
         guard !keys.isEmpty, testers.hasTokens || serverAPI?.handles(bundleId) ?? false else { return false }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let records = try await serverAPI?.records(
                 for: keys, bundleId: bundleId, environment: .sandbox, priority: request.options.priority,
                 within: request.deadline.share(before: laterCalls))

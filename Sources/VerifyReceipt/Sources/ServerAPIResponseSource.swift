@@ -43,7 +43,7 @@ final class ServerAPIResponseSource: ResponseSource {
         }
         let keys = await observations.lookupKeys(of: item, within: limit)
         guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let lookup = Lookup(request: request, item: item, keys: keys, end: ContinuousClock.now + limit)
             guard let response = try await response(to: lookup, isFresh: request.options.isFresh) else {
                 return .unavailable(fallback: request.unavailable(from: .api))
@@ -69,7 +69,7 @@ final class ServerAPIResponseSource: ResponseSource {
     /// Renders a response from the Server API's records; `nil` if the app has no key.
     ///
     /// - Parameter isFresh: calls the API even if records are cached.
-    private func response(to lookup: Lookup, isFresh: Bool) async throws(ServerAPIError) -> SourceResponse? {
+    private func response(to lookup: Lookup, isFresh: Bool) async throws(UpstreamError) -> SourceResponse? {
         let (request, item) = (lookup.request, lookup.item)
         guard
             let cached = try await customers?.cachedRecords(
@@ -78,7 +78,7 @@ final class ServerAPIResponseSource: ResponseSource {
         else { return nil }
         let records = cached.records
         guard !item.lacksStatus(in: records) else {
-            throw ServerAPIError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
+            throw UpstreamError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
         }
         var download: AppTransactionPayload?
         if item.lacksDownload {
@@ -100,7 +100,7 @@ final class ServerAPIResponseSource: ResponseSource {
     }
 
     /// The result of a lookup that failed.
-    private func result(of error: ServerAPIError, _ item: AuthenticItem, in request: ResolvedRequest) async
+    private func result(of error: UpstreamError, _ item: AuthenticItem, in request: ResolvedRequest) async
         -> SourceResult
     {
         logger.log(
@@ -129,7 +129,7 @@ final class ServerAPIResponseSource: ResponseSource {
     }
 }
 
-extension ServerAPIError {
+extension UpstreamError {
     /// The response if the Server API failed and no other source has one. The receipt is authentic, so it never says
     /// the opposite.
     func answer(in environment: AppStoreEnvironment) -> VerifyReceiptAnswer {

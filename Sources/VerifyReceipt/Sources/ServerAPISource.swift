@@ -101,7 +101,7 @@ package struct ServerAPISource: Sendable {
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         isFresh: Bool = false,
         priority: HourlyBudget.Priority = .live, within limit: Duration
-    ) async throws(ServerAPIError) -> CustomerRecords? {
+    ) async throws(UpstreamError) -> CustomerRecords? {
         try await cachedRecords(
             for: keys, bundleId: bundleId, environment: environment, isFresh: isFresh, priority: priority,
             within: limit)?.records
@@ -112,7 +112,7 @@ package struct ServerAPISource: Sendable {
     func cachedRecords(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         isFresh: Bool, priority: HourlyBudget.Priority, within limit: Duration
-    ) async throws(ServerAPIError) -> CachedRecords? {
+    ) async throws(UpstreamError) -> CachedRecords? {
         guard let app = apps[bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         let records = cache.records(for: key, at: now(), lifetime: app.lifetime, confirmed: isFresh)
@@ -174,7 +174,7 @@ package struct ServerAPISource: Sendable {
         _ priority: HourlyBudget.Priority, within limit: Duration
     ) async -> CustomerRecordsCache.Download? {
         guard limit > .zero else { return nil }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             return .known(
                 try await app.client.appTransaction(
                     id, in: environment,
@@ -190,7 +190,7 @@ package struct ServerAPISource: Sendable {
     @discardableResult
     package func refresh(
         _ keys: CustomerIdentifiers, in scope: AppScope, within limit: Duration = .seconds(60)
-    ) async throws(ServerAPIError) -> CustomerRecords? {
+    ) async throws(UpstreamError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
         return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: limit)).records
@@ -199,7 +199,7 @@ package struct ServerAPISource: Sendable {
     /// Looks a customer up, then caches, records and stores the records.
     private func lookUp(
         _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
-    ) async throws(ServerAPIError) -> CachedRecords {
+    ) async throws(UpstreamError) -> CachedRecords {
         let (mark, askedAt) = (cache.mark, now())
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)

@@ -125,7 +125,7 @@ package struct UpstreamRouter: Sendable {
 
     /// Handles a call that was not sent, for example because the circuit breaker is open. The failure of an earlier
     /// attempt says more than that, so it is reported if there is one.
-    private func notSent(_ refusal: UpstreamFailure) -> Instruction {
+    private func notSent(_ refusal: UpstreamError) -> Instruction {
         .unavailable(last: last, from: environment, reason: failure ?? "\(refusal)")
     }
 

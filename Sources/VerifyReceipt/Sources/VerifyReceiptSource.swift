@@ -1,6 +1,5 @@
 import AppStoreClients
 import Base
-import Transport
 
 /// The calls of the source `apple`: sends the requests that ``UpstreamRouter`` decides on, within a deadline.
 final class VerifyReceiptSource: Sendable {
@@ -81,9 +80,5 @@ final class VerifyReceiptSource: Sendable {
 extension VerifyReceiptReply {
     fileprivate var isRefusal: Bool { if case .outage(let failure) = self { failure.isRefusal } else { false } }
 
-    fileprivate var isUnreachable: Bool {
-        guard case .outage(let failure) = self else { return false }
-        let code = TransportError.Code(rawValue: failure.code.rawValue)
-        return ServerAPIError(TransportError(code, at: failure.place, failure.reason)).isUnreachable
-    }
+    fileprivate var isUnreachable: Bool { if case .outage(let failure) = self { failure.isUnreachable } else { false } }
 }

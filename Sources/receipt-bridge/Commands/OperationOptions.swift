@@ -111,7 +111,7 @@ struct CommandContext {
     }
 
     /// Prints the request that a call would send.
-    func preview(_ call: ServerAPICall) throws(ServerAPIError) {
+    func preview(_ call: ServerAPICall) throws(UpstreamError) {
         Terminal.line(DryRun.line(try client.preview(call, in: scope.environment)))
     }
 }
@@ -124,7 +124,7 @@ enum OperationFailure {
         case let error as InvalidOperation:
             Terminal.say(error.reason, hint: error.hint, as: .bad)
             return ExitCode.usage
-        case let error as ServerAPIError:
+        case let error as UpstreamError:
             Terminal.say(error.errorNumber?.meaning.map { "\($0) (\(error))" } ?? "\(error)", as: .bad)
             return error.exit
         case let error as SignedPayloadError:
@@ -145,7 +145,7 @@ enum OperationFailure {
     }
 }
 
-extension ServerAPIError {
+extension UpstreamError {
     /// Temporary errors, rate limits and rejected keys exit with 3, because the same command may succeed later.
     fileprivate var exit: ExitCode {
         switch code {

@@ -206,7 +206,7 @@ struct RenewalsCommand: ParsableCommand {
         {
             do {
                 return try await body()
-            } catch let error as ServerAPIError where error.isTemporary {
+            } catch let error as UpstreamError where error.isTemporary {
                 Terminal.say("Apple may have executed the request; --request-id \(identifier) repeats it safely")
                 throw error
             }

@@ -36,7 +36,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
             return .found(.failed(reason: "malformedBundleId"))
         }
         if let download = customer.appTransactionId { return await lookUp(download: download, bundleId, customer) }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let records = try await lookups.records(
                 for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []),
                 bundleId: bundleId,
@@ -58,7 +58,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         guard let identifier = TransactionIdentifier(rawValue: text),
             let environment = AppStoreEnvironment(rawValue: customer.environment)
         else { return .found(.failed(reason: "malformedIdentifier")) }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             let (signed, environment) = try await lookups.appTransaction(
                 identifier, bundleId: bundleId, environment: environment)
             rejections.store(0, ordering: .relaxed)
@@ -74,7 +74,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
 
     /// Converts an error: an unknown customer is a result, a rejected key or unreachable host may stop the run, and
     /// all other errors are temporary failures of this customer.
-    private func answer(to error: ServerAPIError) -> CustomerAnswer {
+    private func answer(to error: UpstreamError) -> CustomerAnswer {
         if error.code == .cancelled { return .cancelled }
         if error.code == .unauthorized || error.code == .privateKey {
             let count = rejections.add(1, ordering: .relaxed).newValue
@@ -121,7 +121,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
             let identifier = TransactionIdentifier(rawValue: identifier),
             let environment = AppStoreEnvironment(rawValue: customer.environment)
         else { return "malformedIdentifier" }
-        do throws(ServerAPIError) {
+        do throws(UpstreamError) {
             try await lookups.setAppAccountToken(
                 token, of: identifier, bundleId: bundleId, environment: environment)
             return nil
@@ -137,7 +137,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     package var rateLimitWait: RateLimitWait? { lookups.rateLimitWait }
 }
 
-extension ServerAPIError {
+extension UpstreamError {
     /// Apple's error number, or the code of another error.
     var shortCode: String { errorNumber.map { "\($0)" } ?? code.rawValue }
 }
