@@ -60,9 +60,7 @@ extension ComparedRow {
     /// Creates a row from a transaction of the App Store Server API.
     package init(_ payload: TransactionPayload) {
         self.init()
-        for (field, source) in RowField.ofTransactions {
-            if let value = source.value(of: payload) { self[field] = ComparedValue(value) }
-        }
+        for (field, source) in RowField.ofTransactions { self[field] = ComparedValue(source.value(of: payload)) }
         type = payload.type
         hasUndecidedIntroduction =
             payload.offerType == OfferType.introductory.rawValue && payload.offerDiscountType == nil
@@ -82,9 +80,7 @@ extension ComparedRow {
     /// Creates a row from a renewal of the App Store Server API.
     package init(_ payload: RenewalPayload) {
         self.init()
-        for (field, source) in RowField.ofRenewals {
-            if let value = source.value(of: payload) { self[field] = ComparedValue(value) }
-        }
+        for (field, source) in RowField.ofRenewals { self[field] = ComparedValue(source.value(of: payload)) }
         // The rendering rules omit a `false` here because verifyReceipt would omit it. The comparison needs it.
         if let isRetrying = payload.isInBillingRetryPeriod { self[.isInBillingRetryPeriod] = .flag(isRetrying) }
         environment = payload.environment

@@ -44,15 +44,15 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
     var instant: Timestamp? { if case .instant(let instant) = self { instant } else { nil } }
 
-    /// Converts a value of the field tables; `nil` if it is not a scalar.
+    /// Converts a value of the field tables; `nil` if it is absent or not a scalar.
     init?(_ value: FieldValue) {
         switch value {
-        case .text(let text): self = .text(text)
-        case .number(let number): self = .number(number)
-        case .identifier(let number): self = .text(String(number))
-        case .flag(let flag): self = .flag(flag != 0)
-        case .instant(let instant), .cancellation(let instant, isConsumable: _): self = .instant(instant)
-        case .ownership, .productType, .bytes, .attributes: return nil
+        case .text(let text?): self = .text(text)
+        case .number(let number?): self = .number(number)
+        case .identifier(let number?): self = .text(String(number))
+        case .flag(let flag?): self = .flag(flag != 0)
+        case .instant(let instant?), .cancellation(let instant?, isConsumable: _): self = .instant(instant)
+        default: return nil
         }
     }
 }

@@ -118,7 +118,7 @@ struct ServerAPITransaction {
         {
             return nil
         }
-        let mapped = TransactionField(rawValue: field.rawValue).flatMap { $0.value(of: payload) }
+        let mapped = TransactionField(rawValue: field.rawValue)?.value(of: payload).present
         if let mapped {
             let value = mapped.converted(to: field.kind)
             // An ownership without a known name gives no key. A number must be valid.

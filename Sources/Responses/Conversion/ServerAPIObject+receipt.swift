@@ -8,7 +8,7 @@ extension ServerAPIObject {
     init(_ purchase: InAppPurchase, table: FieldTable<InAppField>) {
         self.init()
         for (field, _) in table.camelCase where field != .productAppleId {
-            self[field.rawValue] = field.value(of: purchase).flatMap { JSONTree($0) }
+            self[field.rawValue] = JSONTree(field.value(of: purchase))
         }
     }
 
@@ -33,24 +33,24 @@ extension JSONTree {
     /// value, and for the number 0 of an identifier, which means that there is none.
     fileprivate init?(_ value: FieldValue) {
         switch value {
-        case .text(let text):
+        case .text(let text?):
             self = .text(text)
-        case .number(let number):
+        case .number(let number?):
             self = .integer(number)
-        case .identifier(let number):
+        case .identifier(let number?):
             guard number != 0 else { return nil }
             self = .text(String(number))
-        case .flag(let number):
+        case .flag(let number?):
             self = .flag(number != 0)
-        case .instant(let instant), .cancellation(let instant, isConsumable: _):
+        case .instant(let instant?), .cancellation(let instant?, isConsumable: _):
             self = .integer(instant.milliseconds)
-        case .ownership(let number):
+        case .ownership(let number?):
             guard let name = FieldValue.ownershipName(number) else { return nil }
             self = .text(name.description)
-        case .productType(let type):
+        case .productType(let type?):
             guard type != .freeSubscription, let name = type.displayName else { return nil }
             self = .text(name)
-        case .bytes, .attributes:
+        default:
             return nil
         }
     }

@@ -119,8 +119,8 @@ extension FieldValue {
     /// Converts the value of a payload to the kind that another model expects; `nil` if that is impossible.
     func converted(to kind: ValueKind) -> FieldValue? {
         switch (self, kind) {
-        case (.text(let text), .identifier): Int64(text).map(FieldValue.identifier)
-        case (.text(let text), .ownership): Self.ownership(named: text)
+        case (.text(let text?), .identifier): Int64(text).map(FieldValue.identifier)
+        case (.text(let text?), .ownership): Self.ownership(named: text)
         default: self
         }
     }

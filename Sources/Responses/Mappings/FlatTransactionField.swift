@@ -25,40 +25,26 @@ package enum FlatTransactionField: String, ModelField {
 
     package var kind: ValueKind {
         switch self {
-        case .originalPurchaseDate, .purchaseDate, .expiresDate: .instant
-        case .quantity, .revocationReason: .number
-        case .isTrialPeriod, .isInIntroOfferPeriod, .isUpgraded: .flag
-        case .revocationDate: .cancellation
         case .productAppleId, .appAppleId: .numberText
-        default: .text
+        default: TransactionField(rawValue: rawValue)?.kind ?? .text
         }
     }
 
-    /// Returns the value of the property; `nil` if the response does not have the key.
-    package func value(of flat: FlatTransaction) -> FieldValue? {
+    /// Returns the value of the property; it is absent if the response does not have the key.
+    ///
+    /// A property that is not the receipt's is the transaction's property of the same name.
+    package func value(of flat: FlatTransaction) -> FieldValue {
         switch self {
-        case .originalPurchaseDate: TransactionField.originalPurchaseDate.value(of: flat.transaction)
-        case .purchaseDate: TransactionField.purchaseDate.value(of: flat.transaction)
-        case .uniqueIdentifier: flat.receipt["unique-identifier"].map(FieldValue.text)
-        case .uniqueVendorIdentifier: flat.receipt["unique-vendor-identifier"].map(FieldValue.text)
-        case .originalTransactionId: TransactionField.originalTransactionId.value(of: flat.transaction)
-        case .transactionId: TransactionField.transactionId.value(of: flat.transaction)
-        case .expiresDate: TransactionField.expiresDate.value(of: flat.transaction)
-        case .quantity: TransactionField.quantity.value(of: flat.transaction)
-        case .productId: TransactionField.productId.value(of: flat.transaction)
+        case .uniqueIdentifier: .text(flat.receipt["unique-identifier"])
+        case .uniqueVendorIdentifier: .text(flat.receipt["unique-vendor-identifier"])
         case .productAppleId:
-            flat.transaction.productId == flat.receipt.productId ? flat.receipt["item-id"].map(FieldValue.text) : nil
-        case .appAppleId: (flat.appAppleId.map { "\($0)" } ?? flat.receipt["app-item-id"]).map(FieldValue.text)
-        case .bundleId: (flat.transaction.bundleId ?? flat.receipt.bundleId).map(FieldValue.text)
-        case .applicationVersion: flat.receipt["bvrs"].map(FieldValue.text)
-        case .webOrderLineItemId: TransactionField.webOrderLineItemId.value(of: flat.transaction)
-        case .subscriptionGroupIdentifier: TransactionField.subscriptionGroupIdentifier.value(of: flat.transaction)
-        case .isTrialPeriod: TransactionField.isTrialPeriod.value(of: flat.transaction)
-        case .isInIntroOfferPeriod: TransactionField.isInIntroOfferPeriod.value(of: flat.transaction)
-        case .inAppOwnershipType: TransactionField.inAppOwnershipType.value(of: flat.transaction)
-        case .revocationDate: TransactionField.revocationDate.value(of: flat.transaction)
-        case .revocationReason: TransactionField.revocationReason.value(of: flat.transaction)
-        case .versionExternalIdentifier, .promotionalOfferId, .offerCodeRefName, .isUpgraded, .appAccountToken: nil
+            .text(flat.transaction.productId == flat.receipt.productId ? flat.receipt["item-id"] : nil)
+        case .appAppleId: .text(flat.appAppleId.map { "\($0)" } ?? flat.receipt["app-item-id"])
+        case .bundleId: .text(flat.transaction.bundleId ?? flat.receipt.bundleId)
+        case .applicationVersion: .text(flat.receipt["bvrs"])
+        case .versionExternalIdentifier, .promotionalOfferId, .offerCodeRefName, .isUpgraded, .appAccountToken:
+            .text(nil)
+        default: TransactionField(rawValue: rawValue)?.value(of: flat.transaction) ?? .text(nil)
         }
     }
 }

@@ -12,42 +12,32 @@ package enum AppReceiptField: String, ModelField {
     package static let modelName = "AppReceipt"
     package static let place = "receipt"
 
-    package var kind: ValueKind {
-        switch self {
-        case .receiptType, .bundleId, .applicationVersion, .ageRating, .originalApplicationVersion: .text
-        case .appAppleId, .clientSystemVersion, .downloadId, .versionExternalIdentifier, .platform: .number
-        case .opaqueValue, .sha1Hash: .bytes
-        case .deviceReceiptDate, .receiptCreationDate, .originalPurchaseDate, .expirationDate, .requestDate,
-            .preorderDate:
-            .instant
-        case .purchases: .nested
-        case .unknownAttributes: .attributes
-        }
-    }
+    package var kind: ValueKind { self == .purchases ? .nested : value(of: AppReceipt(), requestDate: nil).kind }
 
-    /// Returns the value of the property; `nil` if the receipt does not have it. Also `nil` for ``purchases``, which
-    /// are nested objects, and for ``preorderDate``.
-    package func value(of receipt: AppReceipt, requestDate: Timestamp?) -> FieldValue? {
+    /// Returns the value of the property; it is absent if the receipt does not have it. Also absent for ``purchases``,
+    /// which are nested objects, and for ``preorderDate``.
+    package func value(of receipt: AppReceipt, requestDate: Timestamp?) -> FieldValue {
         switch self {
-        case .receiptType: receipt.receiptType.map(FieldValue.text)
-        case .appAppleId: receipt.appAppleId.map(FieldValue.number)
-        case .bundleId: receipt.bundleId.map(FieldValue.text)
-        case .applicationVersion: receipt.applicationVersion.map(FieldValue.text)
-        case .opaqueValue: receipt.opaqueValue.map(FieldValue.bytes)
-        case .sha1Hash: receipt.sha1Hash.map(FieldValue.bytes)
-        case .deviceReceiptDate: receipt.deviceReceiptDate.map(FieldValue.instant)
-        case .ageRating: receipt.ageRating.map(FieldValue.text)
-        case .receiptCreationDate: receipt.receiptCreationDate.map(FieldValue.instant)
-        case .clientSystemVersion: receipt.clientSystemVersion.map(FieldValue.number)
-        case .downloadId: receipt.downloadId.map(FieldValue.number)
-        case .versionExternalIdentifier: receipt.versionExternalIdentifier.map(FieldValue.number)
-        case .originalPurchaseDate: receipt.originalPurchaseDate.map(FieldValue.instant)
-        case .originalApplicationVersion: receipt.originalApplicationVersion.map(FieldValue.text)
-        case .expirationDate: receipt.expirationDate.map(FieldValue.instant)
-        case .platform: receipt.platform.map(FieldValue.number)
-        case .purchases, .preorderDate: nil
+        case .receiptType: .text(receipt.receiptType)
+        case .appAppleId: .number(receipt.appAppleId)
+        case .bundleId: .text(receipt.bundleId)
+        case .applicationVersion: .text(receipt.applicationVersion)
+        case .opaqueValue: .bytes(receipt.opaqueValue)
+        case .sha1Hash: .bytes(receipt.sha1Hash)
+        case .deviceReceiptDate: .instant(receipt.deviceReceiptDate)
+        case .ageRating: .text(receipt.ageRating)
+        case .receiptCreationDate: .instant(receipt.receiptCreationDate)
+        case .clientSystemVersion: .number(receipt.clientSystemVersion)
+        case .downloadId: .number(receipt.downloadId)
+        case .versionExternalIdentifier: .number(receipt.versionExternalIdentifier)
+        case .originalPurchaseDate: .instant(receipt.originalPurchaseDate)
+        case .originalApplicationVersion: .text(receipt.originalApplicationVersion)
+        case .expirationDate: .instant(receipt.expirationDate)
+        case .platform: .number(receipt.platform)
+        case .purchases: .attributes(nil)
+        case .preorderDate: .instant(nil)
         case .unknownAttributes: .attributes(receipt.unknownAttributes)
-        case .requestDate: requestDate.map(FieldValue.instant)
+        case .requestDate: .instant(requestDate)
         }
     }
 }
@@ -62,19 +52,7 @@ package enum InAppField: String, ModelField {
     package static let modelName = "InAppPurchase"
     package static let place = "receipt.in_app[]"
 
-    package var kind: ValueKind {
-        switch self {
-        case .quantity, .productAppleId, .revocationReason: .number
-        case .productId, .transactionId, .originalTransactionId, .promotionalOfferId: .text
-        case .purchaseDate, .originalPurchaseDate, .expiresDate: .instant
-        case .type: .productType
-        case .webOrderLineItemId: .identifier
-        case .revocationDate: .cancellation
-        case .isTrialPeriod, .isInIntroOfferPeriod: .flag
-        case .inAppOwnershipType: .ownership
-        case .unknownAttributes: .attributes
-        }
-    }
+    package var kind: ValueKind { value(of: InAppPurchase()).kind }
 
     /// Returns where the text of the property is; `nil` if the property is no text.
     func text(of purchase: borrowing InAppPurchase) -> ReceiptText? {
@@ -87,30 +65,31 @@ package enum InAppField: String, ModelField {
         }
     }
 
-    /// Returns the value of the property; `nil` if the purchase does not have it.
-    package func value(of purchase: InAppPurchase) -> FieldValue? {
+    /// Returns the value of the property; it is absent if the purchase does not have it.
+    package func value(of purchase: InAppPurchase) -> FieldValue {
         switch self {
-        case .quantity: purchase.quantity.map(FieldValue.number)
-        case .productId: purchase.productId.map(FieldValue.text)
-        case .transactionId: purchase.transactionId.map(FieldValue.text)
-        case .purchaseDate: purchase.purchaseDate.map(FieldValue.instant)
-        case .originalTransactionId: purchase.originalTransactionId.map(FieldValue.text)
-        case .originalPurchaseDate: purchase.originalPurchaseDate.map(FieldValue.instant)
-        case .type: purchase.productType.map(FieldValue.productType)
-        case .expiresDate: purchase.expiresDate.map(FieldValue.instant)
-        case .productAppleId: purchase.productAppleId.map(FieldValue.number)
-        case .webOrderLineItemId: purchase.webOrderLineItemId.map(FieldValue.identifier)
+        case .quantity: .number(purchase.quantity)
+        case .productId: .text(purchase.productId)
+        case .transactionId: .text(purchase.transactionId)
+        case .purchaseDate: .instant(purchase.purchaseDate)
+        case .originalTransactionId: .text(purchase.originalTransactionId)
+        case .originalPurchaseDate: .instant(purchase.originalPurchaseDate)
+        case .type: .productType(purchase.productType)
+        case .expiresDate: .instant(purchase.expiresDate)
+        case .productAppleId: .number(purchase.productAppleId)
+        case .webOrderLineItemId: .identifier(purchase.webOrderLineItemId)
         case .revocationDate:
-            purchase.cancellationDate.map { .cancellation($0, isConsumable: purchase.productType == .consumable) }
+            .cancellation(purchase.cancellationDate, isConsumable: purchase.productType == .consumable)
         case .revocationReason:
-            purchase.cancellationDate == nil || purchase.productType == .consumable
-                ? nil : purchase.cancellationReason.map(FieldValue.number)
-        case .isTrialPeriod: purchase.isTrialPeriod.map(FieldValue.flag)
-        case .isInIntroOfferPeriod: purchase.isInIntroOfferPeriod.map(FieldValue.flag)
-        case .promotionalOfferId: purchase.promotionalOfferId.map(FieldValue.text)
-        case .inAppOwnershipType: purchase.ownershipType.map(FieldValue.ownership)
+            .number(
+                purchase.cancellationDate == nil || purchase.productType == .consumable
+                    ? nil : purchase.cancellationReason)
+        case .isTrialPeriod: .flag(purchase.isTrialPeriod)
+        case .isInIntroOfferPeriod: .flag(purchase.isInIntroOfferPeriod)
+        case .promotionalOfferId: .text(purchase.promotionalOfferId)
+        case .inAppOwnershipType: .ownership(purchase.ownershipType)
         case .unknownAttributes:
-            purchase.unknownAttributes.isEmpty ? nil : .attributes(purchase.unknownAttributes)
+            .attributes(purchase.unknownAttributes.isEmpty ? nil : purchase.unknownAttributes)
         }
     }
 }

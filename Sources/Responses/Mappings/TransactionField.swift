@@ -16,69 +16,58 @@ package enum TransactionField: String, ModelField {
     package static let modelName = "TransactionPayload"
     package static let place = "latest_receipt_info[]"
 
-    package var kind: ValueKind {
-        switch self {
-        case .quantity, .revocationReason, .offerType, .price, .revocationPercentage: .number
-        case .purchaseDate, .originalPurchaseDate, .expiresDate, .signedDate: .instant
-        case .isUpgraded, .isTrialPeriod, .isInIntroOfferPeriod: .flag
-        case .revocationDate: .cancellation
-        case .claims, .commitmentInfo, .advancedCommerceInfo: .bytes
-        default: .text
-        }
-    }
-
     package static let addedLater: Set<Self> = [
         .billingPlanType, .commitmentInfo, .advancedCommerceInfo, .previousOriginalTransactionId,
     ]
 
-    /// Returns the value of the property; `nil` if the response does not have the key.
-    package func value(of transaction: TransactionPayload) -> FieldValue? {
+    package var kind: ValueKind { value(of: TransactionPayload()).kind }
+
+    /// Returns the value of the property; it is absent if the response does not have the key.
+    package func value(of transaction: TransactionPayload) -> FieldValue {
         switch self {
         case .quantity: .number(transaction.quantity ?? 1)
-        case .productId: transaction.productId.map(FieldValue.text)
-        case .transactionId: transaction.transactionId.map(FieldValue.text)
-        case .originalTransactionId: transaction.originalTransactionId.map(FieldValue.text)
-        case .purchaseDate: transaction.purchaseDate.map(FieldValue.instant)
-        case .originalPurchaseDate: transaction.originalPurchaseDate.map(FieldValue.instant)
-        case .expiresDate: transaction.isAutoRenewable ? transaction.expiresDate.map(FieldValue.instant) : nil
-        case .webOrderLineItemId: transaction.webOrderLineItemId.map(FieldValue.text)
-        case .inAppOwnershipType: transaction.inAppOwnershipType.map(FieldValue.text)
-        case .subscriptionGroupIdentifier: transaction.subscriptionGroupIdentifier.map(FieldValue.text)
-        case .isUpgraded: transaction.isUpgraded == true ? .flag(1) : nil
-        case .appAccountToken: transaction.appAccountToken.map(FieldValue.text)
-        case .revocationDate:
-            transaction.revocationDate.map { .cancellation($0, isConsumable: transaction.isConsumable) }
+        case .productId: .text(transaction.productId)
+        case .transactionId: .text(transaction.transactionId)
+        case .originalTransactionId: .text(transaction.originalTransactionId)
+        case .purchaseDate: .instant(transaction.purchaseDate)
+        case .originalPurchaseDate: .instant(transaction.originalPurchaseDate)
+        case .expiresDate: .instant(transaction.isAutoRenewable ? transaction.expiresDate : nil)
+        case .webOrderLineItemId: .text(transaction.webOrderLineItemId)
+        case .inAppOwnershipType: .text(transaction.inAppOwnershipType)
+        case .subscriptionGroupIdentifier: .text(transaction.subscriptionGroupIdentifier)
+        case .isUpgraded: .flag(transaction.isUpgraded == true ? 1 : nil)
+        case .appAccountToken: .text(transaction.appAccountToken)
+        case .revocationDate: .cancellation(transaction.revocationDate, isConsumable: transaction.isConsumable)
         case .revocationReason:
-            transaction.revocationDate == nil || transaction.isConsumable
-                ? nil : transaction.revocationReason.map(FieldValue.number)
+            .number(
+                transaction.revocationDate == nil || transaction.isConsumable ? nil : transaction.revocationReason)
         case .isTrialPeriod: .flag(transaction.isTrial ? 1 : 0)
-        case .isInIntroOfferPeriod: transaction.isAutoRenewable ? .flag(transaction.isPaidIntroduction ? 1 : 0) : nil
+        case .isInIntroOfferPeriod:
+            .flag(transaction.isAutoRenewable ? (transaction.isPaidIntroduction ? 1 : 0) : nil)
         case .promotionalOfferId:
-            transaction.offerType == OfferType.promotional.rawValue
-                ? transaction.offerIdentifier.map(FieldValue.text) : nil
+            .text(transaction.offerType == OfferType.promotional.rawValue ? transaction.offerIdentifier : nil)
         case .offerCodeRefName:
-            transaction.offerType == OfferType.offerCode.rawValue
-                ? transaction.offerIdentifier.map(FieldValue.text) : nil
-        case .bundleId: transaction.bundleId.map(FieldValue.text)
-        case .environment: transaction.environment.map(FieldValue.text)
-        case .type: transaction.type.map(FieldValue.text)
-        case .offerType: transaction.offerType.map(FieldValue.number)
-        case .offerIdentifier: transaction.offerIdentifier.map(FieldValue.text)
-        case .offerDiscountType: transaction.offerDiscountType.map(FieldValue.text)
-        case .offerPeriod: transaction.offerPeriod.map(FieldValue.text)
-        case .signedDate: transaction.signedDate.map(FieldValue.instant)
-        case .transactionReason: transaction.transactionReason.map(FieldValue.text)
-        case .storefront: transaction.storefront.map(FieldValue.text)
-        case .storefrontId: transaction.storefrontId.map(FieldValue.text)
-        case .currency: transaction.currency.map(FieldValue.text)
-        case .price: transaction.price.map(FieldValue.number)
-        case .appTransactionId: transaction.appTransactionId.map(FieldValue.text)
-        case .revocationType: transaction.revocationType.map(FieldValue.text)
-        case .revocationPercentage: transaction.revocationPercentage.map(FieldValue.number)
-        case .billingPlanType: transaction.billingPlanType.map(FieldValue.text)
-        case .previousOriginalTransactionId: transaction.previousOriginalTransactionId.map(FieldValue.text)
+            .text(transaction.offerType == OfferType.offerCode.rawValue ? transaction.offerIdentifier : nil)
+        case .bundleId: .text(transaction.bundleId)
+        case .environment: .text(transaction.environment)
+        case .type: .text(transaction.type)
+        case .offerType: .number(transaction.offerType)
+        case .offerIdentifier: .text(transaction.offerIdentifier)
+        case .offerDiscountType: .text(transaction.offerDiscountType)
+        case .offerPeriod: .text(transaction.offerPeriod)
+        case .signedDate: .instant(transaction.signedDate)
+        case .transactionReason: .text(transaction.transactionReason)
+        case .storefront: .text(transaction.storefront)
+        case .storefrontId: .text(transaction.storefrontId)
+        case .currency: .text(transaction.currency)
+        case .price: .number(transaction.price)
+        case .appTransactionId: .text(transaction.appTransactionId)
+        case .revocationType: .text(transaction.revocationType)
+        case .revocationPercentage: .number(transaction.revocationPercentage)
+        case .billingPlanType: .text(transaction.billingPlanType)
+        case .previousOriginalTransactionId: .text(transaction.previousOriginalTransactionId)
         // Bytes and objects have no conversion, so a table can only omit the properties.
-        case .claims, .commitmentInfo, .advancedCommerceInfo: nil
+        case .claims, .commitmentInfo, .advancedCommerceInfo: .bytes(nil)
         }
     }
 }

@@ -20,7 +20,7 @@ package struct CamelCaseRenderer: Sendable {
         switch contents {
         case .app(let receipt):
             for (field, key) in tables.appReceipt.camelCase {
-                guard let value = field.value(of: receipt, requestDate: nil) else { continue }
+                guard let value = field.value(of: receipt, requestDate: nil).present else { continue }
                 writer.key(key)
                 writer.camelCase(value)
             }
@@ -39,7 +39,7 @@ package struct CamelCaseRenderer: Sendable {
             for purchase in receipt.purchases {
                 writer.beginObject()
                 for (field, key) in tables.inApp.camelCase {
-                    guard let value = field.value(of: purchase) else { continue }
+                    guard let value = field.value(of: purchase).present else { continue }
                     writer.key(key)
                     writer.camelCase(value)
                 }

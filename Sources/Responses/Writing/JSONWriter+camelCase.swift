@@ -2,18 +2,19 @@ import Base
 package import ReceiptDecoding
 
 extension JSONWriter {
-    /// Writes a value in the types of the App Store Server API.
+    /// Writes a value in the types of the App Store Server API; `null` if it is absent.
     mutating func camelCase(_ value: FieldValue) {
         switch value {
-        case .text(let text): self.value(text)
-        case .number(let number): self.value(number)
-        case .identifier(let number): self.value(String(number))
-        case .flag(let number): self.value(number != 0)
-        case .instant(let instant), .cancellation(let instant, isConsumable: _): self.value(instant.milliseconds)
-        case .ownership(let number): self.value(FieldValue.ownershipName(number)?.description ?? String(number))
-        case .productType(let type): self.value(type.displayName ?? String(type.rawValue))
-        case .bytes(let bytes): self.value(utf8: Base64Text.encode(bytes))
-        case .attributes(let attributes): camelCase(attributes)
+        case .text(let text?): self.value(text)
+        case .number(let number?): self.value(number)
+        case .identifier(let number?): self.value(String(number))
+        case .flag(let number?): self.value(number != 0)
+        case .instant(let instant?), .cancellation(let instant?, isConsumable: _): self.value(instant.milliseconds)
+        case .ownership(let number?): self.value(FieldValue.ownershipName(number)?.description ?? String(number))
+        case .productType(let type?): self.value(type.displayName ?? String(type.rawValue))
+        case .bytes(let bytes?): self.value(utf8: Base64Text.encode(bytes))
+        case .attributes(let attributes?): camelCase(attributes)
+        default: null()
         }
     }
 

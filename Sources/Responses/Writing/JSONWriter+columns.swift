@@ -14,20 +14,20 @@ extension JSONWriter {
     mutating func member(_ value: FieldValue?, as conversion: Conversion, key: ColumnKey.Pieces) {
         switch conversion {
         case .text:
-            guard case .text(let text)? = value else { return }
+            guard case .text(let text?)? = value else { return }
             member(key.beginning)
             characters(text)
             byte(0x22)
         case .number:
-            guard case .number(let number)? = value else { return }
+            guard case .number(let number?)? = value else { return }
             member(key.beginning)
             digits(number)
         case .numberOrNull:
             member(key.beginning)
-            if case .number(let number)? = value { digits(number) } else { ascii("null") }
+            if case .number(let number?)? = value { digits(number) } else { ascii("null") }
         case .numberOrZero:
             member(key.beginning)
-            if case .number(let number)? = value { digits(number) } else { byte(0x30) }
+            if case .number(let number?)? = value { digits(number) } else { byte(0x30) }
         case .numberAsText:
             guard let number = value?.decimal else { return }
             member(key.beginning)
@@ -39,30 +39,30 @@ extension JSONWriter {
             digits(number)
             byte(0x22)
         case .flag:
-            guard case .flag(let flag)? = value else { return }
+            guard case .flag(let flag?)? = value else { return }
             member(key.beginning)
             ascii(flag == 0 ? "false" : "true")
         case .flagAsText:
-            guard case .flag(let flag)? = value else { return }
+            guard case .flag(let flag?)? = value else { return }
             member(key.beginning)
             ascii(flag == 0 ? "false\"" : "true\"")
         case .flagAsDigit:
-            guard case .flag(let flag)? = value else { return }
+            guard case .flag(let flag?)? = value else { return }
             member(key.beginning)
             ascii(flag == 0 ? "0\"" : "1\"")
         case .ownershipAsText:
-            guard case .ownership(let number)? = value, let name = FieldValue.ownershipName(number) else { return }
+            guard case .ownership(let number?)? = value, let name = FieldValue.ownershipName(number) else { return }
             member(key.beginning)
             ascii(name)
             byte(0x22)
         case .dateTriplet:
-            guard case .instant(let instant)? = value else { return }
+            guard case .instant(let instant?)? = value else { return }
             triplet(instant, key: key)
         case .cancellationTriplet:
-            guard case .cancellation(let instant, isConsumable: false)? = value else { return }
+            guard case .cancellation(let instant?, isConsumable: false)? = value else { return }
             triplet(instant, key: key)
         case .expiryTriplet:
-            guard case .instant(let instant)? = value else { return }
+            guard case .instant(let instant?)? = value else { return }
             expiry(instant, key: key)
         case .nested:
             break

@@ -47,7 +47,7 @@ extension VerifyReceiptRenderer {
             case .isInBillingRetryPeriod where !isCurrent:
                 writer.member(renewal.flatMap(RenewalField.isInBillingRetryPeriod.value), as: column)
             case .revocationDateFormatted:
-                writer.member(refunded?.revocationDate.map(FieldValue.formatted), as: column)
+                writer.member(.formatted(refunded?.revocationDate), as: column)
             case .revocationReason:
                 writer.member(refunded.flatMap(TransactionField.revocationReason.value), as: column)
             default:

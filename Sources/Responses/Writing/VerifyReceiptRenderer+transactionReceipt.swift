@@ -30,9 +30,9 @@ extension VerifyReceiptRenderer {
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
             case .revocationDateFormatted where status == .subscriptionExpired:
-                writer.member(receipt.revocationDate.map(FieldValue.formatted), as: column)
+                writer.member(.formatted(receipt.revocationDate), as: column)
             case .revocationReason where status == .subscriptionExpired:
-                writer.member(receipt.revocationReason.map(FieldValue.number), as: column)
+                writer.member(.number(receipt.revocationReason), as: column)
             default:
                 continue
             }
@@ -69,7 +69,7 @@ extension VerifyReceiptRenderer {
         for column in tables.flatTransaction.columns {
             switch column.field {
             case .revocationDate: writer.member(.cancellation(date, isConsumable: false), as: column)
-            case .revocationReason: writer.member(receipt.revocationReason.map(FieldValue.number), as: column)
+            case .revocationReason: writer.member(.number(receipt.revocationReason), as: column)
             default: continue
             }
         }
@@ -79,7 +79,7 @@ extension VerifyReceiptRenderer {
 extension FieldValue {
     /// A date as text in GMT, without milliseconds and time of Los Angeles next to it. The refund at the top level of
     /// an iOS 6 response has this form.
-    static func formatted(_ instant: Timestamp) -> FieldValue { .text(DateTriplet(instant).text) }
+    static func formatted(_ instant: Timestamp?) -> FieldValue { .text(instant.map { DateTriplet($0).text }) }
 }
 
 extension FieldTable where Field == PurchaseInfoField {
