@@ -3,7 +3,7 @@ import Responses
 
 extension ComparedAnswer {
     /// The top-level values of a response.
-    private typealias Parts = [AnswerField: VerifyReceiptResponse.Value]
+    private typealias Parts = [AnswerField: DocumentValue]
 
     /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.
     ///
@@ -55,7 +55,7 @@ extension ComparedAnswer {
 
     /// Reads `receipt`: its app, its own properties, and the rows of `in_app`.
     private mutating func read(
-        receipt: VerifyReceiptResponse.Object, _ path: String
+        receipt: DocumentObject, _ path: String
     ) throws(ComparisonError) {
         let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
         let row = ResponseReader.row(receipt, ResponseKeys.receipt)
@@ -85,7 +85,7 @@ extension ComparedAnswer {
     /// Reads the response to an iOS 6 receipt, in which each list is a single object and renewal keys are at the top
     /// level.
     private mutating func readFlat(
-        _ parts: Parts, _ root: VerifyReceiptResponse.Object, _ path: String
+        _ parts: Parts, _ root: DocumentObject, _ path: String
     ) throws(ComparisonError) {
         if let receipt = parts[.receipt]?.object {
             let row = ResponseReader.row(receipt, ResponseKeys.transaction)
@@ -122,7 +122,7 @@ extension AnswerField {
 extension ResponseReader {
     /// Reads an array of objects, or throws if any element is not an object.
     fileprivate static func rows(
-        _ list: VerifyReceiptResponse.Value, _ keys: [String: ResponseKeys.Meaning], at path: String
+        _ list: DocumentValue, _ keys: [String: ResponseKeys.Meaning], at path: String
     ) throws(ComparisonError) -> [ComparedRow] {
         guard let elements = list.elements else {
             throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")

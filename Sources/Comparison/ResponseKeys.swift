@@ -2,18 +2,6 @@ import Responses
 
 /// Meanings of the keys in verifyReceipt's objects, derived from the field tables.
 enum ResponseKeys {
-    /// The part of a property that a key contains.
-    enum Part: Sendable {
-        /// The value itself. For a date: the text in GMT, or in iOS 6 responses the milliseconds.
-        case value(ValueKind)
-        /// `X_ms`: the date in milliseconds.
-        case milliseconds
-        /// `X_formatted`: the date as text in GMT.
-        case formatted
-        /// `X_pst`, `X_formatted_pst`: the same date in another time zone.
-        case repetition
-    }
-
     /// Destination of a key's value.
     enum Target: Sendable {
         /// A field of rows.
@@ -25,61 +13,42 @@ enum ResponseKeys {
     /// Meaning of one key.
     struct Meaning: Sendable {
         let target: Target
-        let part: Part
-
-        /// `true` if the property is a date, in any of its spellings.
-        var isDate: Bool {
-            switch part {
-            case .value(let kind): kind == .instant || kind == .cancellation
-            case .milliseconds, .formatted, .repetition: true
-            }
-        }
+        let kind: ValueKind
+        /// The part of the date that the key contains; `nil` if the property is not a date.
+        let date: DateKey?
     }
 
-    /// Keys of rows in `in_app` and `latest_receipt_info`, including iOS 6 rows.
-    static let transaction = table { add in
-        for row in FieldTables.bundled.transactionReceipt.rows {
-            add(row.wire, row.also, row.field.rawValue, row.field.kind)
-        }
-        for row in FieldTables.bundled.flatTransaction.rows {
-            add(row.wire, nil, row.field.rawValue, row.field.kind)
-        }
-        for row in FieldTables.bundled.inApp.rows { add(row.wire, row.also, row.field.rawValue, row.field.kind) }
-        for row in FieldTables.bundled.transaction.rows { add(row.wire, row.also, row.field.rawValue, row.field.kind) }
-    }
+    /// Keys of rows in `in_app` and `latest_receipt_info`, including iOS 6 rows. If two tables have a key, the later
+    /// one counts.
+    static let transaction = meanings(of: FieldTables.bundled.transactionReceipt)
+        .merging(meanings(of: FieldTables.bundled.flatTransaction)) { $1 }
+        .merging(meanings(of: FieldTables.bundled.inApp)) { $1 }
+        .merging(meanings(of: FieldTables.bundled.transaction)) { $1 }
 
     /// Keys of rows in `pending_renewal_info`.
-    static let renewal = table { add in
+    static let renewal: [String: Meaning] = {
+        var keys = meanings(of: FieldTables.bundled.renewal)
         for row in FieldTables.bundled.renewal.rows {
-            add(row.wire, nil, row.field.rawValue, row.field.kind)
             guard let also = row.also else { continue }
-            add(also, nil, RowField.priceConsentStatus.name, row.field.kind)
+            keys[also] = Meaning(target: .field(.priceConsentStatus), kind: row.field.kind, date: nil)
         }
-    }
+        return keys
+    }()
 
     /// Keys of an App Receipt.
-    static let receipt = table { add in
-        for row in FieldTables.bundled.appReceipt.rows {
-            add(row.wire, row.also, row.field.rawValue, row.field.kind)
-        }
-    }
+    static let receipt = meanings(of: FieldTables.bundled.appReceipt)
 
     /// Keys of the top level.
     static let answer = Dictionary(uniqueKeysWithValues: FieldTables.bundled.answer.rows.map { ($0.wire, $0.field) })
 
-    /// Builds a table of keys. For a date, the keys of all of its spellings are added: `X`, `X_ms`, `X_formatted`,
-    /// `X_pst` and `X_formatted_pst`.
-    private static func table(_ rows: ((String, String?, String, ValueKind) -> Void) -> Void) -> [String: Meaning] {
+    /// Returns the meanings of all keys of a table.
+    private static func meanings<Field>(of table: FieldTable<Field>) -> [String: Meaning] {
         var meanings: [String: Meaning] = [:]
-        rows { wire, also, name, kind in
+        for row in table.rows {
+            let name = row.field.rawValue
             let target = RowField.named[name].map(Target.field) ?? .property(name)
-            for wire in [wire, also].compactMap(\.self) {
-                meanings[wire] = Meaning(target: target, part: .value(kind))
-                guard kind == .instant || kind == .cancellation else { continue }
-                meanings["\(wire)_ms"] = Meaning(target: target, part: .milliseconds)
-                meanings["\(wire)_formatted"] = Meaning(target: target, part: .formatted)
-                meanings["\(wire)_pst"] = Meaning(target: target, part: .repetition)
-                meanings["\(wire)_formatted_pst"] = Meaning(target: target, part: .repetition)
+            for key in row.keys {
+                meanings[key.name] = Meaning(target: target, kind: row.field.kind, date: key.date)
             }
         }
         return meanings

@@ -5,7 +5,7 @@ import Responses
 /// that cannot be converted to its type stays a text, so it differs from every valid value.
 enum ResponseReader {
     /// Reads one object. Keys that are not in `keys` become extras under their own names.
-    static func row(_ object: VerifyReceiptResponse.Object, _ keys: [String: ResponseKeys.Meaning]) -> ComparedRow {
+    static func row(_ object: DocumentObject, _ keys: [String: ResponseKeys.Meaning]) -> ComparedRow {
         var row = ComparedRow()
         var properties: [String: ComparedValue] = [:]
         var dates: [String] = []
@@ -15,10 +15,10 @@ enum ResponseReader {
                 continue
             }
             switch meaning.target {
-            case .field(let field): read(value, meaning.part, into: &row[field])
+            case .field(let field): read(value, meaning, into: &row[field])
             case .property(let name):
-                read(value, meaning.part, into: &properties[name])
-                if case .text? = properties[name], meaning.isDate { dates.append(name) }
+                read(value, meaning, into: &properties[name])
+                if case .text? = properties[name], meaning.date != nil { dates.append(name) }
             }
         }
         for field in RowField.dates { normalize(&row[field]) }
@@ -33,21 +33,21 @@ enum ResponseReader {
 
     /// Reads a key into a value. Milliseconds have precedence over all texts of the same date, in any key order.
     private static func read(
-        _ source: VerifyReceiptResponse.Value, _ part: ResponseKeys.Part, into value: inout ComparedValue?
+        _ source: DocumentValue, _ meaning: ResponseKeys.Meaning, into value: inout ComparedValue?
     ) {
-        switch part {
-        case .milliseconds: value = milliseconds(source) ?? nonEmptyRaw(source) ?? value
-        case .value(let kind) where kind == .instant || kind == .cancellation:
+        switch meaning.date {
+        case .milliseconds?: value = milliseconds(source) ?? nonEmptyRaw(source) ?? value
+        case .plain?:
             if value?.instant == nil, let exact = milliseconds(source) { value = exact }
             if value == nil { value = nonEmptyRaw(source) }
-        case .value(let kind): value = scalar(source, kind)
-        case .formatted: if value == nil { value = nonEmptyRaw(source) }
-        case .repetition: break
+        case .formatted?: if value == nil { value = nonEmptyRaw(source) }
+        case .losAngeles?, .formattedLosAngeles?: break
+        case nil: value = scalar(source, meaning.kind)
         }
     }
 
     /// Reads a date in milliseconds; `nil` if it is not a number or beyond ``maximumMilliseconds``.
-    private static func milliseconds(_ source: VerifyReceiptResponse.Value) -> ComparedValue? {
+    private static func milliseconds(_ source: DocumentValue) -> ComparedValue? {
         guard let number = source.integer, (-Self.maximumMilliseconds...Self.maximumMilliseconds).contains(number)
         else { return nil }
         return .instant(Timestamp(milliseconds: number))
@@ -64,7 +64,7 @@ enum ResponseReader {
     }
 
     /// Reads a scalar of the given kind. An empty text is no value. A text that is not of this kind stays a text.
-    private static func scalar(_ source: VerifyReceiptResponse.Value, _ kind: ValueKind) -> ComparedValue? {
+    private static func scalar(_ source: DocumentValue, _ kind: ValueKind) -> ComparedValue? {
         guard let text = source.text else { return raw(source) }
         guard !text.isEmpty else { return nil }
         switch kind {
@@ -80,12 +80,12 @@ enum ResponseReader {
     }
 
     /// Returns the raw value; `nil` for an empty text.
-    private static func nonEmptyRaw(_ source: VerifyReceiptResponse.Value) -> ComparedValue? {
+    private static func nonEmptyRaw(_ source: DocumentValue) -> ComparedValue? {
         source.text == "" ? nil : raw(source)
     }
 
     /// Returns the raw value: the characters of a scalar, or the JSON of a container.
-    private static func raw(_ source: VerifyReceiptResponse.Value) -> ComparedValue? {
+    private static func raw(_ source: DocumentValue) -> ComparedValue? {
         if let text = source.text { return .text(text) }
         // 1,024 bytes are enough to see a difference and few enough to store.
         return .text(String(decoding: source.json.prefix(1_024), as: UTF8.self))

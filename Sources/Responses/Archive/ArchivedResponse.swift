@@ -77,7 +77,7 @@ enum VolatileFields {
 
     /// Returns the members whose values are strings.
     private static func texts(
-        of members: [(name: String, value: VerifyReceiptResponse.Value)]
+        of members: [(name: String, value: DocumentValue)]
     ) -> [(name: String, text: JSONString)] {
         members.compactMap { name, value in value.string.map { (name, $0) } }
     }

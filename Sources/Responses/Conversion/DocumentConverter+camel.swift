@@ -4,7 +4,7 @@ extension DocumentConverter {
     /// Converts a verifyReceipt response to compact JSON with the names and types of the App Store Server API.
     ///
     /// The form of `receipt` distinguishes a response to an App Receipt from one to an iOS 6 receipt. Values are read
-    /// leniently; see ``VerifyReceiptObject``.
+    /// leniently; see ``JSONScalar``.
     package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
         let answer = try wireObject(answer)
         let receipt = try answer.object("receipt")
@@ -22,24 +22,23 @@ extension DocumentConverter {
     /// Reads a verifyReceipt response.
     ///
     /// - Throws: ``ConversionError`` if the document has none of the keys that only such a response has.
-    func wireObject(_ answer: [UInt8]) throws(ConversionError) -> VerifyReceiptObject {
+    func wireObject(_ answer: [UInt8]) throws(ConversionError) -> LocatedObject {
         // The other keys also occur in version 1 notifications.
         let distinguishing: Set<AnswerField> = [
             .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
         ]
         let keys = tables.answer.rows.filter { distinguishing.contains($0.field) }.map(\.wire)
-        let response = VerifyReceiptResponse(try read(answer, as: .answer, expecting: keys))
-        return VerifyReceiptObject(object: response.root, path: "")
+        return try read(answer, as: .answer, expecting: keys)
     }
 
     /// Writes the response to an App Receipt.
     private func write(
-        _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
+        _ answer: LocatedObject, _ receipt: LocatedObject?, into writer: inout JSONWriter
     ) throws(ConversionError) {
-        let environment = answer["environment"].flatMap { JSONTree($0) }
-        let bundleId = receipt?["bundle_id"].flatMap { JSONTree($0) }
+        let environment = answer["environment"]?.scalar
+        let bundleId = receipt?["bundle_id"]?.scalar
         func transactions<Field>(
-            _ rows: [VerifyReceiptObject], _ table: FieldTable<Field>, _ key: String
+            _ rows: [LocatedObject], _ table: FieldTable<Field>, _ key: String
         ) throws(ConversionError) {
             writer.key(key)
             writer.beginArray()
@@ -81,7 +80,7 @@ extension DocumentConverter {
 
     /// Writes the response to an iOS 6 receipt.
     private func writeFlat(
-        _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
+        _ answer: LocatedObject, _ receipt: LocatedObject?, into writer: inout JSONWriter
     ) throws(ConversionError) {
         guard let receipt else { return }
         try writeScalars(of: answer, into: &writer)
@@ -94,7 +93,7 @@ extension DocumentConverter {
             name != PurchaseInfoField.bundleId.rawValue
                 && PurchaseInfoField(rawValue: name).map { !$0.belongsToTransaction } ?? false
         }
-        let environment = answer["environment"].flatMap { JSONTree($0) }
+        let environment = answer["environment"]?.scalar
         own.normalizeTransaction(bundleId: nil, environment: environment)
         own.write(into: &writer)
         writer.endArray()
@@ -104,7 +103,7 @@ extension DocumentConverter {
         where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
             guard latest == nil, let object = try answer.object(row.wire) else { continue }
             latest = try object.camelCase(tables.flatTransaction)
-            latest?.normalizeRow(bundleId: receipt["bid"].flatMap { JSONTree($0) }, environment: environment)
+            latest?.normalizeRow(bundleId: receipt["bid"]?.scalar, environment: environment)
         }
         if let latest {
             writer.key(DocumentKey.latestTransactions)
@@ -117,11 +116,11 @@ extension DocumentConverter {
 
     /// Writes the renewal of the only subscription. In an iOS 6 response, it is at the top level.
     private func writeFlatRenewal(
-        of answer: VerifyReceiptObject, _ latest: ServerAPIObject, into writer: inout JSONWriter
+        of answer: LocatedObject, _ latest: ServerAPIObject, into writer: inout JSONWriter
     ) throws(ConversionError) {
         var renewal = ServerAPIObject()
         for row in tables.answer.rows where row.field.belongsToRenewal {
-            renewal[row.field.rawValue] = try answer.value(row)
+            renewal[row.field.rawValue] = try answer.camelCase(row)
         }
         guard !renewal.isEmpty else { return }
         for field in [RenewalField.originalTransactionId, .productId, .environment] {
@@ -133,9 +132,9 @@ extension DocumentConverter {
         writer.endArray()
     }
 
-    private func writeScalars(of answer: VerifyReceiptObject, into writer: inout JSONWriter) throws(ConversionError) {
+    private func writeScalars(of answer: LocatedObject, into writer: inout JSONWriter) throws(ConversionError) {
         for row in tables.answer.rows where !row.field.belongsToRenewal && row.field.kind != .nested {
-            guard let value = try answer.value(row) else { continue }
+            guard let value = try answer.camelCase(row) else { continue }
             writer.key(row.field.rawValue)
             writer.value(value)
         }

@@ -9,25 +9,25 @@ extension DocumentConverter {
         let isFlat = receipt?.object.isFlatReceipt == true
         let flat = Self.keys(of: tables.flatTransaction)
         let ofReceipt = isFlat ? flat.union(Self.keys(of: tables.transactionReceipt)) : Self.keys(of: tables.appReceipt)
-        var found = Self.unknown([answer], Self.keys(of: tables.answer), "")
+        var found = Self.unknown([answer.object], Self.keys(of: tables.answer), "")
         for row in tables.answer.rows {
             let prefix = "\(row.wire)."
             switch row.field {
             case .receipt:
                 guard let receipt else { continue }
-                found.formUnion(Self.unknown([receipt], ofReceipt, prefix))
+                found.formUnion(Self.unknown([receipt.object], ofReceipt, prefix))
                 for list in tables.appReceipt.rows where list.field == .purchases && !isFlat {
-                    let rows = try receipt.objects(list.wire) ?? []
+                    let rows = try receipt.objects(list.wire)?.map(\.object) ?? []
                     found.formUnion(Self.unknown(rows, Self.keys(of: tables.inApp), "\(prefix)\(list.wire)."))
                 }
             case .latestReceiptInfo where isFlat, .latestExpiredReceiptInfo where isFlat:
                 guard let object = try answer.object(row.wire) else { continue }
-                found.formUnion(Self.unknown([object], flat, prefix))
+                found.formUnion(Self.unknown([object.object], flat, prefix))
             case .latestReceiptInfo:
-                let rows = try answer.objects(row.wire) ?? []
+                let rows = try answer.objects(row.wire)?.map(\.object) ?? []
                 found.formUnion(Self.unknown(rows, Self.keys(of: tables.transaction), prefix))
             case .pendingRenewalInfo where !isFlat:
-                let rows = try answer.objects(row.wire) ?? []
+                let rows = try answer.objects(row.wire)?.map(\.object) ?? []
                 found.formUnion(Self.unknown(rows, Self.keys(of: tables.renewal), prefix))
             default:
                 continue
@@ -40,15 +40,15 @@ extension DocumentConverter {
     /// equivalent, for example `receipt.key` or `transactions.key`. The format is that of ``ignoredKeys(in:)``.
     package func ignoredKeys(inCamelCase document: [UInt8]) throws(ConversionError) -> [String] {
         let document = try camelDocument(document)
-        let isHistory = try document.isHistory()
+        let isHistory = document.isHistory
         let receipt = try document.receipt()
         let isFlat = receipt?.isFlat == true
         let ofReceipt = isFlat ? Self.names(of: tables.transactionReceipt) : Self.names(of: tables.appReceipt)
         var top = Self.names(of: tables.answer)
             .union([DocumentKey.transactions, DocumentKey.latestTransactions, DocumentKey.renewals, "subscriptions"])
         if isHistory { top.formUnion(Self.names(of: tables.appReceipt).union(["bundleId"])) }
-        var found = Self.unknown([document.root.members], top, "")
-        if let receipt { found.formUnion(Self.unknown([receipt.members], ofReceipt, "receipt.")) }
+        var found = Self.unknown([document.root.object], top, "")
+        if let receipt { found.formUnion(Self.unknown([receipt.object], ofReceipt, "receipt.")) }
         let ofPurchases = isHistory ? Self.names(of: tables.transaction) : Self.names(of: tables.inApp)
         if !isFlat {
             found.formUnion(
@@ -74,7 +74,7 @@ extension DocumentConverter {
     private func unknownRows(
         _ document: ServerAPIDocument, _ key: String, _ known: Set<String>
     ) throws(ConversionError) -> Set<String> {
-        Self.unknown(document.root[key]?.elements?.compactMap(\.members) ?? [], known, "\(key).")
+        Self.unknown(document.root[key]?.elements?.compactMap(\.?.object) ?? [], known, "\(key).")
     }
 
     /// Returns the camelCase names of the properties in a table.
@@ -84,33 +84,14 @@ extension DocumentConverter {
 
     /// Returns the keys from which the rows of a table are read, spelled with `_`.
     private static func keys<Field>(of table: FieldTable<Field>) -> Set<String> {
-        var keys: Set<String> = []
-        for row in table.rows {
-            let isDate = row.field.kind == .instant || row.field.kind == .cancellation
-            for wire in [row.wire, row.also].compactMap(\.self) {
-                keys.insert(wire)
-                guard isDate else { continue }
-                for suffix in ["_ms", "_pst", "_formatted", "_formatted_pst"] { keys.insert(wire + suffix) }
-            }
-        }
-        return keys
+        Set(table.rows.flatMap { $0.keys.map(\.name) })
     }
 
-    private static func unknown(_ objects: [VerifyReceiptObject], _ known: Set<String>, _ prefix: String) -> Set<String>
-    {
-        unknown(names: objects.flatMap { $0.object.members.map(\.name) }, known, prefix)
-    }
-
-    private static func unknown(
-        _ objects: [[String: JSONTree]], _ known: Set<String>, _ prefix: String
-    ) -> Set<String> {
-        unknown(names: objects.flatMap { $0.filter { $0.value != .null }.keys }, known, prefix)
-    }
-
-    /// Returns the keys that are not in `known`, each with the prefix.
-    private static func unknown(names: [String], _ known: Set<String>, _ prefix: String) -> Set<String> {
+    /// Returns the keys of the objects that are not in `known`, each with the prefix.
+    private static func unknown(_ objects: [DocumentObject], _ known: Set<String>, _ prefix: String) -> Set<String> {
         var unknown: Set<String> = []
-        for key in names where !known.contains(key) && !known.contains(key.replacing("-", with: "_")) {
+        for key in objects.flatMap({ $0.members.map(\.name) })
+        where !known.contains(key) && !known.contains(key.replacing("-", with: "_")) {
             let plain = key.prefix(64).map { character -> Character in
                 let isPlain = character.isASCII && (character.isLetter || character.isNumber)
                 return isPlain || character == "_" || character == "-" ? character : "?"

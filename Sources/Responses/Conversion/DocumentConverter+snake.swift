@@ -9,7 +9,7 @@ extension DocumentConverter {
     /// `receipt` and `latest_receipt_info` are reconstructed.
     package func snakeCase(_ document: [UInt8]) throws(ConversionError) -> [UInt8] {
         let document = try camelDocument(document)
-        let environment = document.root["environment"]?.asText
+        let environment = document.root["environment"]?.scalar?.asText
         let known = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
         if let environment, !known.contains(environment) {
             throw ConversionError(
@@ -35,13 +35,13 @@ extension DocumentConverter {
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
             DocumentKey.latestTransactions, DocumentKey.renewals,
         ]
-        return ServerAPIDocument(JSONTree(try read(document, as: .camelCase, expecting: keys))?.members ?? [:])
+        return ServerAPIDocument(root: try read(document, as: .camelCase, expecting: keys))
     }
 
     /// Writes the response to an App Receipt.
     private func write(_ document: ServerAPIDocument, into writer: inout JSONWriter) throws(ConversionError) {
-        let isHistory = try document.isHistory()
-        let receipt = try document.receipt() ?? (isHistory ? document.receiptOfHistory : nil)
+        let isHistory = document.isHistory
+        let receipt = try document.receipt()
         let transactions = try document.transactions(DocumentKey.transactions) ?? []
         let latest =
             isHistory ? Self.latest(of: transactions) : try document.transactions(DocumentKey.latestTransactions)
@@ -50,10 +50,10 @@ extension DocumentConverter {
             case .status:
                 writer.member(try document.root.value(column.field) ?? .number(0), as: column)
             case .receipt:
-                guard let receipt else { continue }
+                guard receipt != nil || isHistory else { continue }
                 writer.member(column.key.beginning)
                 let purchases = isHistory ? transactions.filter { !$0.payload.isConsumable } : transactions
-                try write(receipt, purchases, isHistory: isHistory, into: &writer)
+                try write(receipt, of: document, purchases, into: &writer)
             case .latestReceiptInfo:
                 guard let latest else { continue }
                 writer.member(column.key.beginning)
@@ -84,7 +84,8 @@ extension DocumentConverter {
 
     /// Writes `receipt` with its purchases as `in_app`.
     private func write(
-        _ receipt: ServerAPIRecord, _ purchases: [ServerAPITransaction], isHistory: Bool, into writer: inout JSONWriter
+        _ receipt: LocatedObject?, of document: ServerAPIDocument, _ purchases: [ServerAPITransaction],
+        into writer: inout JSONWriter
     ) throws(ConversionError) {
         writer.beginObject()
         for column in tables.appReceipt.columns {
@@ -94,8 +95,8 @@ extension DocumentConverter {
             } else {
                 // If the document contains the receipt, a property that is absent there stays absent instead of
                 // becoming 0 or null.
-                let value = try receipt.value(column.field)
-                if value != nil || isHistory { writer.member(value, as: column) }
+                let value = try document.value(column.field, of: receipt)
+                if value != nil || document.isHistory { writer.member(value, as: column) }
             }
         }
         writer.endObject()
@@ -121,9 +122,9 @@ extension DocumentConverter {
 
     /// Writes the response to an iOS 6 receipt. It has a single latest object, and the renewal is at the top level.
     private func writeFlat(
-        _ document: ServerAPIDocument, _ receipt: ServerAPIRecord, into writer: inout JSONWriter
+        _ document: ServerAPIDocument, _ receipt: LocatedObject, into writer: inout JSONWriter
     ) throws(ConversionError) {
-        let original = receipt["originalTransactionId"]?.asText
+        let original = receipt["originalTransactionId"]?.scalar?.asText
         let subscriptionStatus = try document.subscriptionStatus(of: original)
         let expired = Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
         let status =

@@ -8,7 +8,7 @@ extension ServerAPIObject {
     init(_ purchase: InAppPurchase, table: FieldTable<InAppField>) {
         self.init()
         for (field, _) in table.camelCase where field != .productAppleId {
-            self[field.rawValue] = JSONTree(field.value(of: purchase))
+            self[field.rawValue] = JSONScalar(field.value(of: purchase))
         }
     }
 
@@ -17,18 +17,18 @@ extension ServerAPIObject {
         self.init()
         for row in table.rows where row.field.belongsToTransaction && row.field != .productAppleId {
             guard let key = row.propertyListKey, let text = receipt[key], !text.isEmpty else { continue }
-            self[row.field.rawValue] = JSONTree(text, kind: row.field.kind)
+            self[row.field.rawValue] = JSONScalar(text, kind: row.field.kind)
         }
         if let date = receipt.revocationDate, self[PurchaseInfoField.revocationDate.rawValue] == nil {
             self[PurchaseInfoField.revocationDate.rawValue] = .integer(date.milliseconds)
-            self[PurchaseInfoField.revocationReason.rawValue] = receipt.revocationReason.map(JSONTree.integer)
+            self[PurchaseInfoField.revocationReason.rawValue] = receipt.revocationReason.map(JSONScalar.integer)
         }
         let lineItem = PurchaseInfoField.webOrderLineItemId.rawValue
         if self[lineItem] == .text("0") { self[lineItem] = nil }
     }
 }
 
-extension JSONTree {
+extension JSONScalar {
     /// Converts a value to the type and spelling of a JWSTransaction. Returns `nil` if a JWSTransaction has no such
     /// value, and for the number 0 of an identifier, which means that there is none.
     fileprivate init?(_ value: FieldValue) {
@@ -62,7 +62,7 @@ extension JSONTree {
             guard let number = Int64(text) else { return nil }
             self = .integer(number)
         case .flagText:
-            guard let flag = JSONTree.text(text).asFlag else { return nil }
+            guard let flag = JSONScalar.text(text).asFlag else { return nil }
             self = .flag(flag)
         default:
             self = .text(text)

@@ -5,12 +5,12 @@ import Base
 struct ServerAPIObject {
     /// The names in the order in which they were added.
     private var names: [String] = []
-    private var values: [String: JSONTree] = [:]
+    private var values: [String: JSONScalar] = [:]
 
     var isEmpty: Bool { names.isEmpty }
 
     /// The value of a member. Setting `nil` removes the member; a new member is added at the end.
-    subscript(name: String) -> JSONTree? {
+    subscript(name: String) -> JSONScalar? {
         get { values[name] }
         set {
             if newValue == nil {
@@ -23,7 +23,7 @@ struct ServerAPIObject {
     }
 
     /// Removes a member and returns its value.
-    mutating func take(_ name: String) -> JSONTree? {
+    mutating func take(_ name: String) -> JSONScalar? {
         defer { self[name] = nil }
         return self[name]
     }
@@ -47,7 +47,7 @@ struct ServerAPIObject {
 /// Converts what verifyReceipt expresses differently from the App Store Server API.
 extension ServerAPIObject {
     /// Converts a transaction: offers, upgrades, the case of the token, and the product type if it can be derived.
-    mutating func normalizeTransaction(bundleId: JSONTree?, environment: JSONTree?) {
+    mutating func normalizeTransaction(bundleId: JSONScalar?, environment: JSONScalar?) {
         convertOffer()
         // An upgrade is not a refund, although responses from 2020 and before mark it as one.
         if self["isUpgraded"] == .flag(true) {
@@ -69,7 +69,7 @@ extension ServerAPIObject {
     /// Converts a transaction of a response. A flag that the row does not have becomes `null`, so that the opposite
     /// conversion does not add it: old rows have neither flag, and rows from before 2017 have no
     /// `is_in_intro_offer_period`.
-    mutating func normalizeRow(bundleId: JSONTree?, environment: JSONTree?) {
+    mutating func normalizeRow(bundleId: JSONScalar?, environment: JSONScalar?) {
         let missing = TransactionField.offerFlags.filter { self[$0.rawValue] == nil }
         normalizeTransaction(bundleId: bundleId, environment: environment)
         // The opposite conversion writes the second flag only for auto-renewable subscriptions.
@@ -79,7 +79,7 @@ extension ServerAPIObject {
     }
 
     /// Converts a renewal of a response.
-    mutating func normalizeRenewal(environment: JSONTree?) {
+    mutating func normalizeRenewal(environment: JSONScalar?) {
         convertOffer()
         if self["environment"] == nil { self["environment"] = environment }
     }

@@ -22,7 +22,7 @@ extension VerifyReceiptResponse {
         /// The revocation; `nil` if the purchase is not revoked, or if the cancellation is unreadable.
         package let revocation: RevocationIndex.Revocation?
 
-        init(_ row: Object, isFlat: Bool, isLatest: Bool) {
+        init(_ row: DocumentObject, isFlat: Bool, isLatest: Bool) {
             end = row.range.upperBound - 1
             self.isFlat = isFlat
             self.isLatest = isLatest
@@ -53,7 +53,7 @@ extension VerifyReceiptResponse {
         /// The end of the grace period, if there is one.
         package let graceEnds: Timestamp?
 
-        init(_ row: Object) {
+        init(_ row: DocumentObject) {
             isOn = row.text("auto_renew_status").map { $0 != "0" }
             isRetrying = row.text("is_in_billing_retry_period") == "1"
             graceEnds = row.date("grace_period_expires_date_ms")

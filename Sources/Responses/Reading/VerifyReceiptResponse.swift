@@ -16,7 +16,7 @@ package struct VerifyReceiptResponse: Sendable {
     package static let maximumValues = 1_000_000
 
     /// The top-level object.
-    package let root: Object
+    package let root: DocumentObject
 
     /// Indexes a response.
     ///
@@ -27,12 +27,12 @@ package struct VerifyReceiptResponse: Sendable {
     }
 
     /// Creates a response from the index of its body.
-    package init(_ outline: JSONOutline) { root = Object(outline: outline, index: 0) }
+    package init(_ outline: JSONOutline) { root = DocumentObject(outline: outline, index: 0) }
 
     /// `environment`; `nil` if the response names none, as those for iOS 6.
     package var environment: String? { root.text("environment") }
     /// `receipt`.
-    package var receipt: Object? { root["receipt"]?.object }
+    package var receipt: DocumentObject? { root["receipt"]?.object }
     /// The app: `receipt.bundle_id`, or `receipt.bid` in a flat response; `nil` if the response names none.
     package var bundleId: String? { receipt.flatMap { $0.text("bundle_id") ?? $0.text("bid") } }
 
@@ -49,7 +49,7 @@ package struct VerifyReceiptResponse: Sendable {
     }
 
     /// The objects of `latest_receipt_info` and `latest_expired_receipt_info`.
-    private var latestRows: [Object] {
+    private var latestRows: [DocumentObject] {
         root.objects("latest_receipt_info") + root.objects("latest_expired_receipt_info")
     }
 }

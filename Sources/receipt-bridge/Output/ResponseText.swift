@@ -38,7 +38,7 @@ struct ResponseText {
         return lines.joined(separator: "\n")
     }
 
-    private static func lines(_ title: String, _ rows: [VerifyReceiptResponse.Object]) -> [String] {
+    private static func lines(_ title: String, _ rows: [DocumentObject]) -> [String] {
         ["  \(title)\(rows.count)"]
             + rows.map { row in
                 let line = InspectionReport.line(

@@ -1,57 +1,49 @@
 import AppStorePayloads
 import Base
 
-/// One object of a camelCase document, read for the columns of a table.
+/// Reads an object of a camelCase document for the columns of a table.
 ///
 /// Transactions and renewals are read through the payloads of the App Store Server API, so that the same rules apply
 /// (offers, trials, revocations) as for responses. Properties that only receipts have are read directly.
-struct ServerAPIRecord {
-    /// The members by name.
-    let members: [String: JSONTree]
-    /// The path of the object in the document, for error messages.
-    let path: String
-
-    /// Returns the path of a member, for example `transactions[0].purchaseDate`.
-    private func memberPath(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
-
-    /// Returns a member; `nil` if it is absent or `null`.
-    subscript(name: String) -> JSONTree? { members[name]?.present }
-
+extension LocatedObject {
     /// Returns the value of a property in the type of its kind; `nil` if it is absent.
     ///
     /// - Throws: ``ConversionError`` if the value has another type.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
-        guard let node = self[field.rawValue] else { return nil }
+        guard let member = self[field.rawValue] else { return nil }
+        let scalar = member.scalar
         let value: FieldValue? =
             switch field.kind {
-            case .text, .numberText, .millisecondsText, .flagText, .productType: node.asText.map(FieldValue.text)
-            case .number: node.asInteger.map(FieldValue.number)
-            case .identifier: node.asInteger.map(FieldValue.identifier)
-            case .flag: node.asFlag.map { .flag($0 ? 1 : 0) }
-            case .instant: node.asMilliseconds.map { .instant(Timestamp(milliseconds: $0)) }
+            case .text, .numberText, .millisecondsText, .flagText, .productType: scalar?.asText.map(FieldValue.text)
+            case .number: scalar?.asInteger.map(FieldValue.number)
+            case .identifier: scalar?.asInteger.map(FieldValue.identifier)
+            case .flag: scalar?.asFlag.map { .flag($0 ? 1 : 0) }
+            case .instant: scalar?.asMilliseconds.map { .instant(Timestamp(milliseconds: $0)) }
             case .cancellation:
-                node.asMilliseconds.map { .cancellation(Timestamp(milliseconds: $0), isConsumable: false) }
-            case .ownership: node.asText.flatMap(FieldValue.ownership(named:))
+                scalar?.asMilliseconds.map { .cancellation(Timestamp(milliseconds: $0), isConsumable: false) }
+            case .ownership: scalar?.asText.flatMap(FieldValue.ownership(named:))
             case .bytes, .attributes, .nested: nil
             }
-        guard let value else {
-            throw ConversionError(
-                code: .badValue, place: memberPath(field.rawValue), reason: "expected \(field.kind.expectation)")
-        }
+        guard let value else { throw error(field.rawValue, field.kind.expectation) }
         return value
     }
 
     /// Converts the object to a payload. Numbers and texts are first converted to the types that the payload expects.
+    /// Objects and arrays are not, so that the payload rejects them if it expects another type.
     func payload<Claims: SignedClaims, Field: ModelField>(_ fields: Field.Type) throws(ConversionError) -> Claims {
         let offer = self["offerType"] == nil ? offerFromVerifyReceiptKeys : ServerAPIObject()
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()
         for field in fields.allCases where field.kind != .bytes {
-            guard let node = self[field.rawValue] ?? offer[field.rawValue], let value = node.fitting(field.kind) else {
-                continue
+            let (name, kind) = (field.rawValue, field.kind)
+            if let member = self[name], member.scalar == nil {
+                guard kind != .text || member.elements == nil else { continue }
+                writer.key(name)
+                writer.values(json: Array(member.json))
+            } else if let scalar = self[name]?.scalar ?? offer[name] {
+                writer.key(name)
+                writer.value(scalar.fitting(kind))
             }
-            writer.key(field.rawValue)
-            writer.value(value)
         }
         writer.endObject()
         do {
@@ -59,9 +51,8 @@ struct ServerAPIRecord {
             let claims = try Claims(&reader)
             if let error = reader.leftOut.first { throw error }
             return claims
-        } catch let error as JSONFieldError {
-            throw ConversionError(
-                code: .badValue, place: memberPath(error.name), reason: "expected \(error.expected)")
+        } catch let fieldError as JSONFieldError {
+            throw error(fieldError.name, fieldError.expected)
         } catch {
             throw ConversionError(code: .badValue, place: path, reason: "cannot be read as a signed payload")
         }
@@ -73,21 +64,21 @@ struct ServerAPIRecord {
         let offerFields: [TransactionField] = [
             .isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName,
         ]
-        for field in offerFields { object[field.rawValue] = self[field.rawValue] }
+        for field in offerFields { object[field.rawValue] = self[field.rawValue]?.scalar }
         object.convertOffer()
         return object
     }
 }
 
-extension JSONTree {
+extension JSONScalar {
     /// Returns the value in the JSON type that a payload expects for this kind. A value that cannot be converted is
     /// returned unchanged, so that the payload rejects it.
-    fileprivate func fitting(_ kind: ValueKind) -> JSONTree? {
+    fileprivate func fitting(_ kind: ValueKind) -> JSONScalar {
         switch kind {
-        case .text: if case .array = self { nil } else { asText.map(JSONTree.text) ?? self }
-        case .number: asInteger.map(JSONTree.integer) ?? self
-        case .instant, .cancellation: asMilliseconds.map(JSONTree.integer) ?? self
-        case .flag: asFlag.map(JSONTree.flag) ?? self
+        case .text: asText.map(JSONScalar.text) ?? self
+        case .number: asInteger.map(JSONScalar.integer) ?? self
+        case .instant, .cancellation: asMilliseconds.map(JSONScalar.integer) ?? self
+        case .flag: asFlag.map(JSONScalar.flag) ?? self
         default: self
         }
     }

@@ -1,0 +1,37 @@
+/// One object of a document that is converted, with its path for error messages.
+struct LocatedObject {
+    /// The object in the document.
+    let object: DocumentObject
+    /// The path of the object in the document; empty for the whole document.
+    let path: String
+
+    /// Returns a member; `nil` if it is absent or `null`.
+    subscript(name: String) -> DocumentValue? { object[name] }
+
+    /// Returns a nested object; `nil` if it is absent.
+    func object(_ name: String) throws(ConversionError) -> LocatedObject? {
+        guard let value = self[name] else { return nil }
+        guard let object = value.object else { throw error(name, "an object") }
+        return LocatedObject(object: object, path: path(of: name))
+    }
+
+    /// Returns a nested array of objects; `nil` if it is absent.
+    func objects(_ name: String) throws(ConversionError) -> [LocatedObject]? {
+        guard let value = self[name] else { return nil }
+        guard let elements = value.elements else { throw error(name, "an array of objects") }
+        var objects: [LocatedObject] = []
+        for (index, element) in elements.enumerated() {
+            guard let object = element?.object else { throw error("\(name)[\(index)]", "an object") }
+            objects.append(LocatedObject(object: object, path: path(of: "\(name)[\(index)]")))
+        }
+        return objects
+    }
+
+    /// Returns the path of a member, for example `transactions[0].purchaseDate`.
+    func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+
+    /// Returns the error of a member that has another type.
+    func error(_ name: String, _ expected: String) -> ConversionError {
+        ConversionError(code: .badValue, place: path(of: name), reason: "expected \(expected)")
+    }
+}

@@ -1,0 +1,28 @@
+/// The keys that Apple's responses use for one date: the date's own key with a suffix, which is the raw value.
+package enum DateKey: String, Sendable, CaseIterable {
+    /// `X_ms`: milliseconds since 1970.
+    case milliseconds = "_ms"
+    /// `X`: the text in GMT, or in iOS 6 responses the milliseconds.
+    case plain = ""
+    /// `X_formatted`: the text in GMT.
+    case formatted = "_formatted"
+    /// `X_pst` and `X_formatted_pst`: the same date in another time zone. They are never read.
+    case losAngeles = "_pst", formattedLosAngeles = "_formatted_pst"
+
+    /// The keys from which a date is read, the most exact one first.
+    static let readable: [Self] = [.milliseconds, .plain, .formatted]
+}
+
+extension FieldTable.Row {
+    /// The keys that Apple's responses use for the property, spelled with `_`. Only those of a date have a `date`.
+    package var keys: [(name: String, date: DateKey?)] {
+        let wires = [wire, also].compactMap(\.self)
+        guard field.kind.isDate else { return wires.map { (name: $0, date: nil) } }
+        return wires.flatMap { wire in DateKey.allCases.map { (name: wire + $0.rawValue, date: $0 as DateKey?) } }
+    }
+}
+
+extension ValueKind {
+    /// Whether the value is a date for which responses use several keys.
+    var isDate: Bool { self == .instant || self == .cancellation }
+}

@@ -1,0 +1,125 @@
+package import Base
+
+/// One object of a verifyReceipt response, or of a document that is converted to one.
+///
+/// If a member is repeated, the last one counts. `null` is treated as absent. The words of a name may be separated by
+/// `_` or `-`.
+package struct DocumentObject: Sendable {
+    let outline: JSONOutline
+    let index: Int
+
+    /// The byte range of the object, with its braces.
+    package var range: Range<Int> { outline.nodes[index].value.whole }
+
+    /// Returns a member; `nil` if it is absent or `null`.
+    package subscript(name: String) -> DocumentValue? { member(name).flatMap { DocumentValue(outline, $0) } }
+
+    /// Returns whether a member exists and is `null`.
+    func isNull(_ name: String) -> Bool { member(name).map(outline.isNull) ?? false }
+
+    private func member(_ name: String) -> Int? {
+        var found: Int?
+        var name = name
+        name.withUTF8 { name in
+            for child in outline.children(of: index) where outline.isNamed(child, name) { found = child }
+        }
+        return found
+    }
+
+    /// All members in document order, repeated names included, without those that are `null`.
+    package var members: [(name: String, value: DocumentValue)] {
+        outline.children(of: index).compactMap { child in
+            guard let name = outline.name(child), let value = DocumentValue(outline, child) else { return nil }
+            return (name, value)
+        }
+    }
+
+    /// Returns the elements of an array that are objects, or the one object that a flat response has instead of an
+    /// array; empty for anything else.
+    package func objects(_ name: String) -> [DocumentObject] {
+        guard let value = self[name] else { return [] }
+        return value.elements?.compactMap(\.?.object) ?? value.object.map { [$0] } ?? []
+    }
+
+    /// Returns a text; `nil` if the member is absent or not a string.
+    package func string(_ name: String) -> String? { self[name].flatMap { $0.string == nil ? nil : $0.text } }
+
+    /// Returns a text, or a number as written; `nil` if the member is absent.
+    package func text(_ name: String) -> String? { self[name]?.text }
+
+    /// Returns a date in milliseconds since 1970; `nil` if it is absent or not a number.
+    package func date(_ name: String) -> Timestamp? {
+        self[name]?.integer.map { Timestamp(milliseconds: $0) }
+    }
+
+    /// Whether the object is the receipt of a flat response, which is a single purchase.
+    package var isFlatReceipt: Bool {
+        self["in_app"] == nil && ["transaction_id", "product_id", "bid"].contains { self[$0] != nil }
+    }
+}
+
+/// One value of a response or document that is not `null`. It is read leniently: numbers may be texts, and texts may
+/// be numbers.
+package struct DocumentValue: Sendable {
+    let outline: JSONOutline
+    let index: Int
+
+    /// `nil` if the value is `null`.
+    fileprivate init?(_ outline: JSONOutline, _ index: Int) {
+        guard !outline.isNull(index) else { return nil }
+        self.outline = outline
+        self.index = index
+    }
+
+    /// The byte range of the value; of a string with its quotes.
+    package var range: Range<Int> { outline.nodes[index].value.whole }
+    /// The position of a string; `nil` for any other value.
+    package var string: JSONString? {
+        if case .string(let string) = outline.nodes[index].value { string } else { nil }
+    }
+    /// The bytes as written in the document.
+    package var json: ArraySlice<UInt8> { outline.bytes[range] }
+
+    /// A text, or a number or literal as written; `nil` for an object or array.
+    package var text: String? {
+        switch outline.nodes[index].value {
+        case .string(let string): string.text(in: outline.bytes.span)
+        case .scalar(let range): String(decoding: outline.bytes[range], as: UTF8.self)
+        case .container: nil
+        }
+    }
+
+    /// A whole number of 64 bits, or a text of its digits. `4990.0` and `5e3` are whole numbers, too, if they are
+    /// not texts.
+    package var integer: Int64? {
+        guard let text else { return nil }
+        // Plain digits are never parsed as a `Double`, which would round large numbers.
+        if let number = Int64(text) { return number }
+        return string == nil && text.contains { ".eE".contains($0) }
+            ? Double(text).flatMap(Int64.init(exactly:)) : nil
+    }
+
+    /// An object; `nil` for any other value.
+    package var object: DocumentObject? {
+        outline.isObject(index) ? DocumentObject(outline: outline, index: index) : nil
+    }
+
+    /// The elements of an array, `nil` for each that is `null`; `nil` for any other value.
+    package var elements: [DocumentValue?]? {
+        outline.isArray(index) ? outline.children(of: index).map { DocumentValue(outline, $0) } : nil
+    }
+}
+
+extension JSONOutline {
+    /// Returns whether a member has this name, whose words may be separated by `_` or `-`.
+    fileprivate func isNamed(_ member: Int, _ expected: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let name = nodes[member].name else { return false }
+        guard !name.isEscaped else { return Self.equal(name.unescaped(in: bytes.span)[...], expected) }
+        return name.range.count == expected.count && Self.equal(bytes[name.range], expected)
+    }
+
+    private static func equal(_ name: ArraySlice<UInt8>, _ expected: UnsafeBufferPointer<UInt8>) -> Bool {
+        func folded(_ byte: UInt8) -> UInt8 { byte == UInt8(ascii: "-") ? UInt8(ascii: "_") : byte }
+        return name.elementsEqual(expected) { folded($0) == folded($1) }
+    }
+}
