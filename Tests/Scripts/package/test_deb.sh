@@ -75,6 +75,7 @@ END
 cp "$simulator/shared-secret.txt" "$bare/etc/receipt-bridge/secrets/app-secret"
 cp "$simulator/shared-secret.txt" "$credentials/app-secret"
 chown -R $user:$user "$credentials" "$state"
+chmod -R a+rX "$simulator" # The certificates; the folder is private.
 command=$(sed -n 's/^ExecStart=//p' "$bare/lib/systemd/system/receipt-bridge.service")
 # shellcheck disable=SC2086 # The words of the command.
 chroot --userspec=$user:$user --groups= "$bare" $command >"$folder/service.log" 2>&1 &
