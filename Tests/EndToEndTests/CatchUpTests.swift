@@ -9,7 +9,7 @@ import TestSupport
 struct CatchUpTests {
     /// The size of the simulated App Store. The server is killed after each round but the last.
     private static let size: (events: Int, rounds: Int, customers: Int) = TestSize.pick(
-        debug: (150, 3, 30), release: (10_000, 5, 200))
+        debug: (150, 3, 30), release: (4_000, 5, 200))
 
     private static let secret = SimulatedApp.first.sharedSecret
 
@@ -64,8 +64,8 @@ struct CatchUpTests {
 
     @Test(
         "Stored responses equal fresh ones after lost, doubled and late events and kills of the server",
-        // A release build delivers ten thousand notifications and reads as many from the history.
-        .timeLimit(.minutes(3)))
+        // A release build delivers four thousand notifications and reads as many from the history.
+        .timeLimit(.minutes(5)))
     func everything() async throws {
         let folder = try TemporaryFolder()
         try folder.writeSharedKeys("state")

@@ -36,7 +36,7 @@ struct CallRun {
     /// Works on all items.
     ///
     /// - Parameters:
-    ///   - next: returns the next item; `nil` if there is none, or none before another item has finished.
+    ///   - next: returns the next item; `nil` at the end, or if another item must finish first.
     ///   - call: returns what to do for an item; `nil` to skip it. An error other than ``UpstreamError`` ends the run.
     ///   - finish: receives the results, in any order.
     /// - Returns: The reason for stopping early; `nil` if every item was tried.

@@ -7,7 +7,7 @@ package protocol RunCheckpoint: Codable {
 }
 
 extension RunCheckpoint {
-    /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
+    /// Returns whether a checkpoint was saved. A run that fails while it starts saves no checkpoint.
     static func isSaved(in file: ProgressFile) throws(StorageError) -> Bool { try file.state(key) != nil }
 
     /// Returns the checkpoint; `nil` if none was saved.

@@ -5,7 +5,7 @@ protocol TextSource: RowSource {
     var end: TextEnd { get set }
     /// Position after the rows that were returned.
     var position: SourcePosition { get }
-    /// Position of a row that is too long for the window; `nil` if there is none.
+    /// Position of a row that is too long for the window; `nil` if no such row is being read.
     var longRow: SourcePosition? { get }
 
     /// Finds the next row; `nil` at the end of the text, and while the writer of a filter's input pauses.
