@@ -7,7 +7,6 @@ import Notifications
 import Reports
 import Telemetry
 import VerifyReceipt
-import VerifyReceipt
 
 /// The status page of a running server: one HTML document that loads nothing. Its script refreshes it.
 struct StatusPage {
