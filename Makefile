@@ -8,7 +8,7 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
+.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-suites-run test-scenarios-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
 .PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static wheel deb release install manual receipts format set-up set-up-tests
 
 ## the release binary, .build/release/receipt-bridge
@@ -122,8 +122,13 @@ test-all: test-build test-release-build
 WAITING_SCENARIOS = kill outage tls
 CLUSTER = python3 Tests/Scripts/soak/cluster.py --tool .build/release/receipt-bridge
 
-test-all-run:
+test-all-run: test-suites-run
+	$(MAKE) test-scenarios-run
+
+test-suites-run:
 	$(MAKE) -j2 test-run test-cluster-run
+
+test-scenarios-run:
 	$(CLUSTER) --without $(WAITING_SCENARIOS)
 	python3 Tests/Scripts/soak/migration_cluster.py --tool .build/release/receipt-bridge --rows 4000 --customers 200 --kills 2
 

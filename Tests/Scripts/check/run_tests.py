@@ -12,7 +12,8 @@ What tests print, for example seeds, is printed if a test of the same process fa
 their reason; with REFUSE_SKIPPED=1 they are errors.
 
 With --strict, a test that takes more than 3 s is an error, unless Tests/Scripts/check/slow_tests.txt allows it. The processes are more than the
-cores, and a busy machine makes every test slow, so a test that seems slow is measured once more by itself before it counts.
+cores, so a test that seems slow is measured once more by itself before it counts. On a slow machine the limit is longer, see
+slowness().
 """
 import argparse
 import collections
@@ -22,6 +23,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -235,13 +237,16 @@ def allowed():
     return {row[1]: float(row[0]) for row in rows}
 
 
-def slowness():
-    """By how much this machine is slower at the moment than one that counts to two million in 0.15 s; at least 1. The processor of
-    a virtual machine can be shared with others."""
-    begin, count = time.monotonic(), 0
-    while count < 2_000_000:
-        count += 1
-    return max(1, (time.monotonic() - begin) / 0.15)
+def slowness(suites, results, times):
+    """How many times as long as recorded the suites took, at least 1: the median over those that were recorded with half a second
+    or more. Processors of a virtual machine are shared with others, and this run had less of them than the recorded one. With few
+    suites the answer is 1, because one slow test would allow itself more time."""
+    ratios = []
+    for suite, tests in suites.items():
+        recorded, seconds = times.get(suite, 0), [results[test].seconds for test in tests if test in results]
+        if recorded >= 0.5 and all(seconds):
+            ratios.append(sum(seconds) / recorded)
+    return max(1, statistics.median(ratios)) if len(ratios) >= 20 else 1
 
 
 def measured_alone(runner, test, limit):
@@ -333,13 +338,14 @@ def run(options, bundle, suites, times, total, work, scratch):
     errors = []
     if options.strict:
         exceptions, crowd = allowed(), max(1, options.jobs / len(os.sched_getaffinity(0)))
+        factor = slowness(suites, results, times)
+        print(f"--- the suites took {factor:.1f} times as long as recorded, so limits of time are multiplied by that")
         for seconds, test in slow:
-            limit = exceptions.get(test, TEST_LIMIT)
+            limit = exceptions.get(test, TEST_LIMIT) * factor
             if seconds > limit * crowd and not results[test].issues:
-                before = slowness()
                 again = measured_alone(runner, test, limit)
-                if again > limit * max(before, slowness()):
-                    errors.append(f"{test} took {seconds:.1f} s, and {again:.1f} s by itself; {limit:g} s are allowed")
+                if again > limit:
+                    errors.append(f"{test} took {seconds:.1f} s, and {again:.1f} s by itself; {limit:.1f} s are allowed")
     skipped = collections.defaultdict(list)
     for test, result in results.items():
         if result.skipped is not None:
