@@ -12,7 +12,7 @@ package final class UpstreamMetrics: Sendable {
 
     package init() {
         let count = Self.endpoints.count * Self.environments.count
-        outcomes = (0..<count).map { _ in CounterTable("outcome", UpstreamOutcome.self) }
+        outcomes = (0..<count).map { _ in CounterTable(UpstreamOutcome.texts) }
         durations = (0..<count).map { _ in Histogram() }
     }
 
@@ -31,7 +31,7 @@ package final class UpstreamMetrics: Sendable {
             let column = Self.environments.firstIndex(of: environment)
         else { return }
         let index = row * Self.environments.count + column
-        outcomes[index].add(outcome.rawValue)
+        outcomes[index].add(outcome)
         if outcome != .cancelled, outcome != .notSent { durations[index].observe(duration) }
     }
 
@@ -44,11 +44,11 @@ package final class UpstreamMetrics: Sendable {
         package let duration: Histogram
 
         /// The number of exchanges, without those that were canceled.
-        package var asked: Int64 { outcomes.total - outcomes.count(UpstreamOutcome.cancelled.rawValue) }
+        package var asked: Int64 { outcomes.total - outcomes.count(UpstreamOutcome.cancelled) }
 
         /// The number of usable responses, including those that report an unknown identifier.
         package var answered: Int64 {
-            outcomes.count(UpstreamOutcome.answered.rawValue) + outcomes.count(UpstreamOutcome.notFound.rawValue)
+            outcomes.count(UpstreamOutcome.answered) + outcomes.count(UpstreamOutcome.notFound)
         }
     }
 
@@ -76,13 +76,13 @@ package final class UpstreamMetrics: Sendable {
 }
 
 extension UpstreamMetrics.Row {
-    fileprivate var labels: MetricsText.Labels {
-        [("endpoint", endpoint), ("environment", environment.rawValue)]
+    fileprivate var labels: [String] {
+        [endpoint, environment.rawValue]
     }
 }
 
 /// The outcome of one exchange with Apple, as a metric label.
-package enum UpstreamOutcome: Int, MetricLabel {
+package enum UpstreamOutcome: MetricLabel {
     /// A usable response, whatever its content.
     case answered
     /// 404 from the App Store Server API with an error number: the identifier is unknown to it.

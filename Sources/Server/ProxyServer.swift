@@ -48,7 +48,7 @@ package struct ProxyServer: Service {
     let version: String
     let requests: HTTPMetrics
     /// TLS handshakes of the public listener, by ``HandshakeOutcome``.
-    let handshakes = CounterTable("outcome", HandshakeOutcome.self)
+    let handshakes = CounterTable(HandshakeOutcome.texts)
     let state: LifecycleState
     let clients: ClientRateLimiter
     let bodies: RequestBodyBudget

@@ -6,7 +6,7 @@ package final class StoreMetrics: Sendable {
     /// Number of committed writes.
     package let writes = Counter()
     /// Number of failed reads and writes, by ``StorageError/Code``.
-    package let errors = CounterTable("code", StorageError.Code.allCases.map(\.rawValue))
+    package let errors = CounterTable(StorageError.Code.texts)
 
     /// The last damaged value that was found; `nil` if there was none.
     package var lastDamage: StorageError? { damage.withLock(\.self) }
@@ -49,6 +49,8 @@ package final class StoreMetrics: Sendable {
     /// Counts an error by its code.
     private func count(_ error: StorageError) {
         if error.code == .damaged { damage.withLock { $0 = error } }
-        if let index = StorageError.Code.allCases.firstIndex(of: error.code) { errors.add(index) }
+        errors.add(error.code)
     }
 }
+
+extension StorageError.Code: MetricLabel {}

@@ -13,80 +13,65 @@ package final class Counter: Sendable {
     package var count: Int64 { value.load(ordering: .relaxed) }
 }
 
-/// A metric label with a fixed set of values.
+/// A metric label with a fixed set of values, usually an enumeration of the field that the metric counts.
 ///
-/// Because the set is fixed, the content of a request can never create a new time series. The raw values count from
-/// 0.
-package protocol MetricLabel: RawRepresentable<Int>, CaseIterable, Sendable {
+/// Because the set is fixed, the content of a request can never create a new time series.
+package protocol MetricLabel: CaseIterable, Hashable, Sendable where AllCases == [Self] {
     /// The value of the label in the metrics output.
     var text: String { get }
+    /// The place in `allCases`.
+    var index: Int { get }
 }
 
 extension MetricLabel {
     /// Defaults to the name of the case.
     package var text: String { "\(self)" }
+
+    package var index: Int { Self.allCases.firstIndex(of: self) ?? -1 }
+
+    /// The values of the label in the metrics output, in the order of the indexes.
+    package static var texts: [String] { allCases.map(\.text) }
 }
 
-/// A table of counters for every combination of one, two or three labels.
+extension MetricLabel where Self: RawRepresentable<String> {
+    /// Defaults to the raw value.
+    package var text: String { rawValue }
+}
+
+/// A table of counters for every combination of the values of some labels.
 ///
-/// All counters are allocated when the table is made, so incrementing one allocates nothing.
+/// All counters are allocated when the table is made, so incrementing one creates none.
 package final class CounterTable: Sendable {
-    /// The names and values of the labels. The index of the last label changes fastest.
-    let labels: [(name: String, values: [String])]
+    /// The values of each label. The index of the last label changes fastest.
+    private let labels: [[String]]
     private let cells: [Counter]
-    /// The number of values of the second and of the third label; 1 if there is no such label.
-    private let (seconds, thirds): (Int, Int)
 
-    private init(_ labels: [(name: String, values: [String])]) {
+    /// Creates a table.
+    ///
+    /// - Parameter labels: The values of each label: ``MetricLabel/texts``, or values that are known only at run time,
+    ///   for example the routes.
+    package init(_ labels: [String]...) {
         self.labels = labels
-        seconds = labels.count > 1 ? labels[1].values.count : 1
-        thirds = labels.count > 2 ? labels[2].values.count : 1
-        cells = (0..<labels.reduce(1) { $0 * $1.values.count }).map { _ in Counter() }
+        cells = (0..<labels.reduce(1) { $0 * $1.count }).map { _ in Counter() }
     }
 
-    /// Creates a table with one label whose values are known only at run time, for example the configured hosts.
-    package convenience init(_ name: String, _ values: [String]) { self.init([(name, values)]) }
+    /// Adds to the counter of these label values, in the order of the table's labels.
+    package func add(_ labels: any MetricLabel..., by amount: Int64 = 1) { cell(labels.map(\.index))?.add(amount) }
 
-    /// Creates a table with one label.
-    package convenience init<A: MetricLabel>(_ name: String, _: A.Type) {
-        self.init([(name, A.allCases.map(\.text))])
-    }
+    /// Adds to the counter at these label indexes. Indexes outside the table are ignored.
+    package func add(at indexes: Int...) { cell(indexes)?.add() }
 
-    /// Creates a table with two labels.
-    package convenience init<A: MetricLabel, B: MetricLabel>(
-        _ first: String, _: A.Type, _ second: String, _: B.Type
-    ) {
-        self.init([(first, A.allCases.map(\.text)), (second, B.allCases.map(\.text))])
-    }
+    /// The count of these label values; 0 if they are outside the table.
+    package func count(_ labels: any MetricLabel...) -> Int64 { cell(labels.map(\.index))?.count ?? 0 }
 
-    /// Creates a table with three labels.
-    package convenience init<A: MetricLabel, B: MetricLabel, C: MetricLabel>(
-        _ first: String, _: A.Type, _ second: String, _: B.Type, _ third: String, _: C.Type
-    ) {
-        self.init([
-            (first, A.allCases.map(\.text)), (second, B.allCases.map(\.text)), (third, C.allCases.map(\.text)),
-        ])
-    }
-
-    /// Creates a table with two labels, of which the first has values known only at run time.
-    package convenience init<B: MetricLabel>(_ first: String, _ values: [String], _ second: String, _: B.Type) {
-        self.init([(first, values), (second, B.allCases.map(\.text))])
-    }
-
-    /// Adds to the counter at the given label indexes. Indexes outside the table are ignored.
-    package func add(_ first: Int, _ second: Int = 0, _ third: Int = 0, by amount: Int64 = 1) {
-        if let cell = cell(first, second, third) { cells[cell].add(amount) }
-    }
-
-    /// Returns the current count at the given label indexes, or 0 if they are outside the table.
-    package func count(_ first: Int, _ second: Int = 0, _ third: Int = 0) -> Int64 {
-        cell(first, second, third).map { cells[$0].count } ?? 0
-    }
-
-    /// The index of a counter, or `nil` if it is outside the table.
-    private func cell(_ first: Int, _ second: Int, _ third: Int) -> Int? {
-        let cell = (first * seconds + second) * thirds + third
-        return cells.indices.contains(cell) ? cell : nil
+    /// The counter at the given indexes; `nil` if they are outside the table.
+    private func cell(_ indexes: [Int]) -> Counter? {
+        var cell = 0
+        for (index, label) in zip(indexes, labels) {
+            guard label.indices.contains(index) else { return nil }
+            cell = cell * label.count + index
+        }
+        return indexes.count == labels.count ? cells[cell] : nil
     }
 
     /// The sum of all counters.
@@ -97,8 +82,8 @@ package final class CounterTable: Sendable {
         for (index, cell) in cells.enumerated() {
             var (remainder, values): (Int, [String]) = (index, [])
             for label in labels.reversed() {
-                values.append(label.values[remainder % label.values.count])
-                remainder /= label.values.count
+                values.append(label[remainder % label.count])
+                remainder /= label.count
             }
             body(values.reversed(), cell.count)
         }

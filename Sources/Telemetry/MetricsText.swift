@@ -9,9 +9,6 @@ package struct MetricsText {
         case counter, gauge, histogram
     }
 
-    /// Label names and values, in the order in which they are written.
-    package typealias Labels = [(name: String, value: String)]
-
     package private(set) var bytes: [UInt8] = []
 
     package init() { bytes.reserveCapacity(32_768) }
@@ -22,57 +19,66 @@ package struct MetricsText {
     }
 
     /// Writes one sample of the family that was begun last.
-    package mutating func sample(_ family: MetricFamily, _ labels: Labels, _ value: Int64) {
-        sample(family.name, labels, text: String(value))
-    }
-
-    /// Writes one sample without labels.
-    package mutating func sample(_ family: MetricFamily, _ value: Int64) { sample(family, [], value) }
-
-    /// Writes one sample without labels.
-    package mutating func sample(_ family: MetricFamily, _ value: Double) { sample(family, [], fraction: value) }
-
-    /// Writes one sample.
-    package mutating func sample(_ family: MetricFamily, _ labels: Labels, fraction value: Double) {
-        sample(family.name, labels, text: Self.text(value))
-    }
-
-    /// Writes a family that has a single sample without labels.
-    package mutating func single(_ family: MetricFamily, _ value: Int64) {
-        self.family(family)
-        sample(family, value)
-    }
-
-    /// Writes a sample for each counter of a table that is not 0. Zeros are omitted because most combinations never
-    /// occur.
     ///
-    /// - Parameters:
-    ///   - labels: Labels to write before those of the table.
-    ///   - zeros: Pass `true` to write the counters that are 0 too.
-    package mutating func samples(
-        _ family: MetricFamily, _ labels: Labels = [], of table: CounterTable, zeros: Bool = false
+    /// - Parameter labels: The values of the family's labels.
+    package mutating func sample(_ family: MetricFamily, _ labels: [String], _ value: some MetricValue) {
+        sample(family.name, zip(family.labels, labels).map { ($0, $1) }, value)
+    }
+
+    /// Writes a family that has at most one sample, without labels.
+    package mutating func single(_ family: MetricFamily, _ value: (some MetricValue)?) {
+        self.family(family)
+        if let value { sample(family, [], value) }
+    }
+
+    /// Writes a family with a sample for each element.
+    ///
+    /// - Parameter sample: Returns the values of the family's labels, and the value.
+    package mutating func family<Element>(
+        _ family: MetricFamily, of elements: some Sequence<Element>,
+        _ sample: (Element) -> (labels: [String], value: some MetricValue)
     ) {
-        table.forEach { values, count in
-            guard count > 0 || zeros else { return }
-            sample(family, labels + zip(table.labels.map(\.name), values), count)
+        self.family(family)
+        for element in elements {
+            let (labels, value) = sample(element)
+            self.sample(family, labels, value)
         }
+    }
+
+    /// Writes a family with a sample for each counter of a table that is not 0. Zeros are omitted because most
+    /// combinations never occur.
+    ///
+    /// - Parameter zeros: Pass `true` to write the counters that are 0 too.
+    package mutating func family(_ family: MetricFamily, of table: CounterTable, zeros: Bool = false) {
+        self.family(family)
+        samples(family, of: table, zeros: zeros)
+    }
+
+    /// Writes the samples of one table of several in a family.
+    ///
+    /// - Parameter labels: Values of the family's labels that stand before those of the table.
+    package mutating func samples(
+        _ family: MetricFamily, _ labels: [String] = [], of table: CounterTable, zeros: Bool = false
+    ) {
+        table.forEach { values, count in if count > 0 || zeros { sample(family, labels + values, count) } }
     }
 
     /// Writes the buckets, the sum and the count of a histogram. Writes nothing if the histogram is empty and has
     /// labels, because most label values never occur.
-    package mutating func samples(_ family: MetricFamily, _ labels: Labels = [], of histogram: Histogram) {
+    package mutating func samples(_ family: MetricFamily, _ labels: [String] = [], of histogram: Histogram) {
         let seconds = histogram.seconds
         let buckets = histogram.cumulative
         let count = buckets.last?.count ?? 0
         guard count > 0 || labels.isEmpty else { return }
+        let pairs = zip(family.labels, labels).map { ($0, $1) }
         for (bound, count) in buckets {
-            sample("\(family.name)_bucket", labels + [("le", Self.text(bound))], text: String(count))
+            sample("\(family.name)_bucket", pairs + [("le", bound.metricText)], count)
         }
-        sample("\(family.name)_sum", labels, text: Self.text(seconds))
-        sample("\(family.name)_count", labels, text: String(count))
+        sample("\(family.name)_sum", pairs, seconds)
+        sample("\(family.name)_count", pairs, count)
     }
 
-    private mutating func sample(_ name: String, _ labels: Labels, text: String) {
+    private mutating func sample(_ name: String, _ labels: [(name: String, value: String)], _ value: some MetricValue) {
         write(name)
         if !labels.isEmpty {
             write("{")
@@ -83,14 +89,7 @@ package struct MetricsText {
             }
             write("}")
         }
-        write(" \(text)\n")
-    }
-
-    /// Writes a number as Prometheus expects it. Whole numbers have no fraction, for example `3` instead of `3.0`.
-    private static func text(_ value: Double) -> String {
-        if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
-        if value.isNaN { return "NaN" }
-        return value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+        write(" \(value.metricText)\n")
     }
 
     /// Writes a label value with backslashes, quotes and line feeds escaped.
@@ -106,4 +105,27 @@ package struct MetricsText {
     }
 
     private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
+}
+
+/// A number as the value of a sample.
+package protocol MetricValue {
+    /// The number as Prometheus expects it.
+    var metricText: String { get }
+}
+
+extension Int: MetricValue {
+    package var metricText: String { String(self) }
+}
+
+extension Int64: MetricValue {
+    package var metricText: String { String(self) }
+}
+
+extension Double: MetricValue {
+    /// Whole numbers have no fraction, for example `3` instead of `3.0`.
+    package var metricText: String {
+        if isInfinite { return self > 0 ? "+Inf" : "-Inf" }
+        if isNaN { return "NaN" }
+        return self == rounded() && abs(self) < 1e15 ? String(Int64(self)) : String(self)
+    }
 }

@@ -45,10 +45,8 @@ package struct ProcessFigures: Sendable {
 
     /// Writes all figures as metric families.
     package func write(into text: inout MetricsText) {
-        for (family, value) in [(MetricFamily.processCPU, cpuSeconds), (.processStart, startTime)] {
-            text.family(family)
-            text.sample(family, value)
-        }
+        text.single(.processCPU, cpuSeconds)
+        text.single(.processStart, startTime)
         text.single(.processResident, residentBytes)
         text.single(.processVirtual, virtualBytes)
         text.single(.processThreads, threads)

@@ -151,7 +151,7 @@ package final class VerifyReceiptService: Sendable {
             if let cacheKey {
                 reply = await cachedResponses.response(for: cacheKey, at: now(), within: deadline.reading(before: 1))
             }
-            counts.responseCache.add((reply == nil ? HitLabel.miss : .hit).rawValue)
+            counts.responseCache.add(reply == nil ? HitLabel.miss : .hit)
             if let reply { return reply }
         }
         let request: VerifyReceiptRequest
@@ -267,7 +267,7 @@ package final class VerifyReceiptService: Sendable {
         switch rollouts.decision(for: receipt.contents.smallestOriginalTransactionId, of: app) {
         case .usual: return nil
         case .waiting:
-            countedApps[app.bundleId].rolloutResponses.add(RolloutLabel.waiting.rawValue)
+            countedApps[app.bundleId].rolloutResponses.add(RolloutLabel.waiting)
             return nil
         case .included(let rollout): return rollout
         }

@@ -172,11 +172,11 @@ struct MetricsTests {
         var settings = ProxyConfiguration()
         let (first, second) = (BundleIdentifier(rawValue: "a.a"), BundleIdentifier(rawValue: "b.b"))
         settings.apps = [AppConfiguration(bundleId: first), AppConfiguration(bundleId: second)]
-        counts.apps(of: settings)[first].comparisons.add(0)
+        counts.apps(of: settings)[first].comparisons.add(ComparisonLabel.equal)
         settings.apps = [AppConfiguration(bundleId: second)]
-        counts.apps(of: settings)[first].comparisons.add(0)
+        counts.apps(of: settings)[first].comparisons.add(ComparisonLabel.equal)
         settings.apps = [AppConfiguration(bundleId: first)]
-        counts.apps(of: settings)[first].comparisons.add(0)
+        counts.apps(of: settings)[first].comparisons.add(ComparisonLabel.equal)
         #expect(counts.labelled.map(\.app) == ["a.a", "b.b", "other"])
         #expect(counts.labelled.map(\.counts.comparisons.total) == [2, 0, 1])
     }

@@ -3,11 +3,11 @@ import Testing
 
 @Suite("Prometheus text format")
 struct MetricsTextTests {
-    private enum Fruit: Int, MetricLabel {
+    private enum Fruit: MetricLabel {
         case apple, pear
     }
 
-    private enum Size: Int, MetricLabel {
+    private enum Size: MetricLabel {
         case small, large
 
         var text: String { self == .small ? "S" : "L" }
@@ -21,18 +21,16 @@ struct MetricsTextTests {
 
     @Test("A metric family starts with its help and type, and each sample has its labels")
     func families() {
-        let table = CounterTable("fruit", Fruit.self, "size", Size.self)
-        table.add(Fruit.apple.rawValue, Size.large.rawValue)
-        table.add(Fruit.apple.rawValue, Size.large.rawValue, by: 2)
-        table.add(Fruit.pear.rawValue, Size.small.rawValue)
+        let table = CounterTable(Fruit.texts, Size.texts)
+        table.add(Fruit.apple, Size.large)
+        table.add(Fruit.apple, Size.large, by: 2)
+        table.add(Fruit.pear, Size.small)
         let text = text { text in
             let fruits = MetricFamily("fruits_total", .counter, "Fruits sold.", labels: ["shop", "fruit", "size"])
             text.family(fruits)
-            text.samples(fruits, [("shop", "north")], of: table)
+            text.samples(fruits, ["north"], of: table)
             text.single(MetricFamily("price_euros", .gauge, "Of one."), 7)
-            let weight = MetricFamily("weight_kilograms", .gauge, "Of all.")
-            text.family(weight)
-            text.sample(weight, 0.25)
+            text.single(MetricFamily("weight_kilograms", .gauge, "Of all."), 0.25)
         }
         #expect(
             text == """
@@ -52,7 +50,9 @@ struct MetricsTextTests {
 
     @Test("Label values are escaped")
     func escaping() {
-        let text = text { $0.sample(MetricFamily("a", .gauge, "Of a test."), [("b", "quote \" back \\ line \n é")], 1) }
+        let text = text {
+            $0.sample(MetricFamily("a", .gauge, "Of a test.", labels: ["b"]), ["quote \" back \\ line \n é"], 1)
+        }
         #expect(text == #"a{b="quote \" back \\ line \n é"} 1"# + "\n")
     }
 
@@ -98,27 +98,29 @@ struct MetricsTextTests {
 
     @Test("Indexes outside a counter table are ignored")
     func beyond() {
-        let table = CounterTable("fruit", Fruit.self)
-        table.add(2)
-        table.add(-1)
-        #expect(table.total == 0 && table.count(17) == 0)
+        let table = CounterTable(Fruit.texts)
+        table.add(at: 2)
+        table.add(at: -1)
+        table.add(at: 0, 1)
+        table.add(Fruit.pear, Fruit.pear)
+        #expect(table.total == 0 && table.count(Fruit.pear, Fruit.pear) == 0)
     }
 
     @Test("Concurrent increments are not lost")
     func together() async {
-        let table = CounterTable("fruit", Fruit.self)
+        let table = CounterTable(Fruit.texts)
         let histogram = Histogram()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
                     for _ in 0..<10_000 {
-                        table.add(1)
+                        table.add(Fruit.pear)
                         histogram.observe(.milliseconds(1))
                     }
                 }
             }
         }
-        #expect(table.count(1) == 80_000 && histogram.count == 80_000 && histogram.seconds == 80)
+        #expect(table.count(Fruit.pear) == 80_000 && histogram.count == 80_000 && histogram.seconds == 80)
     }
 
     #if os(Linux)

@@ -125,5 +125,5 @@ struct CachedResponseTests {
 
 extension StoringTestProxy {
     /// Requests that the response cache answered.
-    fileprivate var hits: Int64 { pipelines.counts.responseCache.count(HitLabel.hit.rawValue) }
+    fileprivate var hits: Int64 { pipelines.counts.responseCache.count(HitLabel.hit) }
 }

@@ -258,7 +258,7 @@ final class DeliveryWorker: Sendable {
             if Task.isCancelled || [.stopped, .leaseEnded].contains(error) { return await release([delivery]) }
             outcome = failed(delivery, error, sent)
         }
-        dependencies.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
+        dependencies.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome))
         await settle(delivery, outcome)
     }
 

@@ -52,7 +52,7 @@ package struct PurchaseCases: Sendable {
                 let report = reports.filter { $0.id == id && $0.date >= found.requestedAt }.max { $0.date < $1.date }
                 guard let decision = report?.decision, decision != found.decision else { continue }
                 try await store.consumption.settle(found.id, as: decision, replacing: found.decision, at: now)
-                counts?[scope.bundleId].refundDecisions.add(RefundDecisionLabel(decision).rawValue)
+                counts?[scope.bundleId].refundDecisions.add(decision)
                 isChanged = true
             }
             guard isChanged else { return }
@@ -101,15 +101,5 @@ extension NotificationPayload {
     fileprivate var transactionId: TransactionIdentifier? {
         data?.signedTransactionInfo.flatMap { Signed<TransactionPayload>(storedText: $0)?.payload.transactionId }
             .flatMap(TransactionIdentifier.init(rawValue:))
-    }
-}
-
-extension RefundDecisionLabel {
-    init(_ decision: RefundDecision) {
-        switch decision {
-        case .refunded: self = .refunded
-        case .notRefunded: self = .notRefunded
-        case .unknown: self = .unknown
-        }
     }
 }

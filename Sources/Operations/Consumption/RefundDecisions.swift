@@ -55,7 +55,7 @@ package struct RefundDecisions: Sendable {
                 failures = 0
                 try await store.consumption.settle(found.id, as: decision, replacing: nil, at: now())
                 settled[decision, default: 0] += 1
-                counts[found.scope.bundleId].refundDecisions.add(RefundDecisionLabel(decision).rawValue)
+                counts[found.scope.bundleId].refundDecisions.add(decision)
             }
             guard page.count == Self.pageSize, let end = page.last else { return settled }
             last = end.id

@@ -23,15 +23,11 @@ extension AppOperations {
         let counts = components.counts[scope.bundleId].orders
         do throws(OperationError) {
             let report = try await converting { try await lookups.lookUp(id, options) }
-            counts.add(OrderLabel(report).rawValue, report.askedBefore > 0 ? 1 : 0)
+            counts.add(report.isFound ? OrderLabel.found : .unknown, report.askedBefore > 0 ? RepetitionLabel.yes : .no)
             return report
         } catch {
-            counts.add(OrderLabel.failed.rawValue)
+            counts.add(OrderLabel.failed, RepetitionLabel.no)
             throw error
         }
     }
-}
-
-extension OrderLabel {
-    init(_ report: OrderReport) { self = report.isFound ? .found : .unknown }
 }

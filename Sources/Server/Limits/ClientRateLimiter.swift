@@ -7,7 +7,7 @@ import Synchronization
 import Telemetry
 
 /// The limits on one client, as a metric label. Each is named after its key below `limits`.
-enum ClientLimit: Int, MetricLabel {
+enum ClientLimit: MetricLabel {
     case requestsPerMinute, connectionsPerClient
 }
 
@@ -15,7 +15,7 @@ enum ClientLimit: Int, MetricLabel {
 /// state is kept when the configuration is reloaded.
 final class ClientRateLimiter: Sendable {
     /// Count of rejected requests and connections, by ``ClientLimit``.
-    let rejections = CounterTable("limit", ClientLimit.self)
+    let rejections = CounterTable(ClientLimit.texts)
     private let connections = ConnectionCounter()
     private let rates = RequestRateLimiter()
     /// Rate limit of one client for version 1 notifications, in requests per minute. The App Store sends from few
@@ -75,9 +75,9 @@ final class ClientRateLimiter: Sendable {
 
     /// Counts the rejection and logs it, at most once a minute for each limit.
     private func recordRejection(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
-        rejections.add(limit.rawValue)
+        rejections.add(limit)
         guard logThrottle.allows(limit, at: now) else { return }
-        logger.warning(message, metadata: ["count": .stringConvertible(rejections.count(limit.rawValue))])
+        logger.warning(message, metadata: ["count": .stringConvertible(rejections.count(limit))])
     }
 }
 

@@ -3,7 +3,7 @@ import NIOTLS
 import Telemetry
 
 /// The outcome of a TLS handshake, as a metric label.
-enum HandshakeOutcome: Int, MetricLabel {
+enum HandshakeOutcome: MetricLabel {
     case completed
     /// Client and server have no version or cipher in common, or the client does not trust the certificate, speaks no
     /// TLS or disconnected.
@@ -68,6 +68,6 @@ final class HandshakeTimeoutHandler: ChannelInboundHandler {
         guard let timer else { return }
         timer.cancel()
         self.timer = nil
-        counts.add(outcome.rawValue)
+        counts.add(outcome)
     }
 }

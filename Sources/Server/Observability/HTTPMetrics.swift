@@ -23,20 +23,20 @@ struct HTTPStatusLabel: MetricLabel {
         200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 429, 431, 499, 500, 501, 502, 503, 504,
     ]
 
-    let rawValue: Int
+    let index: Int
 
-    init(rawValue: Int) { self.rawValue = rawValue }
+    init(code: Int) { self.init(index: Self.codes.firstIndex(of: code) ?? Self.codes.count) }
 
-    init(code: Int) { rawValue = Self.codes.firstIndex(of: code) ?? Self.codes.count }
+    private init(index: Int) { self.index = index }
 
-    static var allCases: [Self] { (0...codes.count).map { Self(rawValue: $0) } }
+    static var allCases: [Self] { (0...codes.count).map { Self(index: $0) } }
 
-    var text: String { rawValue < Self.codes.count ? String(Self.codes[rawValue]) : "other" }
+    var text: String { index < Self.codes.count ? String(Self.codes[index]) : "other" }
 }
 
 /// Counts and durations of the requests to both listeners, since the start of the process.
 package final class HTTPMetrics: Sendable {
-    let requests = CounterTable("route", RouteLabel.all, "status", HTTPStatusLabel.self)
+    let requests = CounterTable(RouteLabel.all, HTTPStatusLabel.texts)
     let durations = RouteLabel.all.map { _ in Histogram() }
 
     package init() {}
@@ -44,17 +44,16 @@ package final class HTTPMetrics: Sendable {
     /// Counts a request.
     func record(_ path: String?, status: Int, after duration: Duration) {
         let route = RouteLabel.index(of: path)
-        requests.add(route, HTTPStatusLabel(code: status).rawValue)
+        requests.add(at: route, HTTPStatusLabel(code: status).index)
         durations[route].observe(duration)
     }
 
     /// Appends the metrics in the Prometheus text format.
     func write(into text: inout MetricsText) {
-        text.family(.httpRequests)
-        text.samples(.httpRequests, of: self.requests)
+        text.family(.httpRequests, of: requests)
         text.family(.httpDurations)
         for (route, histogram) in zip(RouteLabel.all, durations) {
-            text.samples(.httpDurations, [("route", route)], of: histogram)
+            text.samples(.httpDurations, [route], of: histogram)
         }
     }
 }

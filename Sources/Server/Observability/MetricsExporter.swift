@@ -22,27 +22,24 @@ struct MetricsExporter: Sendable {
         let requests = (try? await view.store?.consumption.openConsumptionRequests(since: openSince)) ?? []
         let reconciliation = try? await view.store?.reconciliations.lastReconciliation()
         var text = MetricsText()
-        text.family(.buildInfo)
-        text.sample(.buildInfo, [("version", view.version)], 1)
+        text.family(.buildInfo, of: [view.version]) { ([$0], 1) }
         text.single(.ready, view.state.phase == .ready ? 1 : 0)
         view.requests.write(into: &text)
-        writeClients(into: &text)
-        writeTLS(into: &text)
+        let (atPublic, atOperations) = view.connections()
+        text.family(.httpConnections, of: [("public", atPublic), ("operations", atOperations)]) { ([$0], $1) }
+        text.family(.rejectedClients, of: view.rejections, zeros: true)
+        text.family(.handshakes, of: view.handshakes)
+        text.single(.certificateExpiry, view.certificate?.validity.upperBound)
         writeVerdicts(into: &text)
-        text.family(.leftOutMembers)
-        for (name, count) in pipelines.counts.leftOut.sorted {
-            text.sample(.leftOutMembers, [("member", name)], count)
-        }
+        text.family(.leftOutMembers, of: pipelines.counts.leftOut.sorted) { ([$0.name], $0.count) }
         pipelines.counts.upstream.write(into: &text)
         writeHosts(into: &text)
         writeBudgets(into: &text)
         writeNotifications(into: &text)
         writeForwarding(backlog, into: &text)
         writeOperations(requests, into: &text)
-        text.family(.reconciliationEnd)
-        if view.settings.reconcile != nil {
-            text.sample(.reconciliationEnd, reconciliation?.endedAt?.seconds ?? 0)
-        }
+        text.single(
+            .reconciliationEnd, view.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)
@@ -54,136 +51,76 @@ struct MetricsExporter: Sendable {
 
     // MARK: - Families
 
-    /// Connections and rejected clients.
-    private func writeClients(into text: inout MetricsText) {
-        let (atPublic, atOperations) = view.connections()
-        text.family(.httpConnections)
-        text.sample(.httpConnections, [("listener", "public")], Int64(atPublic))
-        text.sample(.httpConnections, [("listener", "operations")], Int64(atOperations))
-        text.family(.rejectedClients)
-        text.samples(.rejectedClients, of: view.rejections, zeros: true)
-    }
-
-    /// Handshakes and the expiry of the certificate.
-    private func writeTLS(into text: inout MetricsText) {
-        text.family(.handshakes)
-        text.samples(.handshakes, of: view.handshakes)
-        text.family(.certificateExpiry)
-        if let certificate = view.certificate { text.sample(.certificateExpiry, certificate.validity.upperBound) }
-    }
-
     /// verifyReceipt responses, and the caches behind them.
     private func writeVerdicts(into text: inout MetricsText) {
         let counts = pipelines.counts
-        text.family(.responses)
-        samples(.responses, of: \.verdicts, into: &text)
+        family(.responses, of: \.verdicts, into: &text)
         text.family(.responseDurations)
-        for (source, histogram) in zip(SourceLabel.allCases, counts.durations) {
-            text.samples(.responseDurations, [("source", source.text)], of: histogram)
+        for (source, histogram) in zip(AnswerSource.texts, counts.durations) {
+            text.samples(.responseDurations, [source], of: histogram)
         }
-        text.family(.authenticationFailures)
-        text.samples(.authenticationFailures, of: counts.authenticationFailures)
-        text.family(.repairs)
-        text.samples(.repairs, of: counts.repairs)
-        text.family(.revocations)
-        samples(.revocations, of: \.revocations, into: &text)
-        for (family, table) in [
-            (MetricFamily.recordCache, counts.recordCache), (.responseCache, counts.responseCache),
-        ] {
-            text.family(family)
-            text.samples(family, of: table, zeros: true)
-        }
+        text.family(.authenticationFailures, of: counts.authenticationFailures)
+        text.family(.repairs, of: counts.repairs)
+        family(.revocations, of: \.revocations, into: &text)
+        text.family(.recordCache, of: counts.recordCache, zeros: true)
+        text.family(.responseCache, of: counts.responseCache, zeros: true)
     }
 
     /// Host labels come only from the configuration, so their number is bounded.
     private func writeHosts(into text: inout MetricsText) {
         let hosts = view.hosts()
-        func family(_ family: MetricFamily, _ value: (CircuitBreakingTransport.HostState) -> Int64) {
-            text.family(family)
-            for host in hosts { text.sample(family, [("host", host.host)], value(host)) }
-        }
-        family(.circuitOpen) { $0.state == .closed ? 0 : 1 }
-        family(.circuitOpened) { $0.opened }
-        family(.upstreamInFlight) { Int64($0.inFlight) }
+        text.family(.circuitOpen, of: hosts) { ([$0.host], $0.state == .closed ? 0 : 1) }
+        text.family(.circuitOpened, of: hosts) { ([$0.host], $0.opened) }
+        text.family(.upstreamInFlight, of: hosts) { ([$0.host], $0.inFlight) }
         text.family(.upstreamRefused)
         for host in hosts {
-            text.sample(.upstreamRefused, [("host", host.host), ("reason", "circuitOpen")], host.refused)
-            text.sample(
-                .upstreamRefused, [("host", host.host), ("reason", "tooManyRepetitions")], host.rejectedRetries)
+            text.sample(.upstreamRefused, [host.host, "circuitOpen"], host.refused)
+            text.sample(.upstreamRefused, [host.host, "tooManyRepetitions"], host.rejectedRetries)
         }
     }
 
     /// Call budgets of the App Store Server API, by app, endpoint and environment.
     private func writeBudgets(into text: inout MetricsText) {
-        let budgets = pipelines.budgets
-        let families: [(MetricFamily, KeyPath<ServerAPIBudget.Level, Int64>)] = [
-            (.callsLeft, \.left), (.callsPerHour, \.limit),
-        ]
-        for (family, value) in families {
-            text.family(family)
-            for budget in budgets {
-                for level in budget.levels {
-                    text.sample(
-                        family,
-                        [
-                            ("app", budget.bundleId.rawValue), ("endpoint", level.endpoint.name),
-                            ("environment", level.environment.rawValue),
-                        ], level[keyPath: value])
-                }
+        let levels = pipelines.budgets.flatMap { budget in
+            budget.levels.map {
+                (labels: [budget.bundleId.rawValue, $0.endpoint.name, $0.environment.rawValue], level: $0)
             }
         }
+        text.family(.callsLeft, of: levels) { ($0.labels, $0.level.left) }
+        text.family(.callsPerHour, of: levels) { ($0.labels, $0.level.limit) }
     }
 
     /// Notifications from the App Store.
     private func writeNotifications(into text: inout MetricsText) {
         let counts = pipelines.notifications.counts.now
-        text.family(.notifications)
-        text.sample(.notifications, [("outcome", "stored")], counts.stored)
-        text.sample(.notifications, [("outcome", "repeated")], counts.repeated)
-        text.family(.rejectedNotifications)
-        for code in NotificationRejection.Code.allCases {
-            text.sample(.rejectedNotifications, [("code", code.rawValue)], counts.refused[code] ?? 0)
+        text.family(.notifications, of: [("stored", counts.stored), ("repeated", counts.repeated)]) { ([$0], $1) }
+        text.family(.rejectedNotifications, of: NotificationRejection.Code.allCases) {
+            ([$0.rawValue], counts.refused[$0] ?? 0)
         }
         text.single(.droppedHints, counts.droppedHints)
     }
 
     /// Deliveries of forwarded notifications.
     private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {
-        text.family(.deliveries)
-        samples(.deliveries, of: \.deliveries, into: &text)
-        let families: [(MetricFamily, KeyPath<DeliveryBacklog, Int64>)] = [
-            (.deliveriesWaiting, \.waiting), (.deliveriesDead, \.abandoned),
-        ]
-        for (family, value) in families {
-            text.family(family)
-            for row in backlog { text.sample(family, [("app", row.bundleId.rawValue)], row[keyPath: value]) }
-        }
-        text.family(.deliveryLimit)
-        for limit in view.deliveryLimits() {
-            let labels = [("app", limit.bundleId.rawValue), ("host", limit.host), ("as", limit.form.rawValue)]
-            text.sample(.deliveryLimit, labels, Int64(limit.deliveries))
+        family(.deliveries, of: \.deliveries, into: &text)
+        text.family(.deliveriesWaiting, of: backlog) { ([$0.bundleId.rawValue], $0.waiting) }
+        text.family(.deliveriesDead, of: backlog) { ([$0.bundleId.rawValue], $0.abandoned) }
+        text.family(.deliveryLimit, of: view.deliveryLimits()) {
+            ([$0.bundleId.rawValue, $0.host, $0.form.rawValue], $0.deliveries)
         }
     }
 
     /// What support teams ask for.
     private func writeOperations(_ requests: [OpenConsumptionRequests], into text: inout MetricsText) {
-        text.family(.orderLookups)
-        samples(.orderLookups, of: \.orders, into: &text)
-        let families: [(MetricFamily, (OpenConsumptionRequests) -> Int64)] = [
-            (.consumptionOpen, { $0.count }),
-            (.consumptionDeadline, { ConsumptionDeadline(requestedAt: $0.oldest).end.seconds }),
-        ]
-        for (family, value) in families {
-            text.family(family)
-            for row in requests {
-                let labels = [
-                    ("app", row.scope.bundleId.rawValue), ("environment", row.scope.environment.rawValue),
-                ]
-                text.sample(family, labels, value(row))
-            }
+        func labels(_ row: OpenConsumptionRequests) -> [String] {
+            [row.scope.bundleId.rawValue, row.scope.environment.rawValue]
         }
-        text.family(.refundDecisions)
-        samples(.refundDecisions, of: \.refundDecisions, into: &text)
+        family(.orderLookups, of: \.orders, into: &text)
+        text.family(.consumptionOpen, of: requests) { (labels($0), $0.count) }
+        text.family(.consumptionDeadline, of: requests) {
+            (labels($0), ConsumptionDeadline(requestedAt: $0.oldest).end.seconds)
+        }
+        family(.refundDecisions, of: \.refundDecisions, into: &text)
     }
 
     /// Apple's requests since this time can still be answered.
@@ -191,55 +128,38 @@ struct MetricsExporter: Sendable {
 
     /// Background comparisons.
     private func writeShadow(into text: inout MetricsText) {
-        text.family(.comparisons)
-        samples(.comparisons, of: \.comparisons, into: &text)
-        text.family(.differences)
-        samples(.differences, of: \.differences, into: &text)
-        text.single(.comparisonsWaiting, Int64(view.shadow?.waiting ?? 0))
+        family(.comparisons, of: \.comparisons, into: &text)
+        family(.differences, of: \.differences, into: &text)
+        text.single(.comparisonsWaiting, view.shadow?.waiting ?? 0)
     }
 
     /// Gradual switches to another source.
     private func writeRollouts(into text: inout MetricsText) {
         let rollouts = pipelines.rollouts.reports
-        func family(_ family: MetricFamily, _ value: (RolloutReport) -> Int64) {
-            text.family(family)
-            for rollout in rollouts { text.sample(family, [("app", rollout.bundleId)], value(rollout)) }
-        }
-        text.family(.rolloutShare)
-        for rollout in rollouts {
-            text.sample(.rolloutShare, [("app", rollout.bundleId)], fraction: rollout.share / 100)
-        }
-        family(.rolloutStopped) { $0.phase == .stopped ? 1 : 0 }
+        text.family(.rolloutShare, of: rollouts) { ([$0.bundleId], $0.share / 100) }
+        text.family(.rolloutStopped, of: rollouts) { ([$0.bundleId], $0.phase == .stopped ? 1 : 0) }
         text.family(.rolloutCustomers)
         for rollout in rollouts {
-            let results = [("equal", rollout.compared - rollout.different), ("different", rollout.different)]
-            for (result, count) in results {
-                text.sample(.rolloutCustomers, [("app", rollout.bundleId), ("result", result)], count)
-            }
+            text.sample(.rolloutCustomers, [rollout.bundleId, "equal"], rollout.compared - rollout.different)
+            text.sample(.rolloutCustomers, [rollout.bundleId, "different"], rollout.different)
         }
-        text.family(.rolloutResponses)
-        samples(.rolloutResponses, of: \.rolloutResponses, into: &text)
+        family(.rolloutResponses, of: \.rolloutResponses, into: &text)
     }
 
     /// The state of the store.
     private func writeStore(into text: inout MetricsText) {
-        text.family(.storeOpen)
-        if view.settings.store != nil { text.sample(.storeOpen, Int64(view.hasStore ? 1 : 0)) }
+        text.single(.storeOpen, view.settings.store == nil ? nil : view.hasStore ? 1 : 0)
         guard let store = view.store else { return }
-        text.single(.storeWritesWaiting, Int64(store.writesWaiting))
+        text.single(.storeWritesWaiting, store.writesWaiting)
         text.single(.storeWrites, store.metrics.writes.count)
-        text.family(.storeErrors)
-        text.samples(.storeErrors, of: store.metrics.errors, zeros: true)
+        text.family(.storeErrors, of: store.metrics.errors, zeros: true)
     }
 
-    // MARK: - Labels
-
-    /// Appends the samples of one counter table for every app label.
-    private func samples(
+    /// Writes the family with the samples of one counter table of every app.
+    private func family(
         _ family: MetricFamily, of table: KeyPath<AppMetrics, CounterTable>, into text: inout MetricsText
     ) {
-        for (app, counts) in pipelines.counts.labelled {
-            text.samples(family, [("app", app)], of: counts[keyPath: table])
-        }
+        text.family(family)
+        for (app, counts) in pipelines.counts.labelled { text.samples(family, [app], of: counts[keyPath: table]) }
     }
 }

@@ -202,19 +202,18 @@ package final class Shadow: Service {
     }
 
     private func count(_ outcome: RolloutLabel, of app: BundleIdentifier) {
-        configured.withLock { $0.pipeline }.counts[app].rolloutResponses.add(outcome.rawValue)
+        configured.withLock { $0.pipeline }.counts[app].rolloutResponses.add(outcome)
     }
 
     private func count(_ outcome: ComparisonLabel, of app: BundleIdentifier) {
-        configured.withLock { $0.pipeline }.counts[app].comparisons.add(outcome.rawValue)
+        configured.withLock { $0.pipeline }.counts[app].comparisons.add(outcome)
     }
 
     private func count(_ differences: [Difference], of app: BundleIdentifier) {
         count(differences.isEmpty ? ComparisonLabel.equal : .different, of: app)
         let counts = configured.withLock { $0.pipeline }.counts[app]
         for difference in differences {
-            let label = difference.verdict == .unexpected ? DifferenceLabel.unexpected : .expected
-            counts.differences.add(label.rawValue)
+            counts.differences.add(difference.verdict == .unexpected ? DifferenceLabel.unexpected : .expected)
         }
     }
 

@@ -47,8 +47,8 @@ struct StatusSnapshot: Sendable {
     /// The number of verifyReceipt responses with the same status, source and environment.
     struct Traffic: Sendable {
         let status: StatusLabel
-        let source: SourceLabel
-        let environment: EnvironmentLabel
+        let source: AnswerSource
+        let environment: AppStoreEnvironment
         let count: Int64
     }
 
@@ -81,7 +81,7 @@ extension StatusSnapshot {
                 readiness: results[name] ?? [], rollout: switches[name]?.first,
                 warnings: concerns[name]?.map(\.code) ?? [])
         }
-        latencies = zip(SourceLabel.allCases, counts.durations).map { ($0.text, $1) }
+        latencies = zip(AnswerSource.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows
         hosts = view.hosts()
         budgets = view.pipelines.budgets
@@ -149,9 +149,9 @@ extension StatusSnapshot.App {
         sources = settings?.answer ?? []
         shadow = settings?.shadow
         traffic = StatusLabel.allCases.flatMap { status in
-            SourceLabel.allCases.flatMap { source in
-                EnvironmentLabel.allCases.compactMap { environment in
-                    let count = counts.verdicts.count(status.rawValue, source.rawValue, environment.rawValue)
+            AnswerSource.allCases.flatMap { source in
+                AppStoreEnvironment.allCases.compactMap { environment in
+                    let count = counts.verdicts.count(status, source, environment)
                     guard count > 0 else { return nil }
                     return StatusSnapshot.Traffic(
                         status: status, source: source, environment: environment, count: count)
@@ -159,7 +159,7 @@ extension StatusSnapshot.App {
             }
         }
         revocations = counts.revocations.total
-        deliveries = DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0.rawValue)) }
+        deliveries = DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0)) }
         self.backlog = backlog
         self.readiness = readiness
         self.rollout = rollout
@@ -170,7 +170,7 @@ extension StatusSnapshot.App {
 
 extension CounterTable {
     /// Cache hits of a table by ``HitLabel``, for example `12 of 40`.
-    fileprivate var hits: String { "\(count(HitLabel.hit.rawValue).grouped) of \(total.grouped)" }
+    fileprivate var hits: String { "\(count(HitLabel.hit).grouped) of \(total.grouped)" }
 }
 
 extension StatusSnapshot {
@@ -188,7 +188,7 @@ extension StatusSnapshot {
 
 extension StatusSnapshot.Traffic {
     /// The status, source and environment: everything except the count.
-    fileprivate var kind: [Int] { [status.rawValue, source.rawValue, environment.rawValue] }
+    fileprivate var kind: [Int] { [status.index, source.index, environment.index] }
 
     var isGenuine: Bool { ["0", "21006"].contains(status.text) }
     var isRefused: Bool { ["21002", "21003"].contains(status.text) }

@@ -1,6 +1,7 @@
 package import Base
 package import BridgeConfiguration
-import ReceiptDecoding
+package import ReceiptDecoding
+package import Storage
 import Telemetry
 
 /// The label `status`. Each status from 0 and 21000 to 21010 has its own value; 21100 to 21199 share `211xx`, and all
@@ -9,79 +10,43 @@ package struct StatusLabel: MetricLabel {
     private static let names =
         ["0"] + (21_000...21_010).map { String($0) } + ["211xx", "other"]
 
-    package let rawValue: Int
+    package let index: Int
 
-    package init(rawValue: Int) { self.rawValue = rawValue }
+    private init(index: Int) { self.index = index }
 
     package init(_ status: VerifyReceiptStatus) {
         switch status.rawValue {
-        case 0: rawValue = 0
-        case 21_000...21_010: rawValue = status.rawValue - 21_000 + 1
-        case 21_100...21_199: rawValue = Self.names.count - 2
-        default: rawValue = Self.names.count - 1
+        case 0: index = 0
+        case 21_000...21_010: index = status.rawValue - 21_000 + 1
+        case 21_100...21_199: index = Self.names.count - 2
+        default: index = Self.names.count - 1
         }
     }
 
-    package static var allCases: [Self] { names.indices.map { Self(rawValue: $0) } }
+    package static var allCases: [Self] { names.indices.map { Self(index: $0) } }
 
-    package var text: String { Self.names[rawValue] }
+    package var text: String { Self.names[index] }
 }
 
-/// The label for an ``AnswerSource``.
-package enum SourceLabel: Int, MetricLabel {
-    case apple, api, stored, receipt
+extension AnswerSource: MetricLabel {}
 
-    package init(_ source: AnswerSource) {
-        switch source {
-        case .apple: self = .apple
-        case .api: self = .api
-        case .stored: self = .stored
-        case .receipt: self = .receipt
-        }
-    }
-}
+extension AppStoreEnvironment: MetricLabel {}
 
-/// The label for an environment, in Apple's spelling, for example `Production`.
-package enum EnvironmentLabel: Int, MetricLabel {
-    case production, sandbox, xcode
+extension ReceiptDecodingError.Code: MetricLabel {}
 
-    package init(_ environment: AppStoreEnvironment) {
-        switch environment {
-        case .production: self = .production
-        case .sandbox: self = .sandbox
-        case .xcode: self = .xcode
-        }
-    }
+extension ReceiptDecodingError.Verdict: MetricLabel {}
 
-    package var text: String {
-        switch self {
-        case .production: AppStoreEnvironment.production.rawValue
-        case .sandbox: AppStoreEnvironment.sandbox.rawValue
-        case .xcode: AppStoreEnvironment.xcode.rawValue
-        }
-    }
-}
+extension ReceiptRepair: MetricLabel {}
 
-/// The label for the meaning of a failed authentication.
-package enum VerdictLabel: Int, MetricLabel {
-    case notAReceipt, forged, notJudged
-
-    init(_ verdict: ReceiptDecodingError.Verdict) {
-        switch verdict {
-        case .notAReceipt: self = .notAReceipt
-        case .forged: self = .forged
-        case .notJudged: self = .notJudged
-        }
-    }
-}
+extension RefundDecision: MetricLabel {}
 
 /// The label for the result of a cache lookup.
-package enum HitLabel: Int, MetricLabel {
+package enum HitLabel: MetricLabel {
     case hit, miss
 }
 
 /// The label for the outcome of one attempt to forward a notification.
-package enum DeliveryLabel: Int, MetricLabel {
+package enum DeliveryLabel: MetricLabel {
     case delivered
     /// The target's form has no body for this notification, so nothing was sent.
     case nothing
@@ -92,7 +57,7 @@ package enum DeliveryLabel: Int, MetricLabel {
 }
 
 /// The label for the outcome of a shadow comparison.
-package enum ComparisonLabel: Int, MetricLabel {
+package enum ComparisonLabel: MetricLabel {
     case equal
     /// The comparison found at least one difference.
     case different
@@ -103,7 +68,7 @@ package enum ComparisonLabel: Int, MetricLabel {
 }
 
 /// The label for what became of a response of a rollout.
-package enum RolloutLabel: Int, MetricLabel {
+package enum RolloutLabel: MetricLabel {
     /// The comparison found no unexpected difference.
     case equal
     /// The comparison found an unexpected difference.
@@ -119,12 +84,12 @@ package enum RolloutLabel: Int, MetricLabel {
 }
 
 /// The label for the class of a difference.
-package enum DifferenceLabel: Int, MetricLabel {
+package enum DifferenceLabel: MetricLabel {
     case expected, unexpected
 }
 
 /// The label for the outcome of the lookup of an order.
-package enum OrderLabel: Int, MetricLabel {
+package enum OrderLabel: MetricLabel {
     /// The order has purchases of the app.
     case found
     /// No such order, or one without a purchase of the app.
@@ -134,13 +99,6 @@ package enum OrderLabel: Int, MetricLabel {
 }
 
 /// The label for whether something happened before.
-package enum RepetitionLabel: Int, MetricLabel {
+package enum RepetitionLabel: MetricLabel {
     case no, yes
-}
-
-/// The label for Apple's decision about a refund.
-package enum RefundDecisionLabel: Int, MetricLabel {
-    case refunded, notRefunded
-    /// The App Store does not know the purchase any longer.
-    case unknown
 }

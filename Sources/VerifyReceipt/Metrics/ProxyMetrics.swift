@@ -3,6 +3,7 @@ package import Base
 package import BridgeConfiguration
 import ReceiptDecoding
 import Responses
+import Storage
 import Synchronization
 package import Telemetry
 
@@ -16,16 +17,16 @@ package final class ProxyMetrics: Sendable {
     /// Requests to Apple, by endpoint and outcome.
     package let upstream = UpstreamMetrics()
     /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
-    package let recordCache = CounterTable("result", HitLabel.self)
+    package let recordCache = CounterTable(HitLabel.texts)
     /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
-    package let responseCache = CounterTable("result", HitLabel.self)
-    /// Receipts that were not authenticated here, by ``ReceiptDecodingError/Code`` and ``VerdictLabel``.
+    package let responseCache = CounterTable(HitLabel.texts)
+    /// Receipts that were not authenticated here, by ``ReceiptDecodingError/Code`` and its verdict.
     package let authenticationFailures = CounterTable(
-        "reason", ReceiptDecodingError.Code.allCases.map(\.rawValue), "verdict", VerdictLabel.self)
+        ReceiptDecodingError.Code.texts, ReceiptDecodingError.Verdict.texts)
     /// Refused receipts that `profile: tolerant` would have accepted, by each repair that it would have made.
-    package let repairs = CounterTable("repair", ReceiptRepair.allCases.map(\.rawValue))
-    /// Time from the request body to the verifyReceipt response, by ``SourceLabel``.
-    package let durations = SourceLabel.allCases.map { _ in Histogram() }
+    package let repairs = CounterTable(ReceiptRepair.texts)
+    /// Time from the request body to the verifyReceipt response, by ``AnswerSource``.
+    package let durations = AnswerSource.allCases.map { _ in Histogram() }
     /// What arrived of apps that are not configured.
     let unconfiguredApps = UnconfiguredApps()
     /// Counters of everything that belongs to no configured app.
@@ -55,53 +56,47 @@ package final class ProxyMetrics: Sendable {
 
     /// Records the duration of a request.
     func recordDuration(_ duration: Duration, for reply: VerifyReceiptResult) {
-        durations[SourceLabel(reply.source).rawValue].observe(duration)
+        durations[reply.source.index].observe(duration)
     }
 
     /// Counts a receipt that was not authenticated.
     func recordAuthenticationFailure(_ code: ReceiptDecodingError.Code) {
-        guard let index = ReceiptDecodingError.Code.allCases.firstIndex(of: code) else { return }
-        authenticationFailures.add(index, VerdictLabel(code.verdict).rawValue)
+        authenticationFailures.add(code, code.verdict)
     }
 
     /// Counts a refused receipt under each repair that `profile: tolerant` would have made, once a kind.
     func recordRepairs(_ repairsOfOne: [ReceiptRepair]) {
-        for repair in Set(repairsOfOne) {
-            if let index = ReceiptRepair.allCases.firstIndex(of: repair) { repairs.add(index) }
-        }
+        for repair in Set(repairsOfOne) { repairs.add(repair) }
     }
 }
 
 /// The counters of one app since the start of the process.
 package final class AppMetrics: Sendable {
-    /// verifyReceipt responses by ``StatusLabel``, ``SourceLabel`` and ``EnvironmentLabel``.
-    package let verdicts = CounterTable(
-        "status", StatusLabel.self, "source", SourceLabel.self, "environment", EnvironmentLabel.self)
-    /// Purchases that became known as revoked, by ``EnvironmentLabel``.
-    package let revocations = CounterTable("environment", EnvironmentLabel.self)
+    /// verifyReceipt responses by ``StatusLabel``, ``AnswerSource`` and ``AppStoreEnvironment``.
+    package let verdicts = CounterTable(StatusLabel.texts, AnswerSource.texts, AppStoreEnvironment.texts)
+    /// Purchases that became known as revoked, by ``AppStoreEnvironment``.
+    package let revocations = CounterTable(AppStoreEnvironment.texts)
     /// Attempts to forward a notification, by ``DeliveryLabel``.
-    package let deliveries = CounterTable("outcome", DeliveryLabel.self)
+    package let deliveries = CounterTable(DeliveryLabel.texts)
     /// Shadow comparisons by ``ComparisonLabel``.
-    package let comparisons = CounterTable("outcome", ComparisonLabel.self)
+    package let comparisons = CounterTable(ComparisonLabel.texts)
     /// Responses of a rollout by ``RolloutLabel``.
-    package let rolloutResponses = CounterTable("outcome", RolloutLabel.self)
+    package let rolloutResponses = CounterTable(RolloutLabel.texts)
     /// Differences that shadow comparisons found, by ``DifferenceLabel``.
-    package let differences = CounterTable("class", DifferenceLabel.self)
-    /// Decisions about purchases that Apple asked about, by ``RefundDecisionLabel``.
-    package let refundDecisions = CounterTable("decision", RefundDecisionLabel.self)
+    package let differences = CounterTable(DifferenceLabel.texts)
+    /// Decisions about purchases that Apple asked about, by ``RefundDecision``.
+    package let refundDecisions = CounterTable(RefundDecision.texts)
     /// Lookups of orders by ``OrderLabel``, and by whether the order was asked for before.
-    package let orders = CounterTable("outcome", OrderLabel.self, "repeated", RepetitionLabel.self)
+    package let orders = CounterTable(OrderLabel.texts, RepetitionLabel.texts)
 
     /// Counts a response.
     package func recordResponse(_ reply: VerifyReceiptResult) {
-        verdicts.add(
-            StatusLabel(reply.answer.status).rawValue, SourceLabel(reply.source).rawValue,
-            EnvironmentLabel(reply.environment).rawValue)
+        verdicts.add(StatusLabel(reply.answer.status), reply.source, reply.environment)
     }
 
     /// Counts revoked purchases.
     func recordRevocations(in environment: AppStoreEnvironment, count: Int) {
-        revocations.add(EnvironmentLabel(environment).rawValue, by: Int64(count))
+        revocations.add(environment, by: Int64(count))
     }
 }
 

@@ -116,7 +116,7 @@ package struct ServerAPISource: Sendable {
         guard let app = apps[bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         let records = cache.records(for: key, at: now(), lifetime: app.lifetime, confirmed: isFresh)
-        if !isFresh { counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue) }
+        if !isFresh { counts?.recordCache.add(records == nil ? HitLabel.miss : .hit) }
         if let records { return records }
         let limit = isFresh ? min(limit, .seconds(3)) : limit
         return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
@@ -127,7 +127,7 @@ package struct ServerAPISource: Sendable {
         guard let app = apps[scope.bundleId] else { return false }
         let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
         guard cache.isValid(serial, for: key, at: now(), lifetime: app.lifetime) else { return false }
-        counts?.recordCache.add(HitLabel.hit.rawValue)
+        counts?.recordCache.add(HitLabel.hit)
         return true
     }
 
