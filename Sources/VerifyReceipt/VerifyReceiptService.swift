@@ -68,6 +68,9 @@ package final class VerifyReceiptService: Sendable {
     package struct RequestOptions: Sendable {
         /// Replaces the app's `answer`.
         package var sources: [AnswerSource]?
+        /// Whether `sources` are the app's own ones after that of a rollout, so that responses in the archive belong to
+        /// them too. Not with `stored` first: an archived response would be compared as one of the new source.
+        var isArchived = false
         /// The priority of calls to the App Store Server API.
         package var priority = HourlyBudget.Priority.live
         /// Whether cached records must not be used.
@@ -240,7 +243,10 @@ package final class VerifyReceiptService: Sendable {
         request.dropText()
         var requestOptions = requestOptions
         let rollout = rollout(of: app, for: verification, requestOptions)
-        if let rollout { requestOptions.sources = rollout.sources(before: app.answer) }
+        if let rollout {
+            requestOptions.sources = rollout.sources(before: app.answer)
+            requestOptions.isArchived = rollout.source != .stored
+        }
         var reply = await evaluation.answer(
             ResolvedRequest(
                 request, on: route, verification, itemForRules: item, isReplay: isReplay,

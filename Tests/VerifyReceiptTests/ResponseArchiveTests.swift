@@ -119,6 +119,24 @@ struct ResponseArchiveTests {
         #expect(first.source == .receipt)
     }
 
+    @Test("Customers of a rollout to the Server API get the archived response, too")
+    func rollout() async throws {
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
+        let stage = try Stage()
+        try await stage.archive(receipt.base64)
+        var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        app.rollout = RolloutConfiguration(source: .api, percent: 100, stopAt: 100)
+        var settings = ProxyConfiguration()
+        settings.apps = [app]
+        let down = try stage.bridge(isDown: true, [.apple]) { $1.rollout = app.rollout }
+        down.pipelines.rollouts.apply(settings)
+        let bundleId = try #require(app.bundleId)
+        _ = try await down.pipelines.rollouts.synchronize(
+            bundleId, with: stage.store.rollouts, at: SharedSimulator.noon)
+        #expect(down.pipelines.rollouts.states[bundleId]?.percent == 100)
+        #expect(await down.ask(receipt.base64).short == "0 stored Production")
+    }
+
     @Test("The archived response needs the same receipt, password, endpoint and exclude-old-transactions")
     func question() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)

@@ -58,6 +58,8 @@ final class ScriptedAppStore: HTTPTransport {
         /// The verifyReceipt response; `nil` if verifyReceipt is unavailable.
         var verifyReceipt: String?
         var questions: [String] = []
+        /// The signed notifications of the history; `nil` answers that there is none.
+        var notifications: [String]?
         /// Runs between the next request for a history and its response.
         var meanwhile: (@Sendable () async -> Void)?
 
@@ -111,6 +113,12 @@ final class ScriptedAppStore: HTTPTransport {
         if path.hasSuffix("/verifyReceipt") {
             guard let answer = update({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
             return HTTPResponse(status: 200, body: Array(answer.utf8))
+        }
+        if path.contains("/notifications/history"), let texts = update({ $0.notifications }) {
+            let records = texts.map { JSONValue.object(["signedPayload": .string($0), "sendAttempts": .array([])]) }
+            return HTTPResponse(
+                status: 200,
+                body: JSONValue.object(["notificationHistory": .array(records), "hasMore": .bool(false)]).bytes)
         }
         let (world, meanwhile) = update { world in
             let isDownload = path.contains("/appTransactions/")

@@ -1,5 +1,6 @@
 import AppStorePayloads
 import Base
+import BridgeConfiguration
 import Notifications
 import Server
 import Simulator
@@ -131,6 +132,21 @@ struct UnexpectedNotificationTests {
         for body in try bodiesOfNoApp() { #expect(await bridge.refusal(body) == .unknownContainer) }
         #expect(NotificationRejection.Code.unknownContainer.httpStatus == 503)
         #expect(try await bridge.notifications() == 4)
+    }
+
+    @Test("A notification in the history that is not understood does not keep the ones after it from the store")
+    func history() async throws {
+        let bridge = try StoringTestProxy([.api])
+        let texts = try [bodiesOfNoApp()[0], body([data()])].compactMap {
+            try JSONValue(reading: $0)["signedPayload"]?.text
+        }
+        bridge.appStore.update { $0.notifications = texts }
+        let counts = try await Reconciliation(
+            receiver: bridge.pipelines.notifications, store: bridge.store, window: 86_400,
+            progress: ReconciliationProgress()
+        ).runHoldingLease(on: nil)
+        #expect(texts.count == 2 && counts != nil)
+        #expect(try await bridge.notifications() == 1)
     }
 
     @Test("A JWS of another kind is named for what it is; one whose form is not known is not judged")

@@ -144,8 +144,11 @@ package struct NotificationCatchUp: Sendable {
         do throws(NotificationRejection) {
             record.stored = try await receiver.receive(record.body) == .repeated ? .known : .new
         } catch {
-            // Errors that a retry cannot repair are reported with the record; other errors end the run.
-            guard error.code.httpStatus != 503 else { throw error }
+            // What is wrong with this machine ends the run. What is wrong with this notification is reported with its
+            // record, so that the ones after it are stored.
+            guard ![.noStore, .storeUnavailable, .signedInFuture, .notVerifiable].contains(error.code) else {
+                throw error
+            }
             record.failure = .init(code: error.code.rawValue, place: "store", reason: error.reason)
         }
         return record

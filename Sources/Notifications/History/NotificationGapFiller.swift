@@ -42,9 +42,11 @@ package struct NotificationGapFiller: Sendable {
     /// Fills the gaps of all servers, if there are any and no other server does it.
     package func fill() async -> Outcome {
         let clients = HistoryClient.all(of: receiver.serverAPI?.clients ?? [])
+        // A server without keys leaves the gaps to the others.
+        guard !clients.isEmpty else { return .nothingToDo }
         do throws(StorageError) {
             guard let cluster = store.cluster else { return try await fillOwnGap(clients) }
-            if let gap = receiver.gaps.current, !clients.isEmpty {
+            if let gap = receiver.gaps.current {
                 try await cluster.add(gap)
                 receiver.gaps.remove(gap)
             }
@@ -63,7 +65,7 @@ package struct NotificationGapFiller: Sendable {
 
     /// Fills the gap of this process, which is the only one with the store.
     private func fillOwnGap(_ clients: [HistoryClient]) async throws(StorageError) -> Outcome {
-        guard let gap = receiver.gaps.current, !clients.isEmpty else { return .nothingToDo }
+        guard let gap = receiver.gaps.current else { return .nothingToDo }
         return try await holdingLease { isHeld throws(StorageError) in
             let outcome = await self.fetch([gap], clients, isHeld)
             if case .filled = outcome { self.receiver.gaps.remove(gap) }
@@ -88,7 +90,9 @@ package struct NotificationGapFiller: Sendable {
                 do {
                     var counts = NotificationCatchUp.Counts()
                     let isDone = try await catchUp(each).run(
-                        over: HistoryWindows(from: gap.start, to: min(gap.end, now()), length: Self.windowLength),
+                        over: HistoryWindows(
+                            from: max(gap.start, HistoryWindows.oldest(in: each.environment, at: now())),
+                            to: min(gap.end, now()), length: Self.windowLength),
                         counts: { counts = $0 }, checkpoint: { _ in await isHeld() })
                     stored += counts.new
                     receiver.events.add(.recoveredNotifications, counts.new)

@@ -234,8 +234,7 @@ final class DeliveryWorker: Sendable {
         do throws(StorageError) {
             try await outbox.release(deliveries)
         } catch {
-            // The leases run out.
-            logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
+            logFailure("cannot release deliveries in the store; they wait until their leases end", error.code.rawValue)
         }
     }
 

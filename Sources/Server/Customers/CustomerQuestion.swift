@@ -1,5 +1,5 @@
+import AppStorePayloads
 import Base
-import Foundation
 import Operations
 
 /// What a support person entered: recognized by its form alone.
@@ -71,12 +71,11 @@ enum CustomerQuestion: Sendable {
     /// Looks at the payload, which is not verified, to choose the key. The signature is verified afterwards.
     private static func key(of text: String) -> SignedKey {
         let payload = text.split(separator: ".", omittingEmptySubsequences: false).dropFirst().first ?? ""
-        var base64 = String(payload).replacing("-", with: "+").replacing("_", with: "/")
-        base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: base64), let object = try? JSONObject(Array(bytes)) else {
-            return .signedTransaction
+        let claims = Base64Text.decode(Array(payload.utf8).span, .urlSafe).flatMap { try? JSONObject($0) }
+        return switch claims.flatMap({ SignedKind($0) }) {
+        case .appTransaction: .signedAppTransaction
+        case .renewal: .signedRenewalInfo
+        case .transaction, .notification, nil: .signedTransaction
         }
-        if object.has("receiptType") { return .signedAppTransaction }
-        return object.has("autoRenewStatus") ? .signedRenewalInfo : .signedTransaction
     }
 }

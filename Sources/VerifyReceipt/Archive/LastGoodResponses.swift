@@ -30,7 +30,8 @@ package struct LastGoodResponses: ResponseObserver {
     /// responses of this app are archived.
     private func key(of request: ResolvedRequest) -> ArchiveKey? {
         let app = request.app
-        guard request.options.sources == nil, let receipt = request.authenticReceipt, app.answer.contains(.apple),
+        guard request.options.sources == nil || request.options.isArchived, let receipt = request.authenticReceipt,
+            app.answer.contains(.apple),
             apps.configured(receipt.bundleId) != nil,
             let password = ArchiveKey.Password(request.request.password, check: request.password)
         else { return nil }

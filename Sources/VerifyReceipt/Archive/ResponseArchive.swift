@@ -132,11 +132,14 @@ final class ResponseArchive: Sendable {
             // One server at a time deletes. The others measure the archive again after an hour.
             let swept = try await TaskLease.whileHolding(
                 .archive, in: store.leases, for: "\(DeliveryLease.process)/archive"
-            ) { isHeld throws(StorageError) in
-                while await isHeld(), try await self.sweep(at: now) {}
-                return true
+            ) { isHeld throws(StorageError) -> Bool in
+                while await isHeld() {
+                    guard try await self.sweep(at: now) else { return true }
+                }
+                return false
             }
-            if swept == nil { sizes.withLock { ($0.isSweeping, $0.total) = (false, limit / 10 * 9) } }
+            // Another server has the task, or has taken it over.
+            if swept != true { sizes.withLock { ($0.isSweeping, $0.total) = (false, limit / 10 * 9) } }
         } catch {
             sizes.withLock { $0.isSweeping = false }
             throw error

@@ -327,7 +327,9 @@ package struct CustomerViewService: Sendable {
     /// Converts a failure. One on the App Store's side is logged at most once a minute per app.
     private func logged(_ error: UpstreamError, of app: ConfiguredApp) -> CustomerViewError {
         let failure = CustomerViewError(error)
-        if failure.code.httpStatus >= 500, logThrottle.allows([apps.logName(of: app.bundleId)], at: now().sinceEpoch) {
+        if failure.code.httpStatus >= 500, !Task.isCancelled,
+            logThrottle.allows([apps.logName(of: app.bundleId)], at: now().sinceEpoch)
+        {
             logger.warning(
                 "App Store Server API lookup failed",
                 metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])

@@ -1,5 +1,6 @@
 import AppStoreClients
 import Base
+import BridgeConfiguration
 import Logging
 import Storage
 
@@ -25,7 +26,7 @@ struct UpstreamResponseLog: ResponseObserver {
                 of: request,
                 ["status": .stringConvertible(answer.status.rawValue), "authenticHere": "\(isAuthenticHere)"])
         // The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
-        case .wrongSharedSecret where request.password.replacement != nil:
+        case .wrongSharedSecret where request.password.isAccepted && request.app.sharedSecret != nil:
             logger.log(
                 .error, "Apple rejected the configured sharedSecret (21004); requests without a password will fail",
                 by: "secret", environment, of: request)

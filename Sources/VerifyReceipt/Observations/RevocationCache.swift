@@ -13,12 +13,6 @@ import Synchronization
 /// and notifications are stored as a whole by other parts; revocations that verifyReceipt reports are written from
 /// here.
 package final class RevocationCache: Sendable {
-    /// One app in one environment.
-    private struct Key: Hashable {
-        let bundleId: BundleIdentifier
-        let environment: AppStoreEnvironment
-    }
-
     private struct RevocationKey: Hashable {
         let environment: AppStoreEnvironment
         let transactionId: String
@@ -28,7 +22,7 @@ package final class RevocationCache: Sendable {
         /// `true` once the latest revocations are loaded from the store.
         var isLoaded = false
         /// The apps of which the store holds more revocations than this cache.
-        var incomplete: Set<Key> = []
+        var incomplete: Set<AppScope> = []
     }
 
     /// How long a revocation that was recorded here counts as not written yet.
@@ -36,7 +30,7 @@ package final class RevocationCache: Sendable {
     /// The maximum number of ids of one app and environment, about 200 bytes each.
     private static let capacity = 100_000
 
-    private let indexes = Mutex<[Key: RevocationIndex]>([:])
+    private let indexes = Mutex<[AppScope: RevocationIndex]>([:])
     /// The signing date of the newest record of each transaction.
     private let signedDates = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
     /// Revoked by the Server API's records, and reversed by a later verifyReceipt response. An entry is removed when a
@@ -66,12 +60,6 @@ package final class RevocationCache: Sendable {
     /// Adds the revocations that the store holds from before the start.
     func load(from store: any RevocationStore) async throws(StorageError) {
         let stored = try await stored(in: store)
-        coverage.withLock { coverage in
-            coverage.isLoaded = true
-            for (scope, rows) in stored where rows.count >= Self.capacity / 2 {
-                coverage.incomplete.insert(Key(bundleId: scope.bundleId, environment: scope.environment))
-            }
-        }
         for (scope, rows) in stored {
             change(scope.bundleId, scope.environment, isNew: false) { revocations in
                 for row in rows {
@@ -85,17 +73,21 @@ package final class RevocationCache: Sendable {
                 }
             }
         }
+        // At the end: from now on, a revocation that is not in memory counts as not stored.
+        coverage.withLock { coverage in
+            coverage.isLoaded = true
+            for (scope, rows) in stored where rows.count >= Self.capacity / 2 { coverage.incomplete.insert(scope) }
+        }
     }
 
     /// Replaces the cache with the store's content. It never holds less than before in the meantime, and stays
     /// unchanged if the store cannot be read. What was recorded here a moment ago stays too, because the store may not
     /// have it yet.
     func reload(from store: any RevocationStore) async throws(StorageError) {
-        var loaded: [Key: RevocationIndex] = [:]
+        var loaded: [AppScope: RevocationIndex] = [:]
         for (scope, rows) in try await stored(in: store) {
-            let key = Key(bundleId: scope.bundleId, environment: scope.environment)
             for row in rows where !isUnwritten(row.transactionId, in: scope.environment) {
-                loaded[key, default: .init()].insert(row)
+                loaded[scope, default: .init()].insert(row)
             }
         }
         signedDates.removeAll()
@@ -231,7 +223,7 @@ package final class RevocationCache: Sendable {
         _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, isNew: Bool = true,
         _ body: (inout RevocationIndex) -> Void
     ) {
-        let key = Key(bundleId: bundleId, environment: environment)
+        let key = AppScope(bundleId: bundleId, environment: environment)
         let added = indexes.withLock { indexes in
             let before = indexes[key]?.added ?? 0
             // Changed in place, because a copy of a hundred thousand entries for each response would be expensive.
@@ -248,8 +240,7 @@ package final class RevocationCache: Sendable {
     /// Returns the store if it may hold revocations of an app that are not in memory.
     func storeToAsk(about scope: AppScope) -> (any Store)? {
         guard let store else { return nil }
-        let key = Key(bundleId: scope.bundleId, environment: scope.environment)
-        return coverage.withLock { $0.isLoaded && !$0.incomplete.contains(key) } ? nil : store
+        return coverage.withLock { $0.isLoaded && !$0.incomplete.contains(scope) } ? nil : store
     }
 
     /// Adds revocations from the store, unless something newer is recorded here.
@@ -285,7 +276,7 @@ package final class RevocationCache: Sendable {
 
     /// Returns the revocations of an app; empty if there are none.
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> RevocationIndex {
-        indexes.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
+        indexes.withLock { $0[AppScope(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
     }
 
     /// Returns whether the revocation of one of these purchases was reversed after `since`.
@@ -315,7 +306,8 @@ package final class RevocationCache: Sendable {
         for keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> Bool {
         indexes.withLock { indexes in
-            guard let revocations = indexes[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
+            guard let revocations = indexes[AppScope(bundleId: bundleId, environment: environment)],
+                !revocations.isEmpty
             else {
                 return false
             }

@@ -26,6 +26,9 @@ enum SharedSecretCheck: Sendable {
     /// auto-renewable.
     case absent
 
+    /// Whether the password is correct, or none is needed.
+    var isAccepted: Bool { if case .accepted = self { true } else { false } }
+
     /// Checks a password.
     init(_ password: VerifyReceiptRequest.Password, for app: AppConfiguration) {
         switch password {

@@ -34,9 +34,10 @@ final class AppleResponseSource: ResponseSource {
                     VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox)))
         case .unavailable(let last, let environment, let reason, let wasCalled, _):
             // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the debug
-            // level only.
+            // level only, and so is one whose client disconnected.
             logger.log(
-                wasCalled ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
+                wasCalled && !Task.isCancelled ? .warning : .debug,
+                "Apple's verifyReceipt is unavailable; trying the next source",
                 by: "apple", environment, of: request, ["reason": "\(reason)"])
             return .unavailable(
                 fallback: last.map { forwarded($0, from: environment) } ?? request.unavailable(from: .apple))

@@ -104,7 +104,8 @@ final class ServerAPIResponseSource: ResponseSource {
         -> SourceResult
     {
         logger.log(
-            error.isRefusal ? .debug : .warning, "App Store Server API lookup failed; trying the next source",
+            error.isRefusal || Task.isCancelled ? .debug : .warning,
+            "App Store Server API lookup failed; trying the next source",
             by: "api", item.environment, of: request, ["reason": "\(error)"])
         guard !error.isUnknownTransaction else { return await resultForUnknownTransaction(of: item, in: request) }
         return .unavailable(fallback: request.reply(error.answer(in: item.environment), from: .api))
