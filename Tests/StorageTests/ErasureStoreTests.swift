@@ -19,11 +19,11 @@ struct ErasureStoreTests {
         try await CustomerDataFixture(prefix, token: token, in: stage.scope).save(to: stage.store)
     }
 
-    private func save(_ transactions: [TransactionRow], on stage: StoreStage) async throws {
+    private func save(_ transactions: [TransactionRow], aliases: [String] = [], on stage: StoreStage) async throws {
         try await stage.store.customers.save(
             CustomerRow(
                 askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r", transactions: transactions,
-                statuses: [], renewals: [], aliases: []), of: stage.scope)
+                statuses: [], renewals: [], aliases: aliases), of: stage.scope)
     }
 
     @Test(
@@ -101,6 +101,52 @@ struct ErasureStoreTests {
         #expect(erasure.kinds.map(\.name) == ["transactions", "customers", "events", "lastGoodAnswers"])
         #expect(try await stage.store.archive.archivedResponse(to: Array("a".utf8)) == nil)
         #expect(try await stage.store.archive.archivedResponse(to: Array("b".utf8)) != nil)
+    }
+
+    @Test(
+        "Purchases that only receipts connect are found with all their renewals, in any order of the receipts",
+        arguments: StoreTestEngine.available)
+    func receipts(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let data = stage.store.personalData
+        let (first, second, third, other) = ("61000000000001", "62000000000001", "63000000000001", "64000000000001")
+        let renewal = "62000000000002"
+        for (id, original) in [(first, first), (second, second), (renewal, second), (third, third), (other, other)] {
+            let row = CustomerDataFixture.transaction(id, original)
+            _ = try await stage.store.notifications.save(
+                NotificationRow(
+                    uuid: id, version: 2, type: "DID_RENEW", subtype: nil, signedDate: Self.now, receivedAt: Self.now,
+                    text: CustomerDataFixture.jws("{\"data\":{\"signedTransactionInfo\":\"\(row.text)\"}}")),
+                NotificationUpdate(transaction: row), of: stage.scope)
+        }
+        // The receipt that leads to the third purchase is read before the one that leads to the second.
+        let receipts: [(digest: [UInt8], originals: [String])] = [([1], [second, third]), ([2], [first, second])]
+        for receipt in receipts {
+            try await stage.store.revocations.saveIdentifiers(
+                CustomerIdentifiers(originalTransactionIds: receipt.originals, transactionIds: []), of: receipt.digest,
+                at: Self.now)
+        }
+        let preview = try await data.footprint(of: request(renewal))
+        let erasure = try await data.erase(request(first), at: Self.now)
+        #expect(erasure == preview)
+        #expect(erasure.kinds.first { $0.name == "transactions" }?.count == 4)
+        #expect(erasure.kinds.first { $0.name == "learntIdentifiers" }?.count == 2)
+        for id in [first, second, renewal, third] {
+            #expect(try await data.footprint(of: request(id)).isEmpty, "\(id)")
+        }
+        #expect(try await !data.footprint(of: request(other)).isEmpty)
+    }
+
+    @Test("Customers with the same alias are erased as one customer", arguments: StoreTestEngine.available)
+    func sharedAlias(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let ids = ["61000000000001", "62000000000001"]
+        for id in ids {
+            try await save([CustomerDataFixture.transaction(id, id)], aliases: ["65000000000001"], on: stage)
+        }
+        let erasure = try await stage.store.personalData.erase(request(ids[0]), at: Self.now)
+        #expect(erasure.kinds.first { $0.name == "customers" }?.count == 2)
+        #expect(try await stage.store.personalData.footprint(of: request(ids[1])).isEmpty)
     }
 
     @Test("Only the ids and dates of refunded purchases can be kept", arguments: StoreTestEngine.available)

@@ -32,23 +32,30 @@ package struct CustomerSearch: Sendable {
         self.identifiers = identifiers
     }
 
-    /// Follows the identifiers to all rows of the same customer.
+    /// Follows the identifiers to all rows of the same customer, until nothing new is found.
     mutating func follow<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+        var before: Int
         repeat {
             try await followIndexed(reader)
+            before = identifiers.count
             try await followReceipts(reader)
             try await addAliases(reader)
-        } while try await followArchivedResponses(reader)
+            try await followArchivedResponses(reader)
+        } while identifiers.count > before
         try await addAccountTokens(reader)
         try await findNotifications(reader)
         try await findExamples(reader)
     }
 
-    /// Follows the identifiers to the customers and records with them, by indices only.
+    /// Follows the identifiers to the customers and records with them, by indices only, until nothing new is found.
     package mutating func followIndexed<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
-        try await followAliases(reader)
-        try await followRecords(reader)
-        try await followEvents(reader)
+        var before: Int
+        repeat {
+            before = identifiers.count
+            try await followAliases(reader)
+            try await followRecords(reader)
+            try await followEvents(reader)
+        } while identifiers.count > before
     }
 
     /// The values of the parameters in the conditions of ``ErasureRule``.
@@ -63,7 +70,8 @@ package struct CustomerSearch: Sendable {
 
     // MARK: - Parts
 
-    /// Adds customers that have one of the identifiers as an alias (table `companion`).
+    /// Adds customers that have one of the identifiers as an alias (table `companion`). Several customers with the same
+    /// alias count as one customer.
     private mutating func followAliases<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
         customers.formUnion(
             try await reader.read(
@@ -148,12 +156,7 @@ package struct CustomerSearch: Sendable {
     /// Follows archived verifyReceipt responses that contain one of the identifiers. The purchases in them belong to
     /// the customer, except those that another customer in the store has. The exception applies only if this customer
     /// is in the store, too.
-    ///
-    /// - Returns: whether new identifiers were found, so that the search must continue.
-    private mutating func followArchivedResponses<Reader: SQLReader>(
-        _ reader: Reader
-    ) async throws(Reader.Failure) -> Bool {
-        let before = identifiers.count
+    private mutating func followArchivedResponses<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
         var named: Set<String> = []
         try await reader.scan(
             "SELECT id, originals, body FROM lastGood WHERE id > $1 AND +app = $2 ORDER BY id", [.integer(app)]
@@ -183,7 +186,6 @@ package struct CustomerSearch: Sendable {
             named.subtract(others)
         }
         identifiers.formUnion(named)
-        return identifiers.count > before
     }
 
     /// Adds the aliases of the customer's receipts, except those that a record of this app has as its transaction id
