@@ -6,11 +6,8 @@ package import Storage
 /// until `VACUUM` and new rows reuse the space, and in the write-ahead log, replicas and backups for as long as these
 /// are kept.
 extension PostgreSQLStore: PersonalDataStore {
-    /// Maximum number of times that the customer can change during an erasure.
-    private static let attempts = 10
-
     package func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure {
-        for _ in 0..<Self.attempts {
+        for _ in 0..<CustomerSearch.maximumAttempts {
             let found = try await locate(request)
             guard !found.isEmpty || request.marks != nil else { return Erasure() }
             let erasure = try await transaction { transaction in
@@ -18,7 +15,7 @@ extension PostgreSQLStore: PersonalDataStore {
             }
             if let erasure { return erasure }
         }
-        throw StorageError(.locked, at: place, "the customer changed while it was being erased")
+        throw StorageError.unfinishedErasure(at: place)
     }
 
     /// Erases customers, unless new rows of them were stored since they were located; then `nil` is returned.

@@ -4,6 +4,9 @@ import Foundation
 
 /// Locates all rows of one customer of one app in the store, so that an erasure can delete them.
 package struct CustomerSearch: Sendable {
+    /// Maximum number of searches of one erasure, if the customer changes each time.
+    package static let maximumAttempts = 10
+
     /// Row id of the app in table `app`.
     package let app: Int64
     package let scope: AppScope
@@ -56,6 +59,34 @@ package struct CustomerSearch: Sendable {
             try await followRecords(reader)
             try await followEvents(reader)
         } while identifiers.count > before
+    }
+
+    /// Selects a row if a record, an alias or a key of events of the customer was stored since the search. What only
+    /// a scan of a whole table finds is not searched again.
+    var newRows: SQLStatement {
+        let columns = [
+            ("transactionId", "$2"), ("originalTransactionId", "$2"), ("appTransactionId", "$3"), ("customer", "$4"),
+        ]
+        let isNew = columns.map { column, known in "\(column) IS NOT NULL AND NOT \(dialect.isAny(column, known))" }
+        // Each part has its own index.
+        let parts = columns.map { column, known in
+            """
+            SELECT 1 FROM transactionRecord
+            WHERE \(dialect.isAny(column, known)) AND app = $1 AND (\(isNew.joined(separator: " OR ")))
+            UNION ALL
+            """
+        }
+        return SQLStatement(
+            """
+            \(parts.joined(separator: " "))
+            SELECT 1 FROM companion JOIN customer ON customer.id = companion.customer
+            WHERE app = $1 AND \(dialect.isAny("identifier", "$2")) AND NOT \(dialect.isAny("customer.id", "$4"))
+            UNION ALL
+            SELECT 1 FROM customer
+            WHERE \(dialect.isAny("id", "$4")) AND eventKey IS NOT NULL AND NOT \(dialect.isAny("eventKey", "$2"))
+            LIMIT 1
+            """, .integer(app), .texts(Array(identifiers)), .texts(Array(appTransactionIds)),
+            .integers(Array(customers)))
     }
 
     /// The values of the parameters in the conditions of ``ErasureRule``.

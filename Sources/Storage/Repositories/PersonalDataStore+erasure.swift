@@ -18,7 +18,7 @@ extension PersonalDataStore where Self: SQLEngine {
         }.first
     }
 
-    /// Finds the rows of the customer in each app.
+    /// Finds the rows of the customer in each app. What is stored during the search can be missing.
     package func locate(_ request: ErasureRequest) async throws(StorageError) -> [CustomerSearch] {
         let apps = try await read(SQLStatement("SELECT id, bundleId, environment FROM app ORDER BY id")) {
             (row) throws(StorageError) -> (id: Int64, scope: AppScope)? in

@@ -2,6 +2,7 @@ import Base
 import Foundation
 import Storage
 import StorageTestSupport
+import Synchronization
 import Testing
 import TestSupport
 
@@ -59,6 +60,37 @@ struct ErasureTests {
         try await store.compact()
         for text in ["\(Self.mine)1", "\(Self.mine)2", "\(Self.mine)9", Self.token] { #expect(!holds(text), "\(text)") }
         for text in ["\(Self.other)1", "\(Self.other)9", Self.otherToken] { #expect(holds(text), "\(text)") }
+    }
+
+    @Test("A renewal that is stored between the search for the customer and the deletion is erased, too")
+    func renewal() async throws {
+        try await fill(Self.mine, token: Self.token)
+        let hasBegun = Mutex(false)
+        let isErasing = DispatchSemaphore(value: 0)
+        let insertion = SQLStatement(
+            """
+            INSERT INTO transactionRecord
+                (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text)
+            SELECT app, $1, originalTransactionId, appTransactionId, customer, 5, signedDate, text
+            FROM transactionRecord WHERE transactionId = $2
+            """, .text("\(Self.mine)5"), .text("\(Self.mine)1"))
+        // The search does not see the transaction, which is committed before the deletion begins.
+        let step = SQLStep<SQLiteStore.Row, Void>.run([]) { (_) throws(StorageError) in
+            hasBegun.withLock { $0 = true }
+            isErasing.wait()
+            return .run([insertion]) { _ in .end(()) }
+        }
+        async let stored: Void = store.transaction(step)
+        let begins = await eventually { hasBegun.withLock { $0 } }
+        async let erased = erase()
+        let waits = await eventually { store.writesWaiting == 1 }
+        isErasing.signal()
+        try await stored
+        let erasure = try await erased
+        #expect(begins && waits)
+        #expect(erasure.kinds.first { $0.name == "transactions" }?.count == 3)
+        let id = try #require(TransactionIdentifier(rawValue: "\(Self.mine)5"))
+        #expect(try await store.footprint(of: ErasureRequest(.transaction(id))).isEmpty)
     }
 
     @Test("If revocations are kept, no other data of the customer is left in the file")
