@@ -118,7 +118,8 @@ extension SQLiteStore {
 
 /// Closing a store, so that the database file alone contains all data.
 extension SQLiteStore {
-    /// Waits for pending writes, checkpoints the write-ahead log and closes the file. Later calls throw.
+    /// Waits for pending writes, checkpoints the write-ahead log and closes the file. Later calls throw
+    /// `notOpen`.
     ///
     /// Other processes may have the file open. If one of them reads for longer than the timeout, the log stays.
     ///

@@ -112,7 +112,7 @@ package final class SQLiteStore: Sendable {
             if try pool.read({ try Self.hasLeases($0) }) { try pool.write(Self.releaseLeasesOfEndedProcesses) }
             return pool
         }
-        let queue = WriteQueue(pool: pool, path: path) { [weak self] in _ = try self?.opened() }
+        let queue = WriteQueue(pool: pool, path: path) { [weak self] in _ = try self?.openedOrClosing() }
         return OpenedDatabase(pool: pool, queue: queue, identity: FileIdentity(path: path))
     }
 
@@ -124,9 +124,17 @@ package final class SQLiteStore: Sendable {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
     }
 
-    /// - Throws: `notOpen` before the store was opened and after it was closed; `changed` if the file at the path is
-    ///   no longer the one that was opened, because writes to it would be lost.
+    /// - Throws: as ``openedOrClosing()``, and `notOpen` after the store was closed.
     private func opened() throws(StorageError) -> OpenedDatabase {
+        guard !state.withLock(\.isClosed) else { throw notOpen }
+        return try openedOrClosing()
+    }
+
+    /// As ``opened()``, for the writes that are pending when the store is closed.
+    ///
+    /// - Throws: `notOpen` before the store was opened; `changed` if the file at the path is no longer the one that
+    ///   was opened, because writes to it would be lost.
+    private func openedOrClosing() throws(StorageError) -> OpenedDatabase {
         guard let opened = state.withLock(\.opened) else { throw notOpen }
         guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
         return opened
@@ -149,7 +157,7 @@ package final class SQLiteStore: Sendable {
         _ body: @escaping @Sendable (WriteTransaction) throws -> Result
     ) async throws(StorageError) -> Result {
         do throws(StorageError) {
-            guard let opened = state.withLock(\.opened) else { throw notOpen }
+            guard let opened = state.withLock({ $0.isClosed ? nil : $0.opened }) else { throw notOpen }
             let result = try await opened.queue.run(body)
             metrics.writeSucceeded()
             return result

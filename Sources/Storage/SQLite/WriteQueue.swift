@@ -77,7 +77,7 @@ final class WriteQueue: Sendable {
     /// Queues a write. Returns an error if the queue is full or closed.
     private func add(_ job: Job) -> StorageError? {
         state.withLock { state in
-            guard !state.isFinished else { return StorageError(.failed, at: path, "the store is closed") }
+            guard !state.isFinished else { return StorageError(.notOpen, at: path, "the store is closed") }
             guard state.jobs.count < Self.capacity else {
                 return StorageError(
                     .locked, at: path, "write queue full: \(Self.capacity) writes are waiting for the disk")

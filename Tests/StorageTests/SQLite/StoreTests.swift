@@ -128,6 +128,17 @@ struct StoreTests {
         #expect(found[scope]?.map(\.transactionId) == ["2"], "\(found)")
     }
 
+    @Test("A closed store refuses reads and writes as one that is not open yet")
+    func closed() async throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+        try await store.beginRefundOutput("before")
+        await store.close()
+        let read = await #expect(throws: StorageError.self) { try await store.lastErasure() }
+        let write = await #expect(throws: StorageError.self) { try await store.beginRefundOutput("after") }
+        #expect(read?.code == .notOpen && write?.code == .notOpen)
+    }
+
     @Test("A missing directory is reported as `notPermitted`")
     func noFolder() {
         let error = #expect(throws: StorageError.self) { try SQLiteStore(path: "/nonexistent/bridge.sqlite") }
