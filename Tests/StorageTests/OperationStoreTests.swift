@@ -1,5 +1,6 @@
 import Base
 import Storage
+import StorageTestSupport
 import Testing
 import TestSupport
 
@@ -112,6 +113,22 @@ struct OperationStoreTests {
         let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
         #expect(try await stage.store.refunds.unreportedRefunds(limit: 9).count == 1)
+    }
+
+    @Test("A refund that a history contains twice counts once", arguments: StoreTestEngine.available)
+    func repeated(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        try await save("a", ["11"], on: stage)
+        let target = try #require(try await page(on: stage).first)
+        // Signed again, with the same content.
+        let rows = [Int64(2_000), 3_000].map { date in
+            RefundRow(
+                transaction: CustomerDataFixture.transaction("12", "12", at: date, isRefunded: true),
+                date: Timestamp(milliseconds: 1_500))
+        }
+        let unknown = try await stage.store.refunds.save(
+            rows, of: target, revision: "r8", at: Self.begin, source: .refundSweep, reportingTo: [])
+        #expect(unknown == 1)
     }
 
     @Test("An extension is stored once for each request", arguments: StoreTestEngine.available)

@@ -80,7 +80,8 @@ extension RefundStore where Self: SQLEngine {
             history.records.append((row, text, cause.needsLookup))
             guard isLatest else { continue }
             (signed[id], revoked[id]) = (row.signedDate, row.revocation?.date)
-            guard stored[id].map({ text.differs(from: $0) }) ?? true else { continue }
+            let isKnown = stored.updateValue(text, forKey: id).map { !text.differs(from: $0) } ?? false
+            guard !isKnown else { continue }
             let event = CustomerEvent(row, as: text, of: row.originalTransactionId, source: history.source)
             history.unknown.append(
                 CustomerReport(event, about: row.originalTransactionId, in: history.scope, at: now))
