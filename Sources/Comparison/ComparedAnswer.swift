@@ -116,7 +116,7 @@ extension ComparedAnswer {
         do throws(JSONStructureError) {
             return try JSONOutline(bytes, maximumNodes: maximumValues)
         } catch {
-            let code: ComparisonError.Code = error.expected == "fewer values" ? .tooLarge : .malformed
+            let code: ComparisonError.Code = error.isTooMany ? .tooLarge : .malformed
             throw ComparisonError(code: code, place: path, reason: "not a JSON object: \(error)")
         }
     }

@@ -5,6 +5,12 @@ package struct JSONStructureError: Error, Hashable, CustomStringConvertible {
     /// A description of what was expected at this offset, for example `a colon`.
     package let expected: String
 
+    /// What is expected beyond the maximum number of values.
+    static let fewerValues = "fewer values"
+
+    /// Whether the document has more values than the maximum.
+    package var isTooMany: Bool { expected == Self.fewerValues }
+
     /// One line, for example `byte 12: expected a colon`.
     package var description: String { "byte \(offset): expected \(expected)" }
 }

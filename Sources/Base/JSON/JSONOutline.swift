@@ -38,7 +38,7 @@ package struct JSONOutline: Sendable {
         guard scanner.peek(bytes) == UInt8(ascii: "{") else { throw scanner.error(expecting: "a JSON object") }
         repeat {
             scanner.skipWhiteSpace(bytes)
-            guard nodes.count < maximumNodes else { throw scanner.error(expecting: "fewer values") }
+            guard nodes.count < maximumNodes else { throw scanner.error(expecting: JSONStructureError.fewerValues) }
             let start = scanner.position
             let index = nodes.count
             let isObject = scanner.consume(UInt8(ascii: "{"), bytes)

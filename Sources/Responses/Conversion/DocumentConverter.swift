@@ -45,7 +45,7 @@ package struct DocumentConverter: Sendable {
         do throws(JSONStructureError) {
             outline = try JSONOutline(text, maximumNodes: Self.maximumValues)
         } catch {
-            throw error.expected == "fewer values" ? tooLarge("\(Self.maximumValues) values") : malformed
+            throw error.isTooMany ? tooLarge("\(Self.maximumValues) values") : malformed
         }
         guard outline.isUnicode else { throw malformed }
         let names = DocumentNames(outline)
