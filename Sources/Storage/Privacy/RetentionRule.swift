@@ -44,7 +44,8 @@ package struct RetentionRule: Sendable {
                 NOT EXISTS (
                     SELECT 1 FROM transactionRecord WHERE customer = customer.id AND signedDate >= $1)
                 """, recordColumn: "customer"),
-        // Records that are known only from notifications and belong to no customer.
+        // Records that are known only from notifications and belong to no customer, and records that a lookup has
+        // detached from their customer. Both have place 0.
         RetentionRule(
             data: .transactions, table: "transactionRecord", key: .id(isInOrderOfAge: false),
             expiredCondition: "signedDate < $1", filter: "customer IS NULL AND place = 0",

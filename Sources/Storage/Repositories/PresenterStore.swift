@@ -31,7 +31,8 @@ extension PresenterStore where Self: SQLEngine {
             guard let id = TransactionIdentifier(rawValue: try row.text(0)) else { return nil }
             return (id, try row.bytes(1))
         }
-        let known = Dictionary(uniqueKeysWithValues: try await read(find, found))
+        // In a damaged file a key can come again.
+        let known = Dictionary(try await read(find, found)) { first, _ in first }
         // The writer is needed only if there is something to assign.
         guard let presenter, known.count < ids.count, known.values.allSatisfy({ $0 == presenter }) else { return known }
         let claim = SQLStatement(
@@ -44,6 +45,6 @@ extension PresenterStore where Self: SQLEngine {
                     AND other.presenter <> $3)
             ORDER BY wanted.id ON CONFLICT (originalTransactionId, app) DO NOTHING
             """, .integer(app), .texts(ids), .bytes(presenter), SQLValue(now))
-        return Dictionary(uniqueKeysWithValues: try await write([claim, find], found))
+        return Dictionary(try await write([claim, find], found)) { first, _ in first }
     }
 }

@@ -96,10 +96,13 @@ package struct StoredDelivery: Sendable {
 
 /// Outcome of a delivery attempt.
 package enum DeliveryOutcome: Sendable, Hashable {
+    /// The target accepted all bodies.
     case delivered(bodies: Int)
+    /// There was nothing to send, see ``DeliveryState/skipped``.
     case skipped
     /// To be retried at `next`.
     case failed(code: String, bodiesSent: Int, next: Timestamp)
+    /// Failed, and not to be retried.
     case abandoned(code: String, bodiesSent: Int)
 }
 

@@ -6,7 +6,7 @@ package struct NotificationSummary: Sendable, Hashable {
     package let id: Int64
     /// Apple's `notificationUUID`. Version 1: a digest of the body.
     package let uuid: String
-    /// Version of App Store Server Notifications, 1 or 2.
+    /// Version of App Store Server Notifications, 1 or 2; ``CustomerReport/version`` for a report.
     package let version: Int
     package let type: String?
     package let subtype: String?

@@ -17,7 +17,7 @@ package struct AppScope: Sendable, Hashable {
 package struct NotificationRow: Sendable, Hashable {
     /// Apple's `notificationUUID`, the same for every retry. Version 1: a digest of the body.
     package let uuid: String
-    /// Version of App Store Server Notifications, 1 or 2.
+    /// Version of App Store Server Notifications, 1 or 2; ``CustomerReport/version`` for a report.
     package let version: Int
     /// Apple's `notificationType`, for example `DID_RENEW`.
     package let type: String?
