@@ -40,9 +40,6 @@ package final class PostgreSQLClient: Sendable {
     /// The error of the last connection attempt, or of the last lost connection. `nil` after a success.
     package var lastError: PostgreSQLError? { commandQueue.health.lastError }
 
-    /// The version of the server of the last connection, for example 150018. `nil` before the first one.
-    var serverVersion: Int? { commandQueue.health.serverVersion }
-
     /// Waits for a connection. Throws the last error of a connection attempt, at once if a repetition cannot help.
     package func connected(within limit: Duration) async throws(PostgreSQLError) {
         let final: [PostgreSQLError.Code] = [.libraryMissing, .libraryTooOld, .invalid, .missing, .notPermitted]
@@ -76,7 +73,7 @@ package final class PostgreSQLClient: Sendable {
         let limits = try timeouts(limit)
         statements.insert(contentsOf: limits, at: 0)
         let limit = limit ?? configuration.statementTimeout
-        return try await repeated(.statements(statements), .shared, limits.count, .now + limit)
+        return try await repeated(.statements(statements), limits.count, .now + limit)
     }
 
     /// Runs one query. Otherwise like ``run(_:within:)``.
@@ -84,18 +81,6 @@ package final class PostgreSQLClient: Sendable {
         _ query: PostgreSQLQuery, within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> PostgreSQLResult {
         try PostgreSQLClient.only(try await run([query], within: limit))
-    }
-
-    /// Copies rows with a statement such as `COPY note (id, text) FROM STDIN (FORMAT binary)`. The types of the values
-    /// must be those of the columns. Returns the number of rows.
-    package func copyIn(
-        _ sql: String, rows: [[PostgreSQLValue]], within limit: Duration? = nil
-    ) async throws(PostgreSQLError) -> Int {
-        let settings = needsTimeouts(limit) ? "SELECT \(PostgreSQLClient.settings(timeoutValues(limit))); " : ""
-        let work = try PostgreSQLClient.copy(settings + sql, rows: rows)
-        let limit = limit ?? configuration.statementTimeout
-        let results = try await repeated(work, .alone, 0, .now + limit)
-        return results.last?.affectedRows ?? 0
     }
 
     /// Runs `BEGIN … COMMIT` on a connection that no other caller uses meanwhile, at the isolation level READ
@@ -128,14 +113,13 @@ package final class PostgreSQLClient: Sendable {
 
     // MARK: Jobs
 
-    /// Runs a job. Repeats it after a conflict.
+    /// Runs a job on any connection. Repeats it after a conflict.
     private func repeated(
-        _ work: PostgreSQLJob.Work, _ place: PostgreSQLJob.Place, _ skippedResults: Int,
-        _ deadline: ContinuousClock.Instant
+        _ work: PostgreSQLJob.Work, _ skippedResults: Int, _ deadline: ContinuousClock.Instant
     ) async throws(PostgreSQLError) -> [PostgreSQLResult] {
         var attempt = 1
         while true {
-            switch await outcome(of: work, place, skippedResults, deadline) {
+            switch await outcome(of: work, .shared, skippedResults, deadline) {
             case .success(let results): return results
             case .failure(let error):
                 guard error.isRepeatable, attempt < PostgreSQLClient.maximumAttempts, .now < deadline else {
@@ -225,11 +209,5 @@ extension PostgreSQLClient {
                 "SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS setting (name, value)",
                 [.texts(PostgreSQLConnector.timeoutNames), .texts(timeoutValues(limit).map(String.init))])
         ])
-    }
-
-    /// The same as a list of expressions.
-    private static func settings(_ values: [Int]) -> String {
-        zip(PostgreSQLConnector.timeoutNames, values).map { "set_config('\($0)', '\($1)', true)" }
-            .joined(separator: ", ")
     }
 }

@@ -14,7 +14,6 @@ final class PostgreSQLCommandQueue: Sendable {
     struct Health: Sendable {
         var connections = 0
         var lastError: PostgreSQLError?
-        var serverVersion: Int?
     }
 
     private struct State: Sendable {

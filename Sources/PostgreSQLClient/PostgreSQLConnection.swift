@@ -66,7 +66,7 @@ final class PostgreSQLConnection {
         if isRetiring || isCopying || failure != nil { return false }
         switch place {
         case .shared: return transaction == nil && running.count < maximumLoad
-        case .alone, .firstOf: return transaction == nil && running.isEmpty
+        case .firstOf: return transaction == nil && running.isEmpty
         case .partOf(let id), .lastOf(let id): return transaction == id
         }
     }

@@ -13,7 +13,6 @@ struct PostgreSQLOpenConnection: Sendable {
     let library: PostgreSQLLibrary
     // Only the thread that has received the value uses the pointer.
     nonisolated(unsafe) let handle: OpaquePointer
-    let serverVersion: Int
 }
 
 /// Opens connections on a thread of its own, because name resolution and the handshake block.
@@ -58,8 +57,7 @@ enum PostgreSQLConnector {
             library.finish(handle)
             throw PostgreSQLError(.failed, "the connection has no pipeline mode")
         }
-        let version = Int(library.serverVersion(handle))
-        return PostgreSQLOpenConnection(library: library, handle: handle, serverVersion: version)
+        return PostgreSQLOpenConnection(library: library, handle: handle)
     }
 
     /// The settings of the server that limit the time of a statement, of waiting for a lock and of an idle transaction.

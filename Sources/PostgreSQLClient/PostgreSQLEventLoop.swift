@@ -76,7 +76,7 @@ final class PostgreSQLEventLoop {
             nextDeadline = min(nextDeadline ?? job.deadline, job.deadline)
             switch job.place {
             case .shared: waiting.append(job)
-            case .alone, .firstOf: waitingAlone.append(job)
+            case .firstOf: waitingAlone.append(job)
             case .partOf, .lastOf:
                 guard let connection = connections.first(where: { $0.accepts(job.place, maximumLoad: .max) }) else {
                     return end(job, .failure(PostgreSQLError(.closed, "the connection of the transaction was lost")))
@@ -89,7 +89,6 @@ final class PostgreSQLEventLoop {
             nextAttempt = clock.now
             unavailable = nil
             health.lastError = nil
-            health.serverVersion = connection.serverVersion
             connections.append(
                 PostgreSQLConnection(connection, preparesStatements: configuration.preparedStatements))
         case .connection(.failure(let error)):

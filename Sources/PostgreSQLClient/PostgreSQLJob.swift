@@ -13,8 +13,6 @@ struct PostgreSQLJob: Sendable {
     enum Place: Sendable, Hashable {
         /// Any connection, shared with other jobs.
         case shared
-        /// A connection for this job only.
-        case alone
         /// A connection that is reserved for a transaction from this job to its last one.
         case firstOf(transaction: UInt64)
         case partOf(transaction: UInt64)

@@ -26,7 +26,6 @@ struct PostgreSQLLibrary: Sendable {
     let status: Number
     let transactionStatus: Number
     let socket: Number
-    let serverVersion: Number
     let errorMessage: TextOf
     let setnonblocking: @convention(c) (Handle, CInt) -> CInt
     let enterPipelineMode: Number
@@ -72,7 +71,6 @@ struct PostgreSQLLibrary: Sendable {
         status = try library("PQstatus")
         transactionStatus = try library("PQtransactionStatus")
         socket = try library("PQsocket")
-        serverVersion = try library("PQserverVersion")
         errorMessage = try library("PQerrorMessage")
         setnonblocking = try library("PQsetnonblocking")
         enterPipelineMode = try library("PQenterPipelineMode")

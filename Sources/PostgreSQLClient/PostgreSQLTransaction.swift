@@ -30,8 +30,8 @@ package struct PostgreSQLTransaction: Sendable {
         try PostgreSQLClient.only(try await run([query]))
     }
 
-    /// Copies rows as part of the transaction, see ``PostgreSQLClient/copyIn(_:rows:within:)``. Nothing else may run in
-    /// the transaction meanwhile.
+    /// Copies rows with a statement such as `COPY note (id, text) FROM STDIN (FORMAT binary)`. The types of the values
+    /// must be those of the columns. Nothing else may run in the transaction meanwhile. Returns the number of rows.
     package func copyIn(_ sql: String, rows: [[PostgreSQLValue]]) async throws(PostgreSQLError) -> Int {
         let work = try PostgreSQLClient.copy(sql, rows: rows)
         let outcome = await client.outcome(of: work, .partOf(transaction: id), 0, deadline)

@@ -101,9 +101,10 @@ struct PostgreSQLClientTests {
         let copy = "COPY copyTest FROM STDIN (FORMAT binary)"
         let note = [UInt8](repeating: 0, count: 1_000)
         let rows = (1...5_000).map { [PostgreSQLValue.integer($0), $0 % 2 == 0 ? nil : .bytes(note)] }
-        #expect(try await client.copyIn(copy, rows: rows, within: .seconds(20)) == 5_000)
+        let copied = try await client.transaction(within: .seconds(20)) { try await $0.copyIn(copy, rows: rows) }
+        #expect(copied == 5_000)
         let duplicate = await failure {
-            _ = try await client.copyIn(copy, rows: [[6_000, nil], [1, nil]])
+            _ = try await client.transaction { try await $0.copyIn(copy, rows: [[6_000, nil], [1, nil]]) }
         }
         #expect(duplicate?.code == .duplicate)
         let count = try await client.query("SELECT count(*), sum(length(note))::bigint FROM copyTest")
