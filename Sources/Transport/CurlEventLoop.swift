@@ -217,13 +217,10 @@ struct CurlEventLoop: ~Copyable {
         return error
     }
 
-    /// Closes connections that have not been needed for a while.
+    /// Closes connections that have not been needed for a while. TLS sessions remain.
     private mutating func trimConnections() {
-        switch idleConnections.decision(running: transfers.count, at: clock.now) {
-        case .none: break
-        case .keep(let count): connections.keep(connections: count)
-        // TLS sessions remain.
-        case .closeAll: connections.keep(connections: 0)
+        if let limit = idleConnections.limit(running: transfers.count, at: clock.now) {
+            connections.keep(connections: limit)
         }
     }
 

@@ -2,15 +2,6 @@
 ///
 /// A value without a clock. libcurl itself closes idle connections only when a new request looks for one.
 package struct IdleConnectionPolicy: Sendable {
-    package enum Decision: Sendable, Hashable {
-        /// Nothing has changed.
-        case none
-        /// Keep at most this many connections, including those in use.
-        case keep(Int)
-        /// Close all connections, because none was used for a while.
-        case closeAll
-    }
-
     /// The most exchanges at the same time within this and the previous period count.
     private static let period = Duration.seconds(30)
 
@@ -28,15 +19,16 @@ package struct IdleConnectionPolicy: Sendable {
         isClosed = false
     }
 
-    /// Returns what to do now. To be called at least at the end of each period.
-    package mutating func decision(running count: Int, at now: ContinuousClock.Instant) -> Decision {
-        guard now >= periodEnds else { return .none }
+    /// Returns how many connections to keep at most, including those in use. `nil` if nothing has changed; 0 once, if
+    /// none was used for a while. To be called at least at the end of each period.
+    package mutating func limit(running count: Int, at now: ContinuousClock.Instant) -> Int? {
+        guard now >= periodEnds else { return nil }
         periodEnds = now + Self.period
         let needed = max(most.current, most.previous)
         most = (current: count, previous: most.current)
-        if needed > 0 { return .keep(needed) }
+        if needed > 0 { return needed }
         defer { isClosed = true }
-        return isClosed ? .none : .closeAll
+        return isClosed ? nil : 0
     }
 
     /// The time until the end of the period.

@@ -33,7 +33,7 @@ package struct OutputFile {
     }
 
     /// Uses an open file descriptor.
-    package init(path: String, _ file: FileDescriptor, cutAt size: Int64?) throws(SinkError) {
+    private init(path: String, _ file: FileDescriptor, cutAt size: Int64?) throws(SinkError) {
         self.path = path
         self.file = file
         self.size = size ?? 0
@@ -83,18 +83,9 @@ package struct OutputFile {
         isDurable = true
     }
 
-    /// Writes the buffer to the file. Continues after an interrupted or partial write.
+    /// Writes the buffer to the file.
     private mutating func flush() throws(SinkError) {
-        let failure = buffer.withUnsafeBytes { bytes -> SystemFailure? in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Foundation.write(
-                    file.descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count > 0 { rest = rest.dropFirst(count) } else if count == 0 || errno != EINTR { return .last }
-            }
-            return nil
-        }
-        if let failure { throw SinkError(failure, at: path) }
+        do throws(SystemFailure) { try file.writeAll(buffer) } catch { throw SinkError(error, at: path) }
         buffer.removeAll(keepingCapacity: true)
     }
 }
