@@ -34,18 +34,16 @@ extension CustomerEvent {
 }
 
 /// The events of revocations that verifyReceipt reported, one for each customer.
-package struct RevocationEvents: Sendable {
+struct RevocationEvents: Sendable {
     private var revoked: [String: [RevocationRow]] = [:]
     private var reversed: [String: [String]] = [:]
 
-    package init() {}
+    mutating func add(_ row: RevocationRow, of customer: String) { revoked[customer, default: []].append(row) }
 
-    package mutating func add(_ row: RevocationRow, of customer: String) { revoked[customer, default: []].append(row) }
-
-    package mutating func add(reversed id: String, of customer: String) { reversed[customer, default: []].append(id) }
+    mutating func add(reversed id: String, of customer: String) { reversed[customer, default: []].append(id) }
 
     /// In the order of the customers' keys.
-    package var events: [CustomerEvent] {
+    var events: [CustomerEvent] {
         Set(revoked.keys).union(reversed.keys).sorted().map { customer in
             CustomerEvent(
                 customer: customer, type: .revocation,

@@ -4,7 +4,7 @@ import Base
 /// and each of the two replaces the stored one if it is newer.
 package struct SubscriptionColumns: Sendable {
     /// Position of subscriptions that no lookup has returned yet: after all others. An existing row keeps its position.
-    package static let lastPlace: Int64 = 1_000_000
+    static let lastPlace: Int64 = 1_000_000
     /// Clock of a row without status or renewal info: older than any.
     private static let noClock: Int64 = -1
 

@@ -43,5 +43,5 @@ package final class JWSHeaderTable: Sendable {
     /// `true` if the store has ``capacity`` headers and accepts no more.
     package var isFull: Bool { state.withLock { $0.isFull } }
 
-    package func markFull() { state.withLock { $0.isFull = true } }
+    func markFull() { state.withLock { $0.isFull = true } }
 }

@@ -1,4 +1,4 @@
-package import Base
+import Base
 
 /// The retention rule of one table: which rows are expired, and which rows of other tables are deleted with them.
 package struct RetentionRule: Sendable {
@@ -24,7 +24,7 @@ package struct RetentionRule: Sendable {
     /// SQL condition of the rows to search.
     var filter = "true"
     /// The column of `transactionRecord` with the ids of this table, if its rows are deleted with their records.
-    package private(set) var recordColumn: String?
+    private(set) var recordColumn: String?
 
     package static let all: [RetentionRule] = [
         RetentionRule(
@@ -111,27 +111,27 @@ package struct RetentionRule: Sendable {
     }
 
     /// Returns the run of this rule; `nil` if its rows are kept forever. The name stands for the rows in the result.
-    package func run(_ retention: Retention, at now: Timestamp) -> (name: String, run: RetentionRun)? {
+    func run(_ retention: Retention, at now: Timestamp) -> (name: String, run: RetentionRun)? {
         guard case .period(let name, let days) = data.lifetime, let days = days(retention) else { return nil }
         return (name, RetentionRun(rule: self, before: now.advanced(by: .days(-days))))
     }
 }
 
 /// A retention rule with the time before which its rows are expired.
-package struct RetentionRun: Sendable {
-    package let rule: RetentionRule
+struct RetentionRun: Sendable {
+    let rule: RetentionRule
     let before: Timestamp
 
     /// The values of `$1` and `$2` in the conditions of the rule.
-    package var values: [SQLValue] { [SQLValue(before), .integer(before.seconds / 86_400)] }
+    var values: [SQLValue] { [SQLValue(before), .integer(before.seconds / 86_400)] }
 
     /// Number of rows that are searched in one read.
-    package static let window = 1_000
+    static let window = 1_000
 }
 
 extension SQLEngine {
     /// Reads the next ``RetentionRun/window`` rows of a table, and evaluates the conditions of the rule for each.
-    package func search(
+    func search(
         _ run: RetentionRun, after id: Int64
     ) async throws(StorageError) -> [(id: Int64, isExpired: Bool, isDeletable: Bool)] {
         let (rule, column) = (run.rule, run.rule.id(dialect))
@@ -151,18 +151,15 @@ extension SQLEngine {
 
 /// The size of the next batch of deletions. It is adapted so that each batch blocks other writes for about 20 ms:
 /// doubled up to 512 after a short batch, and halved after a long one.
-package struct RetentionBatch: Sendable {
+struct RetentionBatch: Sendable {
     /// Maximum number of rows of the next batch.
-    package private(set) var size = 64
+    private(set) var size = 64
     /// Number of rows changed so far.
-    package private(set) var count = 0
+    private(set) var count = 0
     /// Duration of the last batch.
-    package private(set) var time = Duration.zero
+    private(set) var time = Duration.zero
 
-    /// - Parameter size: maximum number of rows of the first batch.
-    package init(size: Int = 64) { self.size = size }
-
-    package mutating func add(_ rows: Int, since start: ContinuousClock.Instant) {
+    mutating func add(_ rows: Int, since start: ContinuousClock.Instant) {
         time = start.duration(to: .now)
         count += rows
         size = time > .milliseconds(20) ? max(size / 2, 1) : min(size * 2, 512)

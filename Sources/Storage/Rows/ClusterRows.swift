@@ -11,7 +11,7 @@ package struct StoredChange: Sendable, Hashable {
     }
 
     /// Maximum number of transaction ids of one change.
-    package static let maximumTransactions = 500
+    static let maximumTransactions = 500
 
     package let kind: Kind
     package let scope: AppScope

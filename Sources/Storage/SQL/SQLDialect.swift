@@ -14,7 +14,7 @@ package enum SQLDialect: Sendable {
     }
 
     /// As ``isAny(_:_:)``, for a column of bytes and ``SQLValue/byteStrings(_:)``.
-    package func isAnyBytes(_ column: String, _ parameter: String) -> String {
+    func isAnyBytes(_ column: String, _ parameter: String) -> String {
         switch self {
         case .sqlite: isAny("hex(\(column))", parameter)
         case .postgreSQL: isAny(column, parameter)
@@ -22,7 +22,7 @@ package enum SQLDialect: Sendable {
     }
 
     /// A condition: one of the words of a text, which spaces separate, is a value of ``SQLValue/texts(_:)``.
-    package func hasWord(_ column: String, _ parameter: String) -> String {
+    func hasWord(_ column: String, _ parameter: String) -> String {
         switch self {
         case .sqlite:
             """
@@ -34,7 +34,7 @@ package enum SQLDialect: Sendable {
     }
 
     /// The column with the number of a row. In SQLite, some tables have no other name for it.
-    package var rowID: String {
+    var rowID: String {
         switch self {
         case .sqlite: "rowid"
         case .postgreSQL: "id"
@@ -136,7 +136,7 @@ package enum SQLDialect: Sendable {
     }
 
     /// The end of the lease of a delivery that is not leased.
-    package var noLease: String {
+    var noLease: String {
         switch self {
         case .sqlite: "NULL"
         case .postgreSQL: "0"
@@ -172,7 +172,7 @@ package enum SQLDialect: Sendable {
     }
 
     /// Prevents that the rows of a subquery are deleted until the end of the transaction. SQLite has one writer.
-    package var lockingKeys: String {
+    var lockingKeys: String {
         switch self {
         case .sqlite: ""
         case .postgreSQL: "FOR KEY SHARE"
@@ -180,7 +180,7 @@ package enum SQLDialect: Sendable {
     }
 
     /// Locks the rows of a subquery, without those that another transaction has locked. SQLite has one writer.
-    package var lockingFree: String {
+    var lockingFree: String {
         switch self {
         case .sqlite: ""
         case .postgreSQL: "FOR UPDATE SKIP LOCKED"

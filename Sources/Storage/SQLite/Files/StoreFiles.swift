@@ -37,7 +37,7 @@ package enum StoreFiles {
 
     /// Creates the file if it is missing, so that only this user can read it: SQLite would create it readable by other
     /// users. A symbolic link to a missing file is followed, as SQLite does. Returns `false` if that fails.
-    package static func createIfMissing(_ path: String) -> Bool {
+    static func createIfMissing(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) != 0 else { return true }
         // Not the file of another thread: closing a descriptor of it would release that thread's locks.
