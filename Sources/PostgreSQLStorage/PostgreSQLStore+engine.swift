@@ -37,7 +37,7 @@ extension PostgreSQLStore: SQLEngine {
 
         package func signedText(_ column: Int) throws(StorageError) -> String {
             let stored = EncodedJWS(column: try storedBytes(column))
-            if let text = try store.textsOfKnownHeaders([stored])?.first { return text }
+            if let text = try store.textOfKnownHeaders(stored) { return text }
             throw missing.isFinal ? store.damagedHeader : missing.note(at: store.place)
         }
 

@@ -72,5 +72,4 @@ extension PostgreSQLStore: DeliveryOutbox {
         SELECT \(StoredDelivery.columns) FROM claimed AS delivery \(StoredDelivery.joins)
         ORDER BY nextAttempt, delivery.id
         """
-
 }

@@ -3,25 +3,20 @@ import Storage
 
 /// The table of JWS headers, see ``JWSEncoder``.
 extension PostgreSQLStore {
-    /// Returns the original texts; `nil` if one of their headers is not in the cache.
-    func textsOfKnownHeaders(_ stored: [EncodedJWS]) throws(StorageError) -> [String]? {
+    /// Returns the original text; `nil` if its header, or one inside it, is not in the cache.
+    func textOfKnownHeaders(_ stored: EncodedJWS) throws(StorageError) -> String? {
         struct UnknownHeader: Error {}
-        var texts: [String] = []
-        texts.reserveCapacity(stored.count)
-        for text in stored {
-            switch text {
-            case .raw(let text): texts.append(text)
-            case .damaged: throw damaged("a stored JWS")
-            case .packed(let packed):
-                let bytes = try? packed.text { id in
-                    guard let header = headers.text(of: id) else { throw UnknownHeader() }
-                    return header
-                }
-                guard let bytes else { return nil }
-                texts.append(String(decoding: bytes, as: UTF8.self))
+        switch stored {
+        case .raw(let text): return text
+        case .damaged: throw damaged("a stored JWS")
+        case .packed(let packed):
+            let bytes = try? packed.text { id in
+                guard let header = headers.text(of: id) else { throw UnknownHeader() }
+                return header
             }
+            guard let bytes else { return nil }
+            return String(decoding: bytes, as: UTF8.self)
         }
-        return texts
     }
 
     /// Reads the headers into the cache.

@@ -130,7 +130,7 @@ extension DocumentConverter {
         let status =
             try document.root.value(AnswerField.status)
             ?? .number(subscriptionStatus.map { [1, 4].contains($0) ? 0 : expired } ?? 0)
-        let isExpired = status == .number(Int64(VerifyReceiptStatus.subscriptionExpired.rawValue))
+        let isExpired = status == .number(expired)
         var latest = try document.transactions(DocumentKey.latestTransactions)?.last
         if latest == nil, subscriptionStatus != nil {
             latest = Self.newest(of: original, in: try document.transactions(DocumentKey.transactions) ?? [])

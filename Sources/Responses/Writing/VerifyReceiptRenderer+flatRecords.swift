@@ -26,9 +26,7 @@ extension VerifyReceiptRenderer {
                 writer.member(.number(Int64(status.rawValue)), as: column)
             case .receipt:
                 writer.member(column.key.beginning)
-                writer.beginObject()
-                writeMembers(of: receipt, into: &writer) { _ in true }
-                writer.endObject()
+                write(receipt, into: &writer) { _ in true }
             case .latestReceiptInfo, .latestExpiredReceiptInfo:
                 guard let subscription, isCurrent == (column.field == .latestReceiptInfo) else { continue }
                 writer.member(column.key.beginning)

@@ -41,20 +41,12 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: status, body: writer.finish())
     }
 
-    /// Writes one flat object in the order of the receipt, with the keys for which `holds` returns `true`. It is
-    /// called with `nil` for unknown keys.
-    private func write(
+    /// Writes one flat object in the order of the receipt, with the keys for which `holds` returns `true`, and after
+    /// them a revocation that was recorded later. `holds` is called with `nil` for unknown keys.
+    func write(
         _ receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
     ) {
         writer.beginObject()
-        writeMembers(of: receipt, into: &writer, holds: holds)
-        writer.endObject()
-    }
-
-    /// Writes the members of a flat object, and after them a revocation that was recorded later.
-    func writeMembers(
-        of receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
-    ) {
         for entry in receipt.purchaseInfo {
             guard let column = tables.transactionReceipt.column(forPropertyListKey: entry.key) else {
                 if holds(nil) {
@@ -65,14 +57,16 @@ extension VerifyReceiptRenderer {
             }
             if holds(column.field) { writer.member(.text(entry.value), as: column) }
         }
-        guard let date = receipt.revocationDate, receipt["cancellation-date"] == nil else { return }
-        for column in tables.flatTransaction.columns {
-            switch column.field {
-            case .revocationDate: writer.member(.cancellation(date, isConsumable: false), as: column)
-            case .revocationReason: writer.member(.number(receipt.revocationReason), as: column)
-            default: continue
+        if let date = receipt.revocationDate, receipt["cancellation-date"] == nil {
+            for column in tables.flatTransaction.columns {
+                switch column.field {
+                case .revocationDate: writer.member(.cancellation(date, isConsumable: false), as: column)
+                case .revocationReason: writer.member(.number(receipt.revocationReason), as: column)
+                default: continue
+                }
             }
         }
+        writer.endObject()
     }
 }
 

@@ -1,3 +1,5 @@
+import Base
+
 /// The forms that base64 receipts take when clients, web forms or databases change them.
 package enum ReceiptEncodingVariant {
     /// Breaks a text into lines.
@@ -13,10 +15,7 @@ package enum ReceiptEncodingVariant {
         text.replacing("+", with: "%2B").replacing("/", with: "%2F").replacing("=", with: "%3D")
     }
 
-    package static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    package static func hexadecimal(_ bytes: [UInt8]) -> String { Hexadecimal.text(of: bytes) }
 
     /// The form `<30821234 56789abc …>`, which `NSData.description` returned until iOS 12.
     package static func dataDescription(_ bytes: [UInt8]) -> String {

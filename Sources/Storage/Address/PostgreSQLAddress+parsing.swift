@@ -1,3 +1,5 @@
+import Base
+
 extension PostgreSQLAddress {
     private static let passwordReason =
         "the address contains a password; remove it and name a file in database.password instead"
@@ -93,14 +95,12 @@ extension PostgreSQLAddress {
                 bytes.append(byte)
                 continue
             }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, digits.first != UInt8(ascii: "+"),
-                let value = UInt8(Substring(digits), radix: 16), value != 0
+            guard let high = rest.popFirst().flatMap(Hexadecimal.value(of:)),
+                let low = rest.popFirst().flatMap(Hexadecimal.value(of:)), high | low != 0
             else {
                 throw StoreAddressError("a percent sign is not followed by two hexadecimal digits of a byte")
             }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
+            bytes.append(high << 4 | low)
         }
         guard let result = String(validating: bytes, as: UTF8.self) else {
             throw StoreAddressError("the percent-encoded bytes are not UTF-8")

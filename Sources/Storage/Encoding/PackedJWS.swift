@@ -46,9 +46,6 @@ package struct PackedJWS: Sendable, Hashable {
 
     // MARK: - Bytes
 
-    package var bytes: Data { Data(encoded) }
-
-    /// The same as ``bytes``.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
@@ -74,7 +71,7 @@ package struct PackedJWS: Sendable, Hashable {
         bytes += payload
     }
 
-    /// `nil` for bytes that ``bytes`` never produces.
+    /// `nil` for bytes that ``encoded`` never produces.
     package init?(_ bytes: Data) {
         self.init(bytes[...], mayHaveParts: true)
     }
@@ -147,7 +144,7 @@ package struct JWSParts: Sendable, Hashable {
     /// The `ES256` signature of ``signatureBytes`` bytes.
     package let signature: [UInt8]
 
-    package static let signatureBytes = 64
+    static let signatureBytes = 64
     private static let signatureCharacters = Base64Text.urlSafeCount(of: signatureBytes)
 
     /// `nil` if encoding the parts again would not give the same text. ``Base64Text`` accepts only the canonical

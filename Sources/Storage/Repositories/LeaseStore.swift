@@ -25,14 +25,13 @@ package protocol LeaseStore: Sendable {
 
 extension LeaseStore where Self: SQLEngine {
     package func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease? {
-        let length = Timestamp(milliseconds: 0).advanced(by: duration)
-        return try await write([
+        try await write([
             SQLStatement(
                 """
                 UPDATE lease SET expiresAt = \(dialect.now("$5")) + $4 WHERE name = $1 AND holder = $2 AND term = $3
                 RETURNING expiresAt
-                """, .text(lease.task.rawValue), .text(lease.holder), .integer(lease.term), SQLValue(length),
-                SQLValue(Timestamp.now))
+                """, .text(lease.task.rawValue), .text(lease.holder), .integer(lease.term),
+                .integer(duration.inMilliseconds), SQLValue(Timestamp.now))
         ]) { (row) throws(StorageError) in
             TaskLease(task: lease.task, holder: lease.holder, term: lease.term, expiresAt: try row.timestamp(0))
         }.first

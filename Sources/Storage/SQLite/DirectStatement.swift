@@ -100,14 +100,5 @@ struct DirectStatement {
         func integer(_ column: CInt) -> Int64? {
             sqlite3_column_type(handle, column) == SQLITE_INTEGER ? sqlite3_column_int64(handle, column) : nil
         }
-
-        /// Returns a text; `nil` for NULL.
-        func text(_ column: CInt) -> String? {
-            sqlite3_column_text(handle, column).map { text in
-                String(
-                    decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(handle, column))),
-                    as: UTF8.self)
-            }
-        }
     }
 }

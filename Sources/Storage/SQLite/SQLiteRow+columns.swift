@@ -16,20 +16,12 @@ extension SQLiteRow {
 }
 
 extension SQLiteStore {
-    /// Returns what `read` makes of the rows. Those with a damaged value are left out, and counted as errors `damaged`.
-    func intact<Value>(_ rows: [SQLiteRow], _ read: (SQLiteRow) throws -> Value?) throws -> [Value] {
-        try Self.intact(rows, read) { metrics.foundDamage(StorageError($0, at: path)) }
-    }
-
-    /// As ``intact(_:_:)``, in a write: what is damaged counts as missing, and is written again.
-    static func intact<Value>(
-        _ rows: [SQLiteRow], _ read: (SQLiteRow) throws -> Value?, _ report: (DamagedValue) -> Void = { _ in }
-    ) throws -> [Value] {
+    /// Returns what `read` makes of the rows. What is damaged counts as missing, and is written again.
+    static func intact<Value>(_ rows: [SQLiteRow], _ read: (SQLiteRow) throws -> Value?) throws -> [Value] {
         try rows.compactMap { row in
             do {
                 return try read(row)
-            } catch let error as DamagedValue {
-                report(error)
+            } catch is DamagedValue {
                 return nil
             }
         }

@@ -30,7 +30,7 @@ extension EncodedJWS {
     var databaseValue: DatabaseValue {
         switch self {
         case .raw(let text): text.databaseValue
-        case .packed(let text): text.bytes.databaseValue
+        case .packed(let text): Data(text.encoded).databaseValue
         case .damaged: .null
         }
     }
