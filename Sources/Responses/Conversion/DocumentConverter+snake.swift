@@ -177,11 +177,7 @@ extension DocumentConverter {
     private static func latest(of history: [ServerAPITransaction]) -> [ServerAPITransaction]? {
         guard history.contains(where: \.payload.isAutoRenewable) else { return nil }
         let included = history.filter { !$0.payload.isConsumable }
-        let rows = included.indices.map { index in
-            let payload = included[index].payload
-            return LatestRow(
-                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId)
-        }
+        let rows = included.indices.map { LatestRow(included[$0].payload, at: $0) }
         return LatestRows.indices(of: rows, options: AnswerOptions()).map { included[$0] }
     }
 }

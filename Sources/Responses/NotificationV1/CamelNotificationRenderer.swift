@@ -65,11 +65,7 @@ package struct CamelNotificationRenderer: Sendable {
 extension CustomerRecords {
     /// The account token of the customer: that of the first transaction with one, by purchase date and id.
     package var appAccountToken: String? {
-        let rows = transactions.indices.lazy.map { index in
-            let payload = transactions[index].payload
-            return LatestRow(
-                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId)
-        }
+        let rows = transactions.indices.lazy.map { LatestRow(transactions[$0].payload, at: $0) }
         return rows.filter { transactions[$0.index].payload.appAccountToken?.isEmpty == false }.min()
             .flatMap { transactions[$0.index].payload.appAccountToken }
     }

@@ -182,6 +182,6 @@ extension NotificationTable.Row {
 
     /// Returns whether this row always matches the type and subtype, without conditions and in every profile.
     fileprivate func alwaysMatches(_ type: String, _ subtype: String) -> Bool {
-        self.type == type && (self.subtype == "*" || self.subtype == subtype) && profile == nil && conditions.isEmpty
+        matches(type, subtype) && profile == nil && conditions.isEmpty
     }
 }

@@ -23,6 +23,11 @@ package struct NotificationTable: Sendable {
         package let says: Bool?
         /// The information that version 1 cannot express.
         package let loss: String?
+
+        /// Returns whether the row is for this type and subtype, whatever its conditions.
+        func matches(_ type: String, _ subtype: String?) -> Bool {
+            self.type == type && (self.subtype == "*" || self.subtype == subtype ?? "-")
+        }
     }
 
     /// All rows, in the order in which they are tried.
@@ -30,16 +35,13 @@ package struct NotificationTable: Sendable {
 
     /// Returns whether a row of this type can send a notification, whatever the conditions.
     package func canSend(type: String, subtype: String?) -> Bool {
-        rows.contains { row in
-            row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-") && !row.sends.isEmpty
-        }
+        rows.contains { $0.matches(type, subtype) && !$0.sends.isEmpty }
     }
 
     /// Returns whether the customer's history is needed to choose among the rows of this type.
     package func needsHistory(type: String, subtype: String?) -> Bool {
-        rows.contains { row in
-            row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
-                && !Set(row.conditions).isDisjoint(with: [.sameProduct, .otherProduct])
+        rows.contains {
+            $0.matches(type, subtype) && !Set($0.conditions).isDisjoint(with: [.sameProduct, .otherProduct])
         }
     }
 
@@ -48,8 +50,7 @@ package struct NotificationTable: Sendable {
         type: String, subtype: String?, profile: NotificationV1Profile, _ facts: NotificationFacts
     ) -> Row? {
         rows.first { row in
-            row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
-                && (row.profile.map { $0 == profile } ?? true)
+            row.matches(type, subtype) && (row.profile.map { $0 == profile } ?? true)
                 && row.conditions.allSatisfy(facts.satisfies)
         }
     }

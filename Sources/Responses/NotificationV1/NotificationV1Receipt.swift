@@ -15,10 +15,7 @@ enum NotificationV1Receipt {
         of transactions: [TransactionPayload], about own: TransactionPayload?
     ) -> [TransactionPayload] {
         let included = transactions.filter { !$0.isConsumable || isOwn($0, own) }
-        let ordered = included.enumerated().sorted { left, right in
-            let (first, second) = (Order(left.element, left.offset), Order(right.element, right.offset))
-            return first.isNewer(than: second)
-        }.map(\.element)
+        let ordered = included.indices.map { LatestRow(included[$0], at: $0) }.sorted(by: >).map { included[$0.index] }
         var newest = Array(ordered.prefix(LatestRows.cap))
         if let excluded = ordered.dropFirst(LatestRows.cap).first(where: { isOwn($0, own) }) {
             newest[newest.count - 1] = excluded
@@ -32,19 +29,6 @@ enum NotificationV1Receipt {
     /// Returns whether a row is the transaction of the event.
     private static func isOwn(_ row: TransactionPayload, _ own: TransactionPayload?) -> Bool {
         row.transactionId != nil && row.transactionId == own?.transactionId
-    }
-
-    /// The order by purchase date, then by the transaction id as a number.
-    private struct Order {
-        let row: LatestRow
-
-        init(_ transaction: TransactionPayload, _ index: Int) {
-            row = LatestRow(
-                index: index, milliseconds: transaction.purchaseDate?.milliseconds,
-                transactionId: transaction.transactionId)
-        }
-
-        func isNewer(than other: Order) -> Bool { other.row < row }
     }
 }
 

@@ -66,58 +66,35 @@ package struct NotificationV1Renderer: Sendable {
     /// Returns the JSON text.
     package func render(_ notification: NotificationV1) -> [UInt8] {
         let rows = NotificationV1Receipt.rows(of: notification.transactions, about: notification.transaction)
-        var writer = JSONWriter(reserving: 1_024 + rows.count * 1_200 + notification.renewals.count * 600)
-        writer.beginObject()
-        writer.key("notification_type")
-        writer.value(notification.type.rawValue)
-        if let password = notification.password {
-            writer.key("password")
-            writer.value(password.reveal())
+        let size = 1_024 + rows.count * 1_200 + notification.renewals.count * 600
+        return JSONWriter.object(reserving: size) { writer in
+            writer.member("notification_type", notification.type.rawValue)
+            writer.member("password", ifPresent: notification.password?.reveal())
+            writer.member(
+                "environment",
+                notification.environment == .production ? "PROD" : notification.environment.rawValue)
+            writer.member("bid", notification.bundleId)
+            writer.member("bvrs", ifPresent: notification.bundleVersion)
+            write(notification.renewal, of: notification, into: &writer)
+            let original =
+                notification.transaction?.originalTransactionId ?? notification.renewal?.originalTransactionId
+            writer.member("original_transaction_id", ifPresent: original.flatMap(Self.number))
+            writer.object("unified_receipt") { writer in
+                writer.member("status", 0)
+                writer.member("environment", notification.environment.rawValue)
+                writer.member("latest_receipt", ifPresent: notification.handle?.reveal())
+                writer.array("latest_receipt_info", rows) { writer, row in
+                    writer.beginObject()
+                    for column in tables.transaction.columns { writer.member(column.field.value(of: row), as: column) }
+                    writer.endObject()
+                }
+                writer.array("pending_renewal_info", notification.renewals) { writer, renewal in
+                    writer.beginObject()
+                    for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
+                    writer.endObject()
+                }
+            }
         }
-        writer.key("environment")
-        writer.value(notification.environment == .production ? "PROD" : notification.environment.rawValue)
-        writer.key("bid")
-        writer.value(notification.bundleId)
-        if let version = notification.bundleVersion {
-            writer.key("bvrs")
-            writer.value(version)
-        }
-        write(notification.renewal, of: notification, into: &writer)
-        if let identifier = notification.transaction?.originalTransactionId
-            ?? notification.renewal?.originalTransactionId, let number = Self.number(identifier)
-        {
-            writer.key("original_transaction_id")
-            writer.values(json: number)
-        }
-        writer.key("unified_receipt")
-        writer.beginObject()
-        writer.key("status")
-        writer.value(0)
-        writer.key("environment")
-        writer.value(notification.environment.rawValue)
-        if let handle = notification.handle {
-            writer.key("latest_receipt")
-            writer.value(handle.reveal())
-        }
-        writer.key("latest_receipt_info")
-        writer.beginArray()
-        for row in rows {
-            writer.beginObject()
-            for column in tables.transaction.columns { writer.member(column.field.value(of: row), as: column) }
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.key("pending_renewal_info")
-        writer.beginArray()
-        for renewal in notification.renewals {
-            writer.beginObject()
-            for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.endObject()
-        writer.endObject()
-        return writer.finish()
     }
 
     /// Writes the renewal of the event at the top level.
@@ -125,13 +102,9 @@ package struct NotificationV1Renderer: Sendable {
         _ renewal: RenewalPayload?, of notification: NotificationV1, into writer: inout JSONWriter
     ) {
         guard let renewal else { return }
-        if let product = renewal.autoRenewProductId ?? renewal.productId {
-            writer.key("auto_renew_product_id")
-            writer.value(product)
-        }
+        writer.member("auto_renew_product_id", ifPresent: renewal.autoRenewProductId ?? renewal.productId)
         if let renews = notification.renews ?? renewal.autoRenewStatus.map({ $0 != 0 }) {
-            writer.key("auto_renew_status")
-            writer.value(renews ? "true" : "false")
+            writer.member("auto_renew_status", renews ? "true" : "false")
         }
         if let date = notification.statusChangedAt {
             Self.statusChange.withPieces { writer.triplet(date, key: $0) }

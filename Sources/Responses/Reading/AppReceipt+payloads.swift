@@ -6,11 +6,7 @@ package import ReceiptDecoding
 extension AppReceipt {
     /// Adds purchases in ascending order of purchase date and transaction id.
     package mutating func add(_ transactions: [TransactionPayload]) {
-        let rows = transactions.indices.map { index in
-            LatestRow(
-                index: index, milliseconds: transactions[index].purchaseDate?.milliseconds,
-                transactionId: transactions[index].transactionId)
-        }
+        let rows = transactions.indices.map { LatestRow(transactions[$0], at: $0) }
         purchases += rows.sorted(by: <).map { InAppPurchase(transactions[$0.index]) }
     }
 

@@ -29,20 +29,11 @@ package struct CustomerViewRenderer: Sendable {
         let size = transactions?.reduce(0) { $0 + $1.payload.claims.count + $1.text.utf8.count } ?? 0
         var writer = JSONWriter(reserving: size + 4096)
         writer.beginObject()
-        writer.key("bundleId")
-        writer.value(view.bundleId.rawValue)
-        if let number = view.appAppleId {
-            writer.key("appAppleId")
-            writer.value(number)
-        }
-        writer.key("environment")
-        writer.value(view.environment.rawValue)
-        writer.key("source")
-        writer.value(view.records == nil ? "receipt" : view.isStored ? "stored" : "api")
-        if let token = view.records?.appAccountToken {
-            writer.key("appAccountToken")
-            writer.value(token)
-        }
+        writer.member("bundleId", view.bundleId.rawValue)
+        writer.member("appAppleId", ifPresent: view.appAppleId)
+        writer.member("environment", view.environment.rawValue)
+        writer.member("source", view.records == nil ? "receipt" : view.isStored ? "stored" : "api")
+        writer.member("appAccountToken", ifPresent: view.records?.appAccountToken)
         writer.key("receipt")
         if let receipt = view.receipt { camelCase.writeReceipt(receipt, into: &writer) } else { writer.null() }
         writer.key("subscriptions")
@@ -54,15 +45,9 @@ package struct CustomerViewRenderer: Sendable {
             writeTransactions(of: receipt.ascending, in: view, into: &writer)
         }
         writer.key("signedTransactions")
-        if let transactions { Self.writeTexts(of: transactions, into: &writer) } else { writer.null() }
-        writer.key("appTransaction")
-        if let claims = view.appTransaction?.payload.claims, !claims.isEmpty {
-            writer.values(json: claims)
-        } else {
-            writer.null()
-        }
-        writer.key("verifiedAt")
-        writer.value(view.verifiedAt.milliseconds)
+        if let transactions { writer.values(transactions.map(\.text)) } else { writer.null() }
+        writer.member("appTransaction", json: view.appTransaction?.payload.claims ?? [])
+        writer.member("verifiedAt", view.verifiedAt.milliseconds)
         writer.endObject()
         return writer.finish()
     }
@@ -81,7 +66,7 @@ package struct CustomerViewRenderer: Sendable {
         return (
             text { Self.writeClaims(of: transactions, into: &$0) },
             text { Self.writeSubscriptions(of: records, into: &$0) },
-            text { Self.writeTexts(of: transactions, into: &$0) }
+            JSONWriter.array(transactions.map(\.text))
         )
     }
 
@@ -110,54 +95,29 @@ package struct CustomerViewRenderer: Sendable {
         writer.endArray()
     }
 
-    /// Writes the signed transactions as compact JWS.
-    private static func writeTexts(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
-        writer.beginArray()
-        for transaction in transactions { writer.value(transaction.text) }
-        writer.endArray()
-    }
-
     /// Writes the subscriptions with their status and renewal.
     private static func writeSubscriptions(of records: CustomerRecords?, into writer: inout JSONWriter) {
         let introductoryOffers = IntroductoryOfferUse((records?.transactions ?? []).lazy.map(\.payload))
         writer.beginArray()
         for subscription in records?.subscriptions ?? [] {
             let (transaction, renewal) = (subscription.transaction?.payload, subscription.renewal?.payload)
-            writer.beginObject()
-            if let group = subscription.subscriptionGroupIdentifier {
-                writer.key("subscriptionGroupIdentifier")
-                writer.value(group)
+            writer.object {
+                $0.member("subscriptionGroupIdentifier", ifPresent: subscription.subscriptionGroupIdentifier)
+                $0.member("originalTransactionId", subscription.originalTransactionId)
+                $0.member("status", Int64(subscription.status))
+                $0.member("productId", ifPresent: transaction?.productId ?? renewal?.productId)
+                $0.member("expiresDate", ifPresent: transaction?.expiresDate?.milliseconds)
+                $0.member("introductoryOfferUsed", introductoryOffers.isUsed(by: subscription))
+                $0.member("renewalInfo", ifPresent: renewal?.claims)
             }
-            writer.key("originalTransactionId")
-            writer.value(subscription.originalTransactionId)
-            writer.key("status")
-            writer.value(Int64(subscription.status))
-            if let product = transaction?.productId ?? renewal?.productId {
-                writer.key("productId")
-                writer.value(product)
-            }
-            if let date = transaction?.expiresDate {
-                writer.key("expiresDate")
-                writer.value(date.milliseconds)
-            }
-            writer.key("introductoryOfferUsed")
-            writer.value(introductoryOffers.isUsed(by: subscription))
-            if let claims = renewal?.claims, !claims.isEmpty {
-                writer.key("renewalInfo")
-                writer.values(json: claims)
-            }
-            writer.endObject()
         }
         writer.endArray()
     }
 
     /// Returns the transactions in ascending order of purchase date and id.
     private static func ascending(_ transactions: [Signed<TransactionPayload>]) -> [Signed<TransactionPayload>] {
-        transactions.enumerated().map { index, transaction in
-            let payload = transaction.payload
-            return LatestRow(
-                index: index, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId)
-        }.sorted().map { transactions[$0.index] }
+        transactions.indices.map { LatestRow(transactions[$0].payload, at: $0) }.sorted()
+            .map { transactions[$0.index] }
     }
 }
 

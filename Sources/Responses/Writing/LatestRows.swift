@@ -1,3 +1,6 @@
+import AppStorePayloads
+import Base
+
 /// Selects and orders the rows of `latest_receipt_info`.
 enum LatestRows {
     /// Maximum number of rows in Apple's responses.
@@ -35,6 +38,12 @@ struct LatestRow: Comparable {
         self.init(
             index: index, milliseconds: milliseconds, identifier: text.withUTF8(Self.identifier),
             series: series)
+    }
+
+    init(_ transaction: TransactionPayload, at index: Int) {
+        self.init(
+            index: index, milliseconds: transaction.purchaseDate?.milliseconds,
+            transactionId: transaction.transactionId)
     }
 
     init(index: Int, milliseconds: Int64?, identifier: UInt128, series: String?) {

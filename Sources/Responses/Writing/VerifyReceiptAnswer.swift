@@ -51,22 +51,14 @@ extension VerifyReceiptAnswer {
 
     /// Returns an error response with the keys that Apple adds to some errors, in the order `environment`, `status`,
     /// `is_retryable`.
-    package static func failure(
+    private static func failure(
         _ status: VerifyReceiptStatus, environment: AppStoreEnvironment?, isRetryable: Bool?
     ) -> Self {
-        var writer = JSONWriter(reserving: 80)
-        writer.beginObject()
-        if let environment {
-            writer.key("environment")
-            writer.value(environment.rawValue)
+        let body = JSONWriter.object(reserving: 80) {
+            $0.member("environment", ifPresent: environment?.rawValue)
+            $0.member("status", Int64(status.rawValue))
+            $0.member("is_retryable", ifPresent: isRetryable)
         }
-        writer.key("status")
-        writer.value(Int64(status.rawValue))
-        if let isRetryable {
-            writer.key("is_retryable")
-            writer.value(isRetryable)
-        }
-        writer.endObject()
-        return Self(status: status, body: writer.finish())
+        return Self(status: status, body: body)
     }
 }

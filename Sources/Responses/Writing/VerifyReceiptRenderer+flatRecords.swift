@@ -103,11 +103,6 @@ extension TransactionReceipt {
 
     /// Returns whether a transaction is older than another one.
     private static func isOlder(_ left: TransactionPayload, _ right: TransactionPayload) -> Bool {
-        func row(_ transaction: TransactionPayload) -> LatestRow {
-            LatestRow(
-                index: 0, milliseconds: transaction.purchaseDate?.milliseconds,
-                transactionId: transaction.transactionId)
-        }
-        return row(left) < row(right)
+        LatestRow(left, at: 0) < LatestRow(right, at: 0)
     }
 }

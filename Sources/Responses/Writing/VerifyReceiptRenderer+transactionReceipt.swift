@@ -41,18 +41,14 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: status, body: writer.finish())
     }
 
-    /// Writes one flat object in the order of the receipt, with the keys for which `holds` returns `true`, and after
-    /// them a revocation that was recorded later. `holds` is called with `nil` for unknown keys.
-    func write(
-        _ receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
-    ) {
+    /// Writes one flat object in the order of the receipt, and after its members a revocation that was recorded later.
+    ///
+    /// - Parameter holds: returns whether a key is written; it is called with `nil` for unknown keys.
+    func write(_ receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool) {
         writer.beginObject()
         for entry in receipt.purchaseInfo {
             guard let column = tables.transactionReceipt.column(forPropertyListKey: entry.key) else {
-                if holds(nil) {
-                    writer.key(entry.key.replacing("-", with: "_"))
-                    writer.value(entry.value)
-                }
+                if holds(nil) { writer.member(entry.key.replacing("-", with: "_"), entry.value) }
                 continue
             }
             if holds(column.field) { writer.member(.text(entry.value), as: column) }
