@@ -61,19 +61,14 @@ extension ServerAPICall {
     ///
     /// - Parameters:
     ///   - id: Any transaction identifier of the customer.
-    ///   - query: The filter and the sort order.
     ///   - revision: The revision of the previous page; `nil` for the first page.
-    package static func history(
-        _ id: TransactionIdentifier, _ query: HistoryQuery = HistoryQuery(), revision: String? = nil
-    ) -> Self {
-        Self(.history, .get, "/inApps/v2/history/\(id)", query: query.parameters + Self.revision(revision))
+    package static func history(_ id: TransactionIdentifier, revision: String? = nil) -> Self {
+        Self(.history, .get, "/inApps/v2/history/\(id)", query: Self.revision(revision))
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses
-    package static func statuses(_ id: TransactionIdentifier, only statuses: [Int] = []) -> Self {
-        Self(
-            .statuses, .get, "/inApps/v1/subscriptions/\(id)",
-            query: statuses.map { Parameter(name: "status", value: String($0)) })
+    package static func statuses(_ id: TransactionIdentifier) -> Self {
+        Self(.statuses, .get, "/inApps/v1/subscriptions/\(id)")
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/get-app-transaction-info

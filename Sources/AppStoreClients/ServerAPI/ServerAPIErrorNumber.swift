@@ -21,8 +21,6 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     package static let accountNotFound = Self(rawValue: 4_040_001)
     /// The customer's account is temporarily not available.
     static let accountNotFoundRetryable = Self(rawValue: 4_040_002)
-    /// The app does not exist.
-    static let appNotFound = Self(rawValue: 4_040_003)
     /// The app is temporarily not available.
     static let appNotFoundRetryable = Self(rawValue: 4_040_004)
     /// The original transaction does not exist. The older form of `transactionIdNotFound`.
@@ -35,8 +33,6 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     package static let appTransactionNotFound = Self(rawValue: 4_040_019)
     /// Apple's rate limit is exceeded.
     package static let rateLimitExceeded = Self(rawValue: 4_290_000)
-    /// An internal error at Apple.
-    static let generalInternal = Self(rawValue: 5_000_000)
     /// A temporary internal error at Apple.
     static let generalInternalRetryable = Self(rawValue: 5_000_001)
 

@@ -5,18 +5,16 @@ package import Transport
 package final class VerifyReceiptClient: Sendable {
     private let transport: any HTTPTransport
     private let endpoints: VerifyReceiptEndpoints
-    private let connectTimeout: Duration
     private let maximumResponseBytes: Int
     private let counts: UpstreamMetrics?
 
     /// Creates a client. Several clients can share a transport.
     package init(
-        transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, connectTimeout: Duration = .seconds(5),
-        maximumResponseBytes: Int = 32 << 20, counts: UpstreamMetrics? = nil
+        transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, maximumResponseBytes: Int = 32 << 20,
+        counts: UpstreamMetrics? = nil
     ) {
         self.transport = transport
         self.endpoints = endpoints
-        self.connectTimeout = connectTimeout
         self.maximumResponseBytes = maximumResponseBytes
         self.counts = counts
     }
@@ -48,7 +46,7 @@ package final class VerifyReceiptClient: Sendable {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
-                connectTimeout: min(connectTimeout, timeout), maximumResponseBytes: maximumResponseBytes)
+                connectTimeout: min(.seconds(5), timeout), maximumResponseBytes: maximumResponseBytes)
             request.isRetry = isRetry
             request.owner = owner
             request.isUsable = Self.isUsable

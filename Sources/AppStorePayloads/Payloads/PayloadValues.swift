@@ -1,5 +1,4 @@
-/// The `type` of a transaction, and the parameter value that selects it in a history request. The two spellings
-/// differ.
+/// The `type` of a transaction.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/type
 package struct ProductType: RawRepresentable, Sendable, Hashable {
@@ -17,17 +16,6 @@ package struct ProductType: RawRepresentable, Sendable, Hashable {
     package static let consumable = Self(rawValue: "Consumable")
     /// A subscription that ends without renewal. Apple does not know its end date.
     package static let nonRenewing = Self(rawValue: "Non-Renewing Subscription")
-
-    /// The value of the history parameter `productType`; `nil` for values without a name here.
-    package var queryValue: String? {
-        switch self {
-        case .autoRenewable: "AUTO_RENEWABLE"
-        case .nonConsumable: "NON_CONSUMABLE"
-        case .consumable: "CONSUMABLE"
-        case .nonRenewing: "NON_RENEWABLE"
-        default: nil
-        }
-    }
 }
 
 /// The `inAppOwnershipType` of a transaction.
