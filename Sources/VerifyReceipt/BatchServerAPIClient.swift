@@ -9,7 +9,7 @@ package import Transport
 /// The App Store Server API for batch work: migrations and comparisons. Uses a share of the hourly rate limits, waits
 /// when the share is used up, and retries failures with longer pauses than a server does.
 package struct BatchServerAPIClient: Sendable {
-    private let source: ServerAPISource
+    private let clients: UpstreamClients
     private let share: Double
     /// The factor for the share. Apple's hour does not begin when ours does, so using slightly less avoids a call that
     /// comes a moment too early.
@@ -33,21 +33,20 @@ package struct BatchServerAPIClient: Sendable {
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
         try settings.checkKeys()
-        source = try ServerAPISource(
-            settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
-            share: share * Self.safetyFactor, reserve: 0,
-            retry: .batch, cluster: store?.cluster.map { ServerCluster(store: $0, instance: settings.instanceName) })
+        clients = try UpstreamClients(
+            settings: settings, transport: transport, trust: trust, share: share * Self.safetyFactor, store: store,
+            now: now)
         self.share = share
     }
 
     /// Gives the calls back that were taken from shared limits and not made.
-    package func giveBackCalls() async { await source.giveBackCalls() }
+    package func giveBackCalls() async { await clients.giveBackCalls() }
 
     /// Returns whether the app has a key.
-    package func handles(_ bundleId: BundleIdentifier) -> Bool { source.handles(bundleId) }
+    package func handles(_ bundleId: BundleIdentifier) -> Bool { clients.source.handles(bundleId) }
 
     /// Whether any app has a key.
-    package var isConfigured: Bool { !source.budgets.isEmpty }
+    package var isConfigured: Bool { clients.isConfigured }
 
     /// Returns all records of the customer with these identifiers: from the environment of the receipt, or from the
     /// other one if the customer is unknown there.
@@ -100,7 +99,7 @@ package struct BatchServerAPIClient: Sendable {
 
     /// Returns the client of an app.
     private func client(for bundleId: BundleIdentifier) throws(UpstreamError) -> ServerAPIClient {
-        guard let client = source.client(for: bundleId) else {
+        guard let client = clients.client(for: bundleId) else {
             throw UpstreamError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
         }
         return client
@@ -116,19 +115,16 @@ package struct BatchServerAPIClient: Sendable {
     }
 
     /// The number of calls made so far.
-    package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }
+    package var calls: Int64 { clients.calls }
 
     /// The wait for a rate limit of the call that resumes first; `nil` if none waits.
-    package var rateLimitWait: RateLimitWait? {
-        let uptime = AppStoreClock.system.uptime()
-        return source.budgets.compactMap { $0.wait(at: uptime) }.min { $0.left < $1.left }
-    }
+    package var rateLimitWait: RateLimitWait? { clients.rateLimitWait }
 
     /// The remaining history calls of this hour, for the app and environment with the fewest; `nil` before the first
     /// call.
     package var callsLeft: Int64? {
         let uptime = AppStoreClock.system.uptime()
-        return source.budgets.compactMap { $0.left(.history, .batch, at: uptime) }.min()
+        return clients.source.budgets.compactMap { $0.left(.history, .batch, at: uptime) }.min()
     }
 
     /// The number of history calls per hour in production, for one app.

@@ -151,15 +151,15 @@ package struct ServiceComponents: Sendable {
 }
 
 extension ServiceComponents {
-    /// Waits until the observations from before the start are loaded, at most this long. A store that does not open
+    /// Waits until the observations from before the start are loaded, at most 30 seconds. A store that does not open
     /// within ``openingLimit`` is not waited for: its observations are then added later.
-    package func whenLoaded(within limit: Duration = .seconds(30)) async {
+    package func whenLoaded() async {
         guard let loading, let store else { return }
         if !store.isOpen {
             _ = await TaskTimeout.value(of: Task { await store.whenOpen() }, within: Self.openingLimit)
         }
         guard store.isOpen else { return }
-        _ = await TaskTimeout.value(of: loading, within: limit)
+        _ = await TaskTimeout.value(of: loading, within: .seconds(30))
     }
 
     /// How long a start waits for a store that is opened in the background, as one on another machine is.
@@ -181,25 +181,6 @@ extension VerifyReceiptService {
         self.init(
             try ServiceComponents(settings: settings, transport: transport, logger: logger, now: now, sleep: sleep),
             tables: tables)
-    }
-
-    /// Clears the caches of all customers after an erasure, and loads the observations again from the store.
-    ///
-    /// - Throws: ``StorageError`` if the store cannot be read. The other caches are empty then.
-    package func invalidateErasedCustomers(in store: any Store) async throws(StorageError) {
-        customerCaches.removeAll()
-        try await observations.reload(from: store.revocations)
-    }
-}
-
-extension CustomerViewService {
-    /// Creates the service of a configuration.
-    package init(_ components: ServiceComponents, tables: FieldTables) {
-        self.init(
-            decoder: components.decoder, verifier: components.verifier, apps: components.apps,
-            serverAPI: components.serverAPI, stored: components.stored, revocations: components.revocations,
-            renderer: CustomerViewRenderer(tables: tables), deadline: components.deadline, now: components.now,
-            logger: components.logger)
     }
 }
 

@@ -8,7 +8,7 @@ package import Transport
 
 /// The Server API clients of the commands that an operator runs: one for each app that has a key.
 package struct UpstreamClients: Sendable {
-    private let source: ServerAPISource
+    let source: ServerAPISource
 
     /// Creates the clients.
     ///

@@ -5,7 +5,7 @@ package import BridgeConfiguration
 import Logging
 import ReceiptDecoding
 package import Responses
-import Storage
+package import Storage
 import Telemetry
 
 /// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out. A class,
@@ -22,9 +22,7 @@ import Telemetry
 package final class VerifyReceiptService: Sendable {
     private let decoder: ReceiptDecoder
     private let apps: AppRegistry
-    let observations: UpstreamObservations
-    /// The caches that are cleared after an erasure.
-    let customerCaches: CustomerCaches
+    private let components: ServiceComponents
     package let counts: ProxyMetrics
     private let countedApps: AppMetricsRegistry
     /// Counts refused receipts that the tolerant profile would have accepted; `nil` if that profile is in use.
@@ -46,9 +44,9 @@ package final class VerifyReceiptService: Sendable {
     ///
     /// - Parameter tables: the fields of a rendered response.
     package init(_ components: ServiceComponents, tables: FieldTables) {
+        self.components = components
         decoder = components.decoder
         apps = components.apps
-        observations = components.observations
         counts = components.counts
         countedApps = components.countedApps
         repairSampler = RepairSampler(decoder: components.decoder, counts: components.counts)
@@ -56,7 +54,6 @@ package final class VerifyReceiptService: Sendable {
         now = components.now
         logger = components.logger
         cachedResponses = CachedResponses(components)
-        customerCaches = CustomerCaches(components, responses: cachedResponses?.cache)
         rules = AppRules(components)
         rollouts = components.rollouts
         signedItems = SignedItemVerifier(components)
@@ -115,6 +112,15 @@ package final class VerifyReceiptService: Sendable {
             evaluation.logger.logUnconfiguredApp(app, in: reply, at: now())
         }
         return reply
+    }
+
+    /// Clears the caches of all customers after an erasure, and loads the observations again from the store.
+    ///
+    /// - Throws: ``StorageError`` if the store cannot be read. The other caches are empty then.
+    package func invalidateErasedCustomers(in store: any Store) async throws(StorageError) {
+        cachedResponses?.cache.removeAll()
+        components.forgetCustomers()
+        try await components.observations.reload(from: store.revocations)
     }
 
     /// See ``AppRegistry/explanations(of:)``.

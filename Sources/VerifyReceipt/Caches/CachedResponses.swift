@@ -58,10 +58,9 @@ struct CachedResponses: ResponseObserver {
         }
     }
 
-    /// Caches a response in which only `request_date` depends on the time. Three kinds are never cached: an iOS 6
-    /// response, because it has no such date and its status may change with time alone; the response to a receipt
-    /// without identifiers, because those that Apple once returned for it may change; and a response of the Server API
-    /// during a rollout, whose responses are compared.
+    /// Caches a response in which only `request_date` depends on the time. Two kinds are never cached: an iOS 6
+    /// response, because it has no such date and its status may change with time alone; and the response to a receipt
+    /// without identifiers, because those that Apple once returned for it may change.
     func observe(_ response: SourceResponse, to request: ResolvedRequest) {
         guard let cacheKey = request.cacheKey, let receipt = request.authenticReceipt,
             let records = records(of: response, to: request)
@@ -81,7 +80,7 @@ struct CachedResponses: ResponseObserver {
         switch (response.origin, request.app.answer.first) {
         case (.current(let snapshot), .stored):
             snapshot.serial.map { .stored($0, maximumAge: .seconds(request.app.storedMaxAge)) }
-        case (.lookedUp(let cached), .api) where request.app.rollout == nil: cached.serial.map { .lookedUp($0) }
+        case (.lookedUp(let cached), .api): cached.serial.map { .lookedUp($0) }
         default: nil
         }
     }

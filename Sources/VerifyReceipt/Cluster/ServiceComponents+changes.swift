@@ -14,6 +14,14 @@ extension ServiceComponents {
         for (scope, ids) in transactions { try await revocations.update(Array(ids), in: scope, from: store) }
     }
 
+    /// Forgets the customers in all caches of these components. Each has its own size and lifetime.
+    func forgetCustomers() {
+        stored?.removeAll()
+        serverAPI?.removeAll()
+        lastGood?.removeAll()
+        replays.removeAll()
+    }
+
     /// Gives the calls to Apple back that this server has taken from shared buckets and not made.
     package func giveBackCalls() async { await serverAPI?.giveBackCalls() }
 }

@@ -4,7 +4,7 @@ package import Base
 import BridgeConfiguration
 import Logging
 import ReceiptDecoding
-import Responses
+package import Responses
 package import Storage
 
 /// Answers the requests of new clients: a receipt, a signed text or an id in, the JSON view of its customer out.
@@ -33,29 +33,13 @@ package struct CustomerViewService: Sendable {
         return service
     }
 
-    /// Creates the service.
-    ///
-    /// - Parameters:
-    ///   - serverAPI: `nil` if there are no network connections.
-    ///   - stored: `nil` if there is no store.
-    ///   - revocations: shared with the other services, which add to it.
-    ///   - deadline: the time for one request.
-    init(
-        decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
-        stored: StoreSource?, revocations: RevocationCache, renderer: CustomerViewRenderer,
-        deadline: RequestDeadline.Limit,
-        now: @escaping @Sendable () -> Timestamp, logger: Logger
-    ) {
-        self.decoder = ReceiptDecoder(trust: decoder.trust, profile: .stored)
-        self.verifier = verifier
-        self.apps = apps
-        self.serverAPI = serverAPI
-        self.stored = stored
-        self.revocations = revocations
-        self.renderer = renderer
-        self.deadline = deadline
-        self.now = now
-        self.logger = logger
+    /// Creates the service of a configuration.
+    package init(_ components: ServiceComponents, tables: FieldTables) {
+        decoder = ReceiptDecoder(trust: components.decoder.trust, profile: .stored)
+        (verifier, apps, serverAPI) = (components.verifier, components.apps, components.serverAPI)
+        (stored, revocations) = (components.stored, components.revocations)
+        renderer = CustomerViewRenderer(tables: tables)
+        (deadline, now, logger) = (components.deadline, components.now, components.logger)
     }
 
     /// Returns the view, as JSON, of the customer whose receipt, signed transaction, signed app

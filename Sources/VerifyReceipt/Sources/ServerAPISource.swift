@@ -93,22 +93,21 @@ package struct ServerAPISource: Sendable {
     /// - Parameters:
     ///   - keys: not empty.
     ///   - environment: `nil` tries production, then the sandbox.
-    ///   - isFresh: calls the API again, for at most 3 seconds, because the caller already has a response. Not within
-    ///     seconds of the last such call.
     ///   - priority: the priority within the rate limit.
     ///   - limit: the time for all calls, pauses and waiting together.
     func records(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
-        isFresh: Bool = false,
         priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async throws(UpstreamError) -> CustomerRecords? {
         try await cachedRecords(
-            for: keys, bundleId: bundleId, environment: environment, isFresh: isFresh, priority: priority,
+            for: keys, bundleId: bundleId, environment: environment, isFresh: false, priority: priority,
             within: limit)?.records
     }
 
-    /// Returns the same as ``records(for:bundleId:environment:isFresh:priority:within:)``, with the number of the cache
-    /// entry.
+    /// Returns the same as ``records(for:bundleId:environment:priority:within:)``, with the number of the cache entry.
+    ///
+    /// - Parameter isFresh: calls the API again, for at most 3 seconds, because the caller already has a response. Not
+    ///   within seconds of the last such call.
     func cachedRecords(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         isFresh: Bool, priority: HourlyBudget.Priority, within limit: Duration
