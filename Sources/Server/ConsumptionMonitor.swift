@@ -30,9 +30,8 @@ struct ConsumptionMonitor: Service {
         // Without a store there is nothing to do; the code that opens it logs failures.
         guard store.isOpen, let decisions = live.now.pipelines.operations.refundDecisions else { return }
         do throws(StorageError) {
-            let settled = try await TaskLease.whileHolding(
-                .refundDecisions, in: store.leases, for: "\(DeliveryLease.process)/refundDecisions"
-            ) { isHeld throws(StorageError) in
+            let settled = try await TaskLease.whileHolding(.refundDecisions, in: store.leases) {
+                isHeld throws(StorageError) in
                 try await decisions.settle { await isHeld() && !Task.isCancelled }
             }
             guard let settled, !settled.isEmpty else { return }

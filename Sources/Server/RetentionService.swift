@@ -61,9 +61,8 @@ package struct RetentionService: Service {
     /// Deletes expired rows, batch by batch, and logs how many rows of each kind were deleted.
     private func sweep() async {
         do throws(StorageError) {
-            let deleted = try await TaskLease.whileHolding(
-                .retention, in: leases, for: "\(DeliveryLease.process)/retention"
-            ) { isHeld throws(StorageError) -> [Erasure.Kind] in
+            let deleted = try await TaskLease.whileHolding(.retention, in: leases) {
+                isHeld throws(StorageError) -> [Erasure.Kind] in
                 if let doubt = try await store.doubt(about: now()) {
                     logger.error("retention skipped: the clock may be wrong", metadata: ["reason": "\(doubt)"])
                     return []

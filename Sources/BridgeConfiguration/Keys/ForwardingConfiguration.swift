@@ -79,11 +79,6 @@ extension ConfigurationFile {
         return targets
     }
 
-    private enum Flag: String, CaseIterable {
-        case yes = "true"
-        case no = "false"
-    }
-
     /// Reads one target. Returns `nil` if its `url` or `as` is missing or invalid.
     private static func target(_ node: ConfigurationNode) -> ForwardTarget? {
         defer { node.finish() }
@@ -92,7 +87,7 @@ extension ConfigurationFile {
         let (secret, password) = (node.secret("secret"), node.secret("password"))
         let profile = node.choice("v1Profile", of: NotificationV1Profile.self)
         let (latestReceipt, numbers) = (
-            node.choice("latestReceipt", of: ForwardTarget.LatestReceipt.self), node.choice("numbers", of: Flag.self)
+            node.choice("latestReceipt", of: ForwardTarget.LatestReceipt.self), readBoolean(node, "numbers")
         )
         let concurrency = node.integer("concurrency", in: concurrencies)
         if text == nil { node.noteMissing("url", "missing") }
@@ -109,7 +104,7 @@ extension ConfigurationFile {
             target.password = password
             target.profile = profile ?? .current
             target.latestReceipt = latestReceipt ?? .handle
-            target.writesNumbers = numbers == .yes
+            target.writesNumbers = numbers ?? false
             if let concurrency { target.concurrency = Int(concurrency) }
             return target
         } catch {

@@ -86,13 +86,6 @@ final class ConfigurationNode {
         return node
     }
 
-    /// Returns whether the file or the environment sets a key.
-    func has(_ key: String) -> Bool {
-        if let node = mapping[Node(key)], node.null == nil { return true }
-        guard let name = variable(key) else { return false }
-        return file.variable(name) != nil || file.hasVariable(below: name)
-    }
-
     /// Returns whether a key is a mapping in the file, or the environment sets the given member of it.
     func isObject(_ key: String, with member: String) -> Bool {
         guard overriding(key) == nil else { return false }
@@ -135,7 +128,7 @@ final class ConfigurationNode {
     }
 
     /// Returns a whole number in the given range; anything else is recorded as a mistake.
-    func integer(_ key: String, in range: ClosedRange<Int64> = .min ... .max) -> Int64? {
+    func integer(_ key: String, in range: ClosedRange<Int64>) -> Int64? {
         guard let text = text(key, expecting: "a whole number") else { return nil }
         guard let number = Int64(text) else {
             note(key, "\(text) is not a whole number")

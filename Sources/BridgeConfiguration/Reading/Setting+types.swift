@@ -2,7 +2,7 @@ import Base
 
 /// The units of numbers in the configuration.
 enum SettingUnit: String {
-    case seconds, days, megabytes, connections
+    case seconds, days, connections
     case requestsPerMinute = "requests per minute"
 }
 

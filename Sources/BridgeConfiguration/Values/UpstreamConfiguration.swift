@@ -4,9 +4,9 @@ extension ProxyConfiguration {
     /// URLs of Apple's verifyReceipt endpoints, or of a simulator.
     package struct VerifyReceiptURLs: Sendable, Hashable {
         /// Called first on the automatic route. Apple answers 21007 for sandbox receipts.
-        package var production = "https://buy.itunes.apple.com/verifyReceipt"
+        package var production = VerifyReceiptEndpoints.productionDefault
         /// Called after 21007, and for requests to the sandbox endpoint.
-        package var sandbox = "https://sandbox.itunes.apple.com/verifyReceipt"
+        package var sandbox = VerifyReceiptEndpoints.sandboxDefault
 
         package init() {}
     }

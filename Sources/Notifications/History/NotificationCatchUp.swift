@@ -156,8 +156,8 @@ package struct NotificationCatchUp: Sendable {
 }
 
 extension HistoryRecord {
-    /// The body that Apple would send. A compact JWS needs no JSON escaping.
-    fileprivate var body: [UInt8] { Array("{\"signedPayload\":\"\(text)\"}".utf8) }
+    /// The body that Apple would send.
+    fileprivate var body: [UInt8] { CanonicalNotificationBody.version2(text) }
 }
 
 extension NotificationCatchUp.Counts {

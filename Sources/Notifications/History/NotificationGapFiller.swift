@@ -76,7 +76,7 @@ package struct NotificationGapFiller: Sendable {
     private func holdingLease(
         _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Outcome
     ) async throws(StorageError) -> Outcome {
-        try await TaskLease.whileHolding(.catchUp, in: store.leases, for: "\(DeliveryLease.process)/catchUp", body)
+        try await TaskLease.whileHolding(.catchUp, in: store.leases, body)
             ?? .nothingToDo
     }
 

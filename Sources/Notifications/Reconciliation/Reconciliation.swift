@@ -54,9 +54,8 @@ package struct Reconciliation: Sendable {
     package func runHoldingLease(
         on schedule: ReconciliationSchedule? = nil
     ) async throws(StorageError) -> ReconciliationCounts? {
-        let counts = try await TaskLease.whileHolding(
-            .reconciliation, in: store.leases, for: "\(DeliveryLease.process)/reconciliation"
-        ) { [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
+        let counts = try await TaskLease.whileHolding(.reconciliation, in: store.leases) {
+            [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
             let last = try await store.reconciliations.lastReconciliation()
             if let schedule, !schedule.isDue(after: last, at: receiver.now()) { return nil }
             // A lookup can wait an hour for the rate limit, so the loss of the lease is noticed beside it.

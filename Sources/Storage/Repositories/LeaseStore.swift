@@ -54,12 +54,15 @@ extension TaskLease {
     /// Does work while this process has the lease of a task. The lease is renewed beside the work and released after
     /// it.
     ///
-    /// - Parameter body: its argument returns `false` if the lease was lost; then the work must stop.
+    /// - Parameters:
+    ///   - holder: `nil` for the holder that this process is for all its work on the task.
+    ///   - body: its argument returns `false` if the lease was lost; then the work must stop.
     /// - Returns: `nil` if another process has the task.
     package static func whileHolding<Result: Sendable>(
-        _ task: SharedTask, in store: any LeaseStore, for holder: String,
+        _ task: SharedTask, in store: any LeaseStore, for holder: String? = nil,
         _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Result
     ) async throws(StorageError) -> Result? {
+        let holder = holder ?? "\(DeliveryLease.process)/\(task.rawValue)"
         guard let lease = try await store.claim(task, for: holder, lasting: duration) else { return nil }
         let renewal = LeaseRenewal(lease, in: store, lasting: duration)
         let renewing = Task { await renewal.run(every: DeliveryLease.renewalInterval) }

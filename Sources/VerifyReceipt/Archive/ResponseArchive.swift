@@ -130,9 +130,8 @@ final class ResponseArchive: Sendable {
         guard isDue else { return }
         do throws(StorageError) {
             // One server at a time deletes. The others measure the archive again after an hour.
-            let swept = try await TaskLease.whileHolding(
-                .archive, in: store.leases, for: "\(DeliveryLease.process)/archive"
-            ) { isHeld throws(StorageError) -> Bool in
+            let swept = try await TaskLease.whileHolding(.archive, in: store.leases) {
+                isHeld throws(StorageError) -> Bool in
                 while await isHeld() {
                     guard try await self.sweep(at: now) else { return true }
                 }

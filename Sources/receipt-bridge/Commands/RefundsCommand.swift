@@ -94,8 +94,7 @@ struct RefundsCommand: ParsableCommand {
                 transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget.value),
                 trust: TrustStore(settings: settings), share: budget.value, store: store)
             let monitor = RunMonitor(SweepCounts())
-            let holder = "\(DeliveryLease.process)/refunds"
-            let result = try await TaskLease.whileHolding(.refunds, in: store.leases, for: holder) { isHeld in
+            let result = try await TaskLease.whileHolding(.refunds, in: store.leases) { isHeld in
                 // If the lease is lost, another sweep has taken over.
                 let watch = Task {
                     while (try? await Task.sleep(for: .seconds(5))) != nil {
