@@ -24,8 +24,7 @@ struct ClusterMonitor: Service {
             repeat {
                 do throws(StorageError) {
                     if number % Self.checkInInterval == 0 { try await cluster.checkIn() }
-                    position = try await ChangeReader(cluster: cluster, store: store).read(
-                        since: position, into: live.now.pipelines)
+                    position = try await read(since: position)
                     if number % Self.expiryInterval == 0 { try await cluster.store.expireChanges() }
                     isLogged = false
                 } catch {
@@ -42,24 +41,12 @@ struct ClusterMonitor: Service {
         await live.now.pipelines.giveBackCalls()
         try? await cluster.checkOut()
     }
-}
 
-/// Reads the change feed of a store and applies it to the services of one server.
-struct ChangeReader: Sendable {
-    private let cluster: ServerCluster
-    private let store: any Store
-
-    init(cluster: ServerCluster, store: any Store) {
-        self.cluster = cluster
-        self.store = store
-    }
-
-    /// Applies all changes since a position.
+    /// Applies all changes since a position to the services.
     ///
     /// - Returns: the position to continue from.
-    func read(
-        since position: ChangePosition?, into services: ServiceGraph
-    ) async throws(StorageError) -> ChangePosition {
+    private func read(since position: ChangePosition?) async throws(StorageError) -> ChangePosition {
+        let services = live.now.pipelines
         var page = try await cluster.store.changes(since: position)
         try await services.apply(page, from: store)
         while page.hasMore {

@@ -13,7 +13,7 @@ extension ProxyServer {
         )
         .addRoutes(to: router)
         NotificationController(live: live, clients: clients, bodies: bodies).addRoutes(to: router)
-        HealthController(view: view, authorization: authorization(.public)).addRoutes(to: router)
+        HealthController(health: health, authorization: authorization(.public)).addRoutes(to: router)
         OpenAPIController().addRoutes(to: router)
         addGatedRoutes(of: .public, to: router)
         return router
@@ -22,7 +22,7 @@ extension ProxyServer {
     /// The routes of the operations listener.
     func operationsRouter() -> Router<ProxyRequestContext> {
         let router = loggedRouter()
-        HealthController(view: view, authorization: authorization(.operations)).addRoutes(to: router)
+        HealthController(health: health, authorization: authorization(.operations)).addRoutes(to: router)
         OpenAPIController().addRoutes(to: router)
         addGatedRoutes(of: .operations, to: router)
         return router
@@ -45,8 +45,8 @@ extension ProxyServer {
         OperationsRoutes(endpoint: endpoint).addRoutes(to: router)
         CustomerPageController(endpoint: endpoint, logger: logger).addRoutes(to: router)
         ComparisonsController(shadow: shadow, authorization: authorization).addRoutes(to: router)
-        MetricsController(metrics: MetricsExporter(view: view), authorization: authorization).addRoutes(to: router)
-        StatusController(view: view, authorization: authorization).addRoutes(to: router)
+        MetricsController(metrics: MetricsExporter(health: health), authorization: authorization).addRoutes(to: router)
+        StatusController(health: health, authorization: authorization).addRoutes(to: router)
     }
 
     /// A router with the access log and problem responses.
@@ -62,7 +62,7 @@ extension ProxyServer {
         BearerTokenMiddleware(live: live, listener: listener)
     }
 
-    private var view: ServerHealth {
+    private var health: ServerHealth {
         ServerHealth(
             version: version, live: live, requests: requests, handshakes: handshakes, rejections: clients.rejections,
             keyChecks: keyChecks, store: store, shadow: shadow, state: state,

@@ -76,7 +76,7 @@ enum LocalRequest {
 }
 
 extension HTTPField.Name {
-    fileprivate static let secFetchSite = HTTPField.Name.literal("Sec-Fetch-Site")
+    static let secFetchSite = HTTPField.Name.literal("Sec-Fetch-Site")
 }
 
 extension SocketAddress {

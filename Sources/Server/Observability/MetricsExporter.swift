@@ -11,25 +11,25 @@ import VerifyReceipt
 
 /// All metrics of the server in the Prometheus text format.
 struct MetricsExporter: Sendable {
-    let view: ServerHealth
+    let health: ServerHealth
 
-    private var pipelines: ServiceGraph { view.pipelines }
+    private var pipelines: ServiceGraph { health.pipelines }
 
     /// Returns the metrics as UTF-8.
     func text() async -> [UInt8] {
         // If the store cannot be read, the backlog is missing; other metrics report the failure.
-        let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
-        let requests = (try? await view.store?.consumption.openConsumptionRequests(since: openSince)) ?? []
-        let reconciliation = try? await view.store?.reconciliations.lastReconciliation()
+        let backlog = (try? await health.store?.outbox.deliveryBacklog()) ?? []
+        let requests = (try? await health.store?.consumption.openConsumptionRequests(since: openSince)) ?? []
+        let reconciliation = try? await health.store?.reconciliations.lastReconciliation()
         var text = MetricsText()
-        text.family(.buildInfo, of: [view.version]) { ([$0], 1) }
-        text.single(.ready, view.state.phase == .ready ? 1 : 0)
-        view.requests.write(into: &text)
-        let (atPublic, atOperations) = view.connections()
+        text.family(.buildInfo, of: [health.version]) { ([$0], 1) }
+        text.single(.ready, health.state.phase == .ready ? 1 : 0)
+        health.requests.write(into: &text)
+        let (atPublic, atOperations) = health.connections()
         text.family(.httpConnections, of: [("public", atPublic), ("operations", atOperations)]) { ([$0], $1) }
-        text.family(.rejectedClients, of: view.rejections, zeros: true)
-        text.family(.handshakes, of: view.handshakes)
-        text.single(.certificateExpiry, view.certificate?.validity.upperBound)
+        text.family(.rejectedClients, of: health.rejections, zeros: true)
+        text.family(.handshakes, of: health.handshakes)
+        text.single(.certificateExpiry, health.certificate?.validity.upperBound)
         writeVerdicts(into: &text)
         text.family(.leftOutMembers, of: pipelines.counts.leftOut.sorted) { ([$0.name], $0.count) }
         pipelines.counts.upstream.write(into: &text)
@@ -39,7 +39,7 @@ struct MetricsExporter: Sendable {
         writeForwarding(backlog, into: &text)
         writeOperations(requests, into: &text)
         text.single(
-            .reconciliationEnd, view.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
+            .reconciliationEnd, health.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)
@@ -68,7 +68,7 @@ struct MetricsExporter: Sendable {
 
     /// Host labels come only from the configuration, so their number is bounded.
     private func writeHosts(into text: inout MetricsText) {
-        let hosts = view.hosts()
+        let hosts = health.hosts()
         text.family(.circuitOpen, of: hosts) { ([$0.host], $0.state == .closed ? 0 : 1) }
         text.family(.circuitOpened, of: hosts) { ([$0.host], $0.opened) }
         text.family(.upstreamInFlight, of: hosts) { ([$0.host], $0.inFlight) }
@@ -105,7 +105,7 @@ struct MetricsExporter: Sendable {
         family(.deliveries, of: \.deliveries, into: &text)
         text.family(.deliveriesWaiting, of: backlog) { ([$0.bundleId.rawValue], $0.waiting) }
         text.family(.deliveriesDead, of: backlog) { ([$0.bundleId.rawValue], $0.abandoned) }
-        text.family(.deliveryLimit, of: view.deliveryLimits()) {
+        text.family(.deliveryLimit, of: health.deliveryLimits()) {
             ([$0.bundleId.rawValue, $0.host, $0.form.rawValue], $0.deliveries)
         }
     }
@@ -130,7 +130,7 @@ struct MetricsExporter: Sendable {
     private func writeShadow(into text: inout MetricsText) {
         family(.comparisons, of: \.comparisons, into: &text)
         family(.differences, of: \.differences, into: &text)
-        text.single(.comparisonsWaiting, view.shadow?.waiting ?? 0)
+        text.single(.comparisonsWaiting, health.shadow?.waiting ?? 0)
     }
 
     /// Gradual switches to another source.
@@ -148,8 +148,8 @@ struct MetricsExporter: Sendable {
 
     /// The state of the store.
     private func writeStore(into text: inout MetricsText) {
-        text.single(.storeOpen, view.settings.store == nil ? nil : view.hasStore ? 1 : 0)
-        guard let store = view.store else { return }
+        text.single(.storeOpen, health.settings.store == nil ? nil : health.hasStore ? 1 : 0)
+        guard let store = health.store else { return }
         text.single(.storeWritesWaiting, store.writesWaiting)
         text.single(.storeWrites, store.metrics.writes.count)
         text.family(.storeErrors, of: store.metrics.errors, zeros: true)

@@ -1,5 +1,4 @@
 import Comparison
-import HTTPTypes
 import Hummingbird
 import NIOCore
 import Reports
@@ -64,14 +63,7 @@ struct ComparisonsController: Sendable {
         }
         do throws(StorageError) {
             let report = try await shadow.report(days: days)
-            var headers = HTTPFields()
-            headers[.contentType] = format.contentType
-            headers[.cacheControl] = "no-store"
-            headers[.contentSecurityPolicy] = ContentPolicy.header(ComparisonPage.policy)
-            headers[.xContentTypeOptions] = "nosniff"
-            return Response(
-                status: .ok, headers: headers,
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: format.bytes(of: report))))
+            return Response.page(format.bytes(of: report), policy: ComparisonPage.policy, type: format.contentType)
         } catch {
             return ProblemDetails(
                 status: 503, code: "storeUnavailable",

@@ -74,12 +74,7 @@ struct CustomerPageController: Sendable {
         let page = CustomerPage(
             apps: apps, selectedApp: app, formToken: CustomerForm.currentToken,
             requestId: RequestIdentifier.current, now: .now, content: content)
-        var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
-        headers[.contentSecurityPolicy] = ContentPolicy.header(CustomerPage.policy)
-        headers[.xContentTypeOptions] = "nosniff"
-        return Response(
-            status: HTTPResponse.Status(code: status), headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: page.bytes)))
+        return Response.page(page.bytes, status: HTTPResponse.Status(code: status), policy: CustomerPage.policy)
     }
 }
 
@@ -92,7 +87,7 @@ extension Request {
         guard origins.allSatisfy({ ["http://\(host)", "https://\(host)"].contains($0.lowercased()) }) else {
             return false
         }
-        return headers[values: .literal("Sec-Fetch-Site")].allSatisfy { $0 == "same-origin" || $0 == "none" }
+        return headers[values: .secFetchSite].allSatisfy { $0 == "same-origin" || $0 == "none" }
     }
 }
 

@@ -12,13 +12,13 @@ import Telemetry
 /// A missing store or an App Store outage does not make the server unready, because receipts are answered all the
 /// same. On the operations listener authorized callers get the warnings of `/readyz` as JSON, too.
 struct HealthController: Sendable {
-    let view: ServerHealth
+    let health: ServerHealth
     let authorization: BearerTokenMiddleware
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/healthz") { _, _ in "ok\n" }
         router.get("/readyz") { request, context in
-            let phase = view.state.phase
+            let phase = health.state.phase
             let status: HTTPResponse.Status = phase == .ready ? .ok : .serviceUnavailable
             guard authorization.listener == .operations,
                 authorization.allows(request, from: context.channel.remoteAddress)
@@ -27,11 +27,11 @@ struct HealthController: Sendable {
                     status: status, headers: [.contentType: "text/plain; charset=utf-8"],
                     body: ResponseBody(byteBuffer: ByteBuffer(string: phase == .ready ? "ok\n" : "not ready\n")))
             }
-            let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
+            let backlog = (try? await health.store?.outbox.deliveryBacklog()) ?? []
             return Response(
                 status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
                 body: ResponseBody(
-                    byteBuffer: ByteBuffer(bytes: Report(phase, view.warnings(backlog), view.version).json)))
+                    byteBuffer: ByteBuffer(bytes: Report(phase, health.warnings(backlog), health.version).json)))
         }
     }
 
@@ -65,7 +65,7 @@ struct HealthController: Sendable {
 
 /// Serves `GET /`, the status page.
 struct StatusController: Sendable {
-    let view: ServerHealth
+    let health: ServerHealth
     let authorization: BearerTokenMiddleware
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
@@ -73,13 +73,22 @@ struct StatusController: Sendable {
             guard authorization.allows(request, from: context.channel.remoteAddress) else {
                 return ProblemDetails.notFound.response
             }
-            var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
-            headers[.contentSecurityPolicy] = ContentPolicy.header(StatusPage.policy)
-            headers[.xContentTypeOptions] = "nosniff"
-            let page = StatusPage(await StatusSnapshot(view))
-            return Response(
-                status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: page.bytes)))
+            return Response.page(StatusPage(await StatusSnapshot(health)).bytes, policy: StatusPage.policy)
         }
+    }
+}
+
+extension Response {
+    /// Creates the response of a page, which no cache keeps.
+    ///
+    /// - Parameter policy: the page's policy from ``ContentPolicy``.
+    static func page(
+        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, policy: String, type: String = "text/html; charset=utf-8"
+    ) -> Response {
+        var headers: HTTPFields = [.contentType: type, .cacheControl: "no-store"]
+        headers[.contentSecurityPolicy] = ContentPolicy.header(policy)
+        headers[.xContentTypeOptions] = "nosniff"
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 }
 

@@ -42,7 +42,8 @@ package final class Shadow: Service {
     private let logger: Logger
     private let queue: ShadowQueue
     private let repeatDelay: Duration
-    private let findings = Mutex(ShadowFindings())
+    /// The results of the comparisons since the last write to the store.
+    private let findings = Mutex(ComparisonSummary())
     private let samples = Mutex(PairSamples())
     /// The results that are not in the store: all since the start if there is no store, otherwise those whose write
     /// failed.
@@ -278,12 +279,12 @@ package final class Shadow: Service {
     private func flush() async {
         let (results, time) = (
             findings.withLock { findings in
-                defer { findings = ShadowFindings() }
+                defer { findings = ComparisonSummary() }
                 return findings
             }, now()
         )
-        guard !results.tally.isEmpty else { return }
-        guard let store else { return unstored.withLock { $0.merge(results.tally) } }
+        guard !results.isEmpty else { return }
+        guard let store else { return unstored.withLock { $0.merge(results) } }
         let rows = results.rows(on: time.day)
         do throws(StorageError) {
             try await store.comparisons.add(
@@ -293,7 +294,7 @@ package final class Shadow: Service {
             logger.error(
                 "cannot write comparison results to the store; keeping them in memory", metadata: ["reason": "\(error)"]
             )
-            unstored.withLock { $0.merge(results.tally) }
+            unstored.withLock { $0.merge(results) }
         }
     }
 
@@ -306,7 +307,7 @@ package final class Shadow: Service {
         var comparisons: [ComparisonCount] = []
         var differences: [DifferenceCount] = []
         let unstored = unstored.withLock { $0 }
-        let unstoredRows = ShadowFindings(unstored).rows(on: time.day)
+        let unstoredRows = unstored.rows(on: time.day)
         var customers = unstored.customerCounts
         if let store {
             (comparisons, differences) = try await store.comparisons.comparisons(since: time.day - days + 1)

@@ -58,19 +58,19 @@ struct StatusSnapshot: Sendable {
 extension StatusSnapshot {
     /// Takes a snapshot. Reads the store if there is one; data that cannot be read is missing from the page, and a
     /// warning reports it.
-    init(_ view: ServerHealth) async {
-        let counts = view.pipelines.counts
-        let backlog = (try? await view.store?.outbox.deliveryBacklog()) ?? []
-        let report = try? await view.shadow?.report()
+    init(_ health: ServerHealth) async {
+        let counts = health.pipelines.counts
+        let backlog = (try? await health.store?.outbox.deliveryBacklog()) ?? []
+        let report = try? await health.shadow?.report()
         let readiness = report.map { [Readiness]($0) } ?? []
-        let rollouts = view.pipelines.rollouts.reports
-        version = view.version
-        phase = view.state.phase
-        uptime = .now - view.state.startedAt
+        let rollouts = health.pipelines.rollouts.reports
+        version = health.version
+        phase = health.state.phase
+        uptime = .now - health.state.startedAt
         createdAt = .now
-        let warnings = view.warnings(backlog)
+        let warnings = health.warnings(backlog)
         self.warnings = warnings
-        let settings = Dictionary(grouping: view.settings.apps) { $0.bundleId?.rawValue }
+        let settings = Dictionary(grouping: health.settings.apps) { $0.bundleId?.rawValue }
         let backlogs = Dictionary(grouping: backlog, by: \.bundleId.rawValue)
         let results = Dictionary(grouping: readiness, by: \.app.scope.bundleId)
         let switches = Dictionary(grouping: rollouts, by: \.bundleId)
@@ -83,11 +83,11 @@ extension StatusSnapshot {
         }
         latencies = zip(AnswerSource.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows
-        hosts = view.hosts()
-        budgets = view.pipelines.budgets
-        notifications = view.pipelines.notifications.counts.now
-        let reconciliation = try? await view.store?.reconciliations.lastReconciliation()
-        facts = Self.facts(view) + Self.facts(view.settings, reconciliation ?? nil)
+        hosts = health.hosts()
+        budgets = health.pipelines.budgets
+        notifications = health.pipelines.notifications.counts.now
+        let reconciliation = try? await health.store?.reconciliations.lastReconciliation()
+        facts = Self.facts(health) + Self.facts(health.settings, reconciliation ?? nil)
     }
 
     /// Returns the facts about the daily reconciliation; none if it is off.
@@ -106,22 +106,23 @@ extension StatusSnapshot {
     }
 
     /// Returns the facts about the process and its store.
-    private static func facts(_ view: ServerHealth) -> [(name: String, value: String)] {
+    private static func facts(_ health: ServerHealth) -> [(name: String, value: String)] {
         var facts: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
-        let counts = view.pipelines.counts
-        if let store = view.store, view.hasStore {
+        let counts = health.pipelines.counts
+        if let store = health.store, health.hasStore {
             add("Store", "open; \(store.metrics.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
         } else {
-            let lack = view.isStoreLost ? "file removed or replaced; restore it and restart" : "could not be opened yet"
-            add("Store", view.lacksStore ? lack : "none")
+            let lack =
+                health.isStoreLost ? "file removed or replaced; restore it and restart" : "could not be opened yet"
+            add("Store", health.lacksStore ? lack : "none")
         }
-        if let cluster = view.pipelines.cluster {
+        if let cluster = health.pipelines.cluster {
             let servers = Int64(cluster.servers).grouped
-            add("Servers with this store", "\(servers); this one is \(view.settings.instanceName)")
+            add("Servers with this store", "\(servers); this one is \(health.settings.instanceName)")
         }
-        add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
-        add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
+        add("Receipts of apps that are not configured", health.settings.unknownApps.rawValue)
+        add("Profile", health.settings.usesTolerantProfile ? "tolerant" : "apple")
         add("Record cache hits", counts.recordCache.hits)
         add("Response cache hits", counts.responseCache.hits)
         if counts.repairs.total > 0 {

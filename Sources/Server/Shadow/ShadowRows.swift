@@ -3,33 +3,18 @@ import Comparison
 import Foundation
 import Storage
 
-/// The results of the comparisons since the last write to the store.
-struct ShadowFindings: Sendable {
+extension ComparisonSummary {
     /// The outcomes that the store counts in addition to the codes of failures.
-    static let equal = "equal"
-    static let different = "different"
-
-    private(set) var tally: ComparisonSummary
-
-    init(_ tally: ComparisonSummary = ComparisonSummary()) {
-        self.tally = tally
-    }
-
-    mutating func add(
-        _ differences: [Difference], of scope: ComparisonReport.Scope, customer: Int64, at time: Timestamp
-    ) {
-        tally.add(differences, of: scope, customer: customer, at: time)
-    }
-
-    mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) { tally.addFailure(code, of: scope) }
+    fileprivate static let equalOutcome = "equal"
+    fileprivate static let differentOutcome = "different"
 
     /// Converts the results to rows of the store, all of them for one day.
     func rows(on day: Int64) -> ShadowRows {
         var comparisons: [ComparisonCount] = []
-        for (scope, app) in tally.apps {
+        for (scope, app) in apps {
             var counts = app.failures
-            counts[Self.equal] = app.equal
-            counts[Self.different] = app.compared - app.equal
+            counts[Self.equalOutcome] = app.equal
+            counts[Self.differentOutcome] = app.compared - app.equal
             for (outcome, count) in counts where count > 0 {
                 comparisons.append(
                     ComparisonCount(
@@ -38,17 +23,17 @@ struct ShadowFindings: Sendable {
             }
         }
         let encoder = JSONEncoder()
-        let differences = tally.entries.values.map { entry in
+        let differences = entries.values.map { entry in
             DifferenceCount(
                 day: day, bundleId: entry.scope.bundleId, environment: entry.scope.environment,
                 verdict: entry.verdict.rawValue, rule: entry.rule, path: entry.path, count: entry.count,
                 first: entry.firstSeen?.milliseconds ?? 0, last: entry.lastSeen?.milliseconds ?? 0,
                 examples: entry.examples.compactMap { (try? encoder.encode($0)).map { [UInt8]($0) } })
         }
-        let customers = tally.apps.keys.map { scope in
+        let customers = apps.keys.map { scope in
             ComparedCustomers(
                 day: day, bundleId: scope.bundleId, environment: scope.environment,
-                digests: tally.customers(of: scope).sorted)
+                digests: self.customers(of: scope).sorted)
         }
         return ShadowRows(comparisons: comparisons, differences: differences, customers: customers)
     }
@@ -73,10 +58,10 @@ extension ComparisonReport {
             let scope = Scope(bundleId: row.bundleId, environment: row.environment)
             var app = apps[scope] ?? App(scope: scope)
             switch row.outcome {
-            case ShadowFindings.equal:
+            case ComparisonSummary.equalOutcome:
                 app.compared += row.count
                 app.equal += row.count
-            case ShadowFindings.different: app.compared += row.count
+            case ComparisonSummary.differentOutcome: app.compared += row.count
             default: app.failures[row.outcome, default: 0] += row.count
             }
             apps[scope] = app
