@@ -50,3 +50,10 @@ package struct UpstreamClients: Sendable {
         return source.budgets.compactMap { $0.wait(at: uptime) }.min { $0.left < $1.left }
     }
 }
+
+extension RetryPolicy {
+    /// The retries of commands and of batch work, which have more time than a request to a server.
+    static let batch = RetryPolicy(
+        maximumAttempts: 6, baseDelay: Duration.milliseconds(500).atTestSpeed(),
+        maximumDelay: Duration.seconds(20).atTestSpeed())
+}

@@ -1,5 +1,7 @@
-import Base
+package import AppStoreClients
+package import Base
 import Storage
+import Transport
 import VerifyReceipt
 
 extension AppOperations {
@@ -16,6 +18,30 @@ extension AppOperations {
         return switch outcome {
         case .sent: ConsumptionAnswer.sent(id)
         case .preview(let request, _): DryRun.line(request)
+        }
+    }
+}
+
+/// The output of `consumption send`: `{ "transactionId": "…", "sent": true }`. Apple's response has no body.
+package enum ConsumptionAnswer {
+    package static func sent(_ id: TransactionIdentifier) -> [UInt8] {
+        JSONWriter.object {
+            $0.member("transactionId", id.rawValue)
+            $0.member("sent", true)
+        }
+    }
+}
+
+/// The output of `--dry-run`: the request that a command would send.
+///
+///     { "dryRun": true, "method": "PUT", "url": "https://…", "body": {…} | null }
+package enum DryRun {
+    package static func line(_ preview: RequestPreview) -> [UInt8] {
+        JSONWriter.object {
+            $0.member("dryRun", true)
+            $0.member("method", preview.method.rawValue)
+            $0.member("url", preview.url)
+            $0.member("body", json: preview.body)
         }
     }
 }
