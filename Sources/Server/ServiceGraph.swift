@@ -76,8 +76,8 @@ package struct ServiceGraph: Sendable {
     /// Returns when every queued write is in the store. After that the store may be closed.
     package func finishWriting() async { await components.finishWriting() }
 
-    /// Waits until the observations from before the start are loaded, at most 30 seconds. Returns at once if the store
-    /// is not open: its observations are then added later.
+    /// Waits until the observations from before the start are loaded, at most 30 seconds. A store that does not open
+    /// within 2 seconds is not waited for: its observations are then added later.
     package func whenLoaded() async { await components.whenLoaded() }
 
     /// Discards what is outdated in memory because of changes by other servers.

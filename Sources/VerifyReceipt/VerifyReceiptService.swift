@@ -74,8 +74,8 @@ package final class VerifyReceiptService: Sendable {
         package var isFresh = false
         /// The caller's name for its user, from the header that `userHeader` names; `nil` if the caller names none.
         /// Replay detection compares its digest.
-        package var user: Redacted<String>? { didSet { userDigest = user.map(ReplayDetector.name) } }
-        /// See ``ReplayDetector/name(of:)``.
+        package var user: Redacted<String>? { didSet { userDigest = user.map(ReplayDetector.digest) } }
+        /// See ``ReplayDetector/digest(of:)``.
         private(set) var userDigest: [UInt8]?
 
         /// Creates options.

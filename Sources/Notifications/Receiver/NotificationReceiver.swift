@@ -17,7 +17,7 @@ package struct NotificationReceiver: Sendable {
     /// Maximum size of a body, in bytes. Bodies of version 2 have about 20 KB; those of version 1 contain a receipt
     /// and up to a hundred rows.
     package static let maximumBodyBytes = 1 << 20
-    /// How far a signing date may be ahead of this machine's clock, in milliseconds.
+    /// How far a signing date may be ahead of this machine's clock.
     static let maximumClockSkew = Duration.minutes(5)
     /// Maximum length of a notification's UUID, in bytes. A longer one is not Apple's and is replaced by a digest.
     private static let maximumNameBytes = 128

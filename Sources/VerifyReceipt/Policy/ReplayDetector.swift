@@ -21,7 +21,7 @@ final class ReplayDetector: Sendable {
     /// Maximum number of identifiers of one customer that are checked.
     private static let maximumIdentifiers = 1_000
 
-    /// The digest of each user's name, see ``name(of:)``; names themselves are not stored.
+    /// The digest of each user's name, see ``digest(of:)``; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
     /// `nil` if nothing is stored across restarts.
     private let store: (any Store)?
@@ -37,7 +37,7 @@ final class ReplayDetector: Sendable {
     func removeAll() { users.removeAll() }
 
     /// Returns the first 8 bytes of the SHA-256 of a user's name.
-    static func name(of user: Redacted<String>) -> [UInt8] {
+    static func digest(of user: Redacted<String>) -> [UInt8] {
         Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))
     }
 
@@ -45,12 +45,12 @@ final class ReplayDetector: Sendable {
     ///
     /// - Parameters:
     ///   - identifiers: original transaction ids, and the id of the app transaction.
-    ///   - name: see ``name(of:)``.
+    ///   - user: see ``digest(of:)``.
     ///   - claims: whether identifiers without a user are assigned to this one, if no other user has one of them.
     ///   - logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
     ///   - limit: timeout of the access to the store, which is asked about purchases that are not in memory.
     func detectReplay(
-        _ identifiers: [TransactionIdentifier], in scope: AppScope, of name: [UInt8], claims: Bool,
+        _ identifiers: [TransactionIdentifier], in scope: AppScope, of user: [UInt8], claims: Bool,
         at now: Timestamp, logName: String, logger: Logger, within limit: Duration
     ) async -> Bool {
         let purchases = identifiers.prefix(Self.maximumIdentifiers).map {
@@ -58,12 +58,12 @@ final class ReplayDetector: Sendable {
         }
         var firsts = purchases.map { users[$0] }
         if store != nil, firsts.contains(nil) {
-            await loadUsers(of: purchases, claimingFor: claims ? name : nil, at: now, within: limit)
+            await loadUsers(of: purchases, claimingFor: claims ? user : nil, at: now, within: limit)
             firsts = purchases.map { users[$0] }
         }
-        guard firsts.contains(where: { $0 != nil && $0 != name }) else {
+        guard firsts.contains(where: { $0 != nil && $0 != user }) else {
             for (purchase, first) in zip(purchases, firsts) where claims && first == nil {
-                users.insert(name, for: purchase, cost: 1)
+                users.insert(user, for: purchase, cost: 1)
             }
             return false
         }
@@ -82,11 +82,11 @@ final class ReplayDetector: Sendable {
     /// Loads the first users of one customer's purchases from the store. Purchases without a user are assigned to this
     /// one in the store, if no other user has presented one of them.
     private func loadUsers(
-        of purchases: [Purchase], claimingFor name: [UInt8]?, at now: Timestamp, within limit: Duration
+        of purchases: [Purchase], claimingFor user: [UInt8]?, at now: Timestamp, within limit: Duration
     ) async {
         guard let store, let scope = purchases.first?.scope else { return }
         let ids = purchases.map(\.originalTransactionId)
-        let claim = Task { try? await store.presenters.presenters(of: ids, in: scope, claimingFor: name, at: now) }
+        let claim = Task { try? await store.presenters.presenters(of: ids, in: scope, claimingFor: user, at: now) }
         guard let found = await TaskTimeout.value(of: claim, within: limit) ?? nil else { return }
         for (id, first) in found {
             users.insert(first, for: Purchase(scope: scope, originalTransactionId: id), cost: 1)

@@ -13,7 +13,7 @@ package final class HandleKeyring: Sendable {
     /// Size of a key that is made in the store, in bytes.
     private static let keySize = 32
 
-    /// How far the clock of the server that issued a handle may be ahead, in milliseconds.
+    /// How far the clock of the server that issued a handle may be ahead.
     private static let clockDifference = Duration.minutes(5)
 
     private let configured: BridgeHandleKeys?

@@ -36,10 +36,10 @@ struct StoreSource: Sendable {
     private let cache = GenerationalCache<Key, Entry>(limit: capacity)
     private let logThrottle = LogThrottle<String>()
     private let changes: CacheInvalidationLog
-    private let serials = SequenceGenerator()
+    private let serials = SerialCounter()
 
     /// The counter of snapshot serials. A class, because copies of a source share it.
-    private final class SequenceGenerator: Sendable {
+    private final class SerialCounter: Sendable {
         let value = Atomic<UInt64>(0)
     }
 

@@ -77,7 +77,7 @@ package struct UpstreamRouter: Sendable {
         case .answer(let answer): received(answer)
         case .outage(let failure) where failure.isRefusal: notSent(failure)
         case .outage(let failure):
-            retry(unless: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
+            retry(isFinal: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
         }
     }
 
@@ -112,7 +112,7 @@ package struct UpstreamRouter: Sendable {
 
     private mutating func retryTemporary(_ answer: UpstreamResponse) -> Instruction {
         last = answer
-        return retry(unless: false, reason: "Apple returned \(answer.status.rawValue)")
+        return retry(isFinal: false, reason: "Apple returned \(answer.status.rawValue)")
     }
 
     /// A 21002 for a receipt that is authentic here: retried once, then treated as an outage.
@@ -120,7 +120,7 @@ package struct UpstreamRouter: Sendable {
         malformedResponses += 1
         let reason = "Apple returned 21002 for a receipt that is authentic here"
         guard malformedResponses == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
-        return retry(unless: false, reason: reason)
+        return retry(isFinal: false, reason: reason)
     }
 
     /// Handles a call that was not sent, for example because the circuit breaker is open. The failure of an earlier
@@ -138,7 +138,7 @@ package struct UpstreamRouter: Sendable {
     ///
     /// - Parameter requested: the service's `Retry-After`. A pause beyond the client's deadline ends the routing.
     private mutating func retry(
-        unless isFinal: Bool, reason: String, after requested: Duration = .zero
+        isFinal: Bool, reason: String, after requested: Duration = .zero
     ) -> Instruction {
         guard !isFinal, retries < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
