@@ -14,9 +14,10 @@ extension MigrationStore {
         try customers("customer.state = 0 AND customer.key = \(key) AND", after: 0, limit: 1).first
     }
 
-    /// Returns customers whose account token is not yet set on their purchases.
+    /// Returns customers whose account token is not yet set on their purchases, with all of their identifiers.
     package func customersWithToken(after key: Int64, limit: Int) throws(StorageError) -> [MigrationCustomer] {
-        try customers("state = 1 AND tokens = 1 AND tokenState IS NULL AND", after: key, limit: limit)
+        try customers(
+            "state = 1 AND tokens = 1 AND tokenState IS NULL AND", after: key, limit: limit, maximumIdentifiers: .max)
     }
 
     /// Returns the number of customers whose account token is not yet set on their purchases.
@@ -27,7 +28,7 @@ extension MigrationStore {
     }
 
     private func customers(
-        _ condition: String, after key: Int64, limit: Int
+        _ condition: String, after key: Int64, limit: Int, maximumIdentifiers: Int = MigrationStore.maximumIdentifiers
     ) throws(StorageError) -> [MigrationCustomer] {
         try read { db in
             try db.rows(
@@ -41,7 +42,8 @@ extension MigrationStore {
             ).map { row in
                 MigrationCustomer(
                     key: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
-                    identifiers: try Self.identifiers(of: row, in: db), appTransactionId: try row.optionalText(8),
+                    identifiers: try Self.identifiers(of: row, limit: maximumIdentifiers, in: db),
+                    appTransactionId: try row.optionalText(8),
                     accountToken: try row.integer(4) == 1 ? try row.optionalText(3) : nil,
                     previousLookup: try self.previousLookup(of: row))
             }
@@ -50,11 +52,11 @@ extension MigrationStore {
 
     /// Returns the identifiers in the eighth column (`claims`) if the row is not authentic, otherwise those of table
     /// `identifier`.
-    private static func identifiers(of row: SQLiteRow, in db: Database) throws -> [String] {
+    private static func identifiers(of row: SQLiteRow, limit: Int, in db: Database) throws -> [String] {
         if let claims = try row.optionalText(7) { return claims.split(separator: " ").map(String.init) }
         return try db.texts(
-            "SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier LIMIT \(maximumIdentifiers)",
-            [try row.integer(0)])
+            "SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier LIMIT ?",
+            [try row.integer(0), limit])
     }
 
     /// Reads the sixth and seventh column; `nil` if there was no lookup.

@@ -4,7 +4,7 @@ package import Storage
 
 /// Identity of customers: authentic rows that share an identifier belong to the same customer.
 extension MigrationStore {
-    /// Maximum number of identifiers that are loaded for one customer.
+    /// Maximum number of identifiers that are loaded for the lookup of one customer.
     static let maximumIdentifiers = 200
 
     /// Returns the customer with these identifiers. If several customers have one of them, they are merged into one.

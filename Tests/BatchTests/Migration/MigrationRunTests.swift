@@ -147,6 +147,27 @@ struct MigrationRunTests {
         }
     }
 
+    @Test("A last row without a line break is not lost if a run is killed before its result is finished")
+    func killedAtTheEnd() async throws {
+        let world = try MigrationWorld()
+        try world.write(Array(world.rows.prefix(2)))
+        try Data(world.sourceBytes.dropLast()).write(to: world.source)
+        let first = try await world.run()
+        #expect(first.counts.rows == 2)
+        let whole = try world.result
+        do {
+            let ledger = try MigrationStore(path: world.destination.path + ".progress")
+            let saved = String(decoding: try #require(try ledger.state("progress")), as: UTF8.self)
+            let killed = saved.replacing("\"isFinished\":true", with: "\"isFinished\":false")
+            #expect(killed != saved)
+            try ledger.save(Array(killed.utf8), as: "progress")
+            try ledger.commit()
+        }
+        let second = try await world.run()
+        #expect(!second.wasFinished && second.stop == nil && second.counts == first.counts)
+        #expect(try world.result == whole)
+    }
+
     @Test("Missing and repeated ids are made unique, with a single message")
     func ids() async throws {
         let world = try MigrationWorld()

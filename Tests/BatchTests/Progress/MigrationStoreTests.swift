@@ -173,6 +173,18 @@ struct MigrationStoreTests {
         }
     }
 
+    @Test("An account token is set on all purchases of a customer, but a lookup uses only some of them")
+    func manyPurchases() throws {
+        try with { ledger in
+            let identifiers = (1_000..<1_300 as Range<Int>).map { "\($0)" }
+            let key = try ledger.customer(
+                of: identifiers, bundleId: "com.example.app", environment: "Production", accountToken: "a")
+            #expect(try waitingCustomers(in: ledger).map(\.identifiers.count) == [200])
+            try ledger.record(known("1000"), of: key)
+            #expect(try ledger.customersWithToken(after: 0, limit: 10).map(\.identifiers) == [identifiers])
+        }
+    }
+
     @Test("A customer keeps the previous lookup result until a new lookup succeeds")
     func refresh() throws {
         try with { ledger in

@@ -58,6 +58,9 @@ extension Migration {
                 options.destination, format: options.persisted.resultFormat, withAPI: false,
                 withSource: ledger.hasSourceColumns, at: isDestinationOurs ? progress.checkpoint.sink : nil)
         }
+        // The result was opened at the checkpoint, which does not include a last row without a line break. A run that
+        // ended between counting this row and finishing the result must write the row again.
+        progress.whole = nil
         let stop = try await readRows(
             write: { try sink.write($0.result) }, checkpoint: { try sink.checkpoint() })
         try running {

@@ -35,10 +35,7 @@ extension MigrationDatabase {
             SELECT number, first, last, rows FROM migrationChunk WHERE migration = $1 ORDER BY number DESC LIMIT 1
             """, [.integer(migration)]
         ) { row in
-            (
-                try row.integer(0),
-                SourceChunk(first: try row.optionalText(1), last: try row.text(2), rows: try row.optionalInteger(3))
-            )
+            (try row.integer(0), try Self.chunk(in: row, at: 1))
         }.first
     }
 
@@ -87,12 +84,18 @@ extension MigrationDatabase {
                 .integer(shard.index),
             ]
         ) { row in
-            let (first, rows) = (try row.text(2), try row.integer(4))
-            return ChunkLease(
+            ChunkLease(
                 migration: migration, number: try row.integer(0), holder: worker, term: try row.integer(1),
-                chunk: SourceChunk(
-                    first: first.isEmpty ? nil : first, last: try row.text(3), rows: rows < 0 ? nil : rows))
+                chunk: try Self.chunk(in: row, at: 2))
         }.first
+    }
+
+    /// Returns the chunk in three columns: `first`, which is empty at the beginning of the source, `last`, and `rows`,
+    /// which is -1 if they were not counted.
+    private static func chunk(in row: PostgreSQLRow, at column: Int) throws -> SourceChunk {
+        let (first, rows) = (try row.text(column), try row.integer(column + 2))
+        return SourceChunk(
+            first: first.isEmpty ? nil : first, last: try row.text(column + 1), rows: rows < 0 ? nil : rows)
     }
 
     /// Returns a chunk that this worker does not read to the end.
