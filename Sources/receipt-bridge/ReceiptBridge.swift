@@ -75,7 +75,7 @@ struct ReceiptBridge: AsyncParsableCommand {
             try OpenSSLProcess.initialize()
         } catch {
             Terminal.say(error.reason)
-            exit(withError: ExitCode.failure)
+            exit(withError: ExitCode.defect)
         }
         let (color, rest) = ColorPolicy.split(CommandLine.arguments.dropFirst())
         do {

@@ -32,7 +32,11 @@ struct RefundListTests {
 
     @Test(
         "Other lines are an error that names the line",
-        arguments: [("1\nabc\n", "line 2"), ("{\"id\": 5}", "line 1"), ("1\n2\n{", "line 3"), ("0", "line 1")])
+        arguments: [
+            ("1\nabc\n", "line 2"), ("{\"id\": 5}", "line 1"), ("1\n2\n{", "line 3"), ("0", "line 1"),
+            ("{\"id\": \"7\", \"environment\": \"sandbox\"}", "line 1"),
+            ("1\n{\"id\": \"7\", \"bundleId\": \"a b\"}", "line 2"),
+        ])
     func mistakes(text: String, line: String) throws {
         do {
             _ = try read(text)

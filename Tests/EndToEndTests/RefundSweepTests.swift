@@ -70,6 +70,8 @@ struct RefundSweepTests {
         try stage.folder.write("ids.txt", list.utf8)
         let listed = try await stage.run("refunds", "sweep", "--ids", "ids.txt", "--budget", "1")
         #expect(listed.output.isEmpty && listed.errors.contains("1 lines have no id"), "\(listed.errors)")
+        // A list that is too large is not read in part.
+        try await stage.expectRefusal(["refunds", "sweep", "--ids", "/dev/zero"], "has 64 MiB or more")
         await stage.stop()
     }
 

@@ -14,8 +14,8 @@ package struct EventExport: Sendable {
         package var count = 0
         /// The sequence to continue from.
         package var last: Int64
-        /// The sequence of the oldest event in the store, if it is above the one to begin after. Events in between may
-        /// have expired.
+        /// The sequence of the oldest event in the store, if there is room between it and the one to begin after.
+        /// Events in between may have expired.
         package var oldest: Int64?
     }
 
@@ -32,7 +32,7 @@ package struct EventExport: Sendable {
         var summary = Summary(last: sequence)
         if sequence > 0 {
             let oldest = try await store.events(after: 0, upTo: .max, limit: 1).first?.sequence
-            if let oldest, oldest > sequence { summary.oldest = oldest }
+            if let oldest, oldest - 1 > sequence { summary.oldest = oldest }
         }
         if format == .csv { write(Array((Self.columns.joined(separator: ",") + "\n").utf8)) }
         let last = try await store.readEvents(after: sequence) { page in
@@ -58,7 +58,7 @@ package struct EventExport: Sendable {
         }
     }
 
-    /// RFC 4180.
+    /// Fields as in RFC 4180; lines end with LF.
     private static func csv(_ event: EventRow) -> [UInt8] {
         let body = "\"\(event.body.replacing("\"", with: "\"\""))\""
         return Array(

@@ -9,8 +9,8 @@ package import Storage
 ///     {"originalTransactionIds": ["730000000000058"], "environment": "Production", "bundleId": "com.example.app"}
 ///
 /// The id of an object is the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`,
-/// `transactionId` and `id`. If `environment` or `bundleId` is missing, the given scope applies. Lines without an id,
-/// for example of receipts without purchases, are skipped.
+/// `transactionId` and `id`. If `environment` or `bundleId` is missing, the given scope applies; a wrong one is an
+/// error. Lines without an id, for example of receipts without purchases, are skipped.
 package struct RefundList: Sendable {
     /// A transaction of the customer, with its app and environment.
     package struct Entry: Sendable, Hashable {
@@ -33,7 +33,9 @@ package struct RefundList: Sendable {
             let found: (String?, AppScope)
             if text.first == "{" {
                 guard let object = try? JSONObject(Array(line)), let pair = try? Self.read(object, scope) else {
-                    throw InvalidOperation("--ids: line \(index + 1) is not a JSON object with an id")
+                    throw InvalidOperation(
+                        "--ids: line \(index + 1) is not a JSON object with an id, or its bundleId or environment is wrong"
+                    )
                 }
                 found = pair
             } else {
@@ -57,15 +59,15 @@ package struct RefundList: Sendable {
     /// Reads the id and the scope of a line. A line of `migrate`'s results has `originalTransactionIds`; its `id` is
     /// the row's id and is not a transaction id.
     private static func read(_ object: JSONObject, _ scope: AppScope) throws -> (String?, AppScope) {
-        let bundleId = try object.text("bundleId").flatMap(BundleIdentifier.init(rawValue:)) ?? scope.bundleId
-        let environment = try object.text("environment").flatMap(AppStoreEnvironment.init(rawValue:))
-        let id =
+        let known =
             try object.texts("originalTransactionIds")?.first ?? object.text("originalTransactionId")
             ?? object.texts("transactionIds")?.first ?? object.text("transactionId")
         let isResult = object.has("originalTransactionIds")
-        return (
-            try id ?? (isResult ? nil : object.text("id")),
-            AppScope(bundleId: bundleId, environment: environment ?? scope.environment)
-        )
+        guard let id = try known ?? (isResult ? nil : object.text("id")) else { return (nil, scope) }
+        guard let bundleId = BundleIdentifier(rawValue: try object.text("bundleId") ?? scope.bundleId.rawValue),
+            let environment = AppStoreEnvironment(
+                rawValue: try object.text("environment") ?? scope.environment.rawValue)
+        else { throw InvalidOperation("the bundleId or the environment is wrong") }
+        return (id, AppScope(bundleId: bundleId, environment: environment))
     }
 }

@@ -90,13 +90,7 @@ struct ForgetCommand: AsyncParsableCommand {
         let (erasure, isRewritten) = try await configuration.withStore { store throws(StorageError) in
             let erasure = try await erase(from: store)
             guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false) }
-            do throws(StorageError) {
-                try await store.maintenance?.compact()
-                return (erasure, true)
-            } catch {
-                Terminal.say("the file was not rewritten: \(error)", hint: "run forget --rewrite to do that later")
-                return (erasure, false)
-            }
+            return (erasure, await compact(store))
         }
         if let erasure {
             Terminal.line(ErasureAnswer.line(erasure, isDryRun: dryRun, isRewritten: isRewritten))
@@ -108,6 +102,18 @@ struct ForgetCommand: AsyncParsableCommand {
         if !isRewritten, !dryRun, rewrite ?? true { throw ExitCode.limit }
     }
 
+    /// Rewrites the file, and returns whether that succeeded. A failure is only printed, because the data is deleted
+    /// already.
+    private func compact(_ store: any Store) async -> Bool {
+        do throws(StorageError) {
+            try await store.maintenance?.compact()
+            return true
+        } catch {
+            Terminal.say("the file was not rewritten: \(error)", hint: "run forget --rewrite to do that later")
+            return false
+        }
+    }
+
     /// Deletes expired data now, instead of waiting for the server's next retention run.
     private func deleteExpired() async throws {
         let retention: Retention
@@ -116,7 +122,8 @@ struct ForgetCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationOptions.report(error)
         }
-        let deleted = try await configuration.withStore { store throws(StorageError) in
+        let isToRewrite = rewrite == true && !dryRun
+        let (deleted, isRewritten) = try await configuration.withStore { store throws(StorageError) in
             let data = store.personalData
             if !dryRun, !trustClock, let doubt = try await data.doubt(about: .now) {
                 throw StorageError(
@@ -125,10 +132,11 @@ struct ForgetCommand: AsyncParsableCommand {
             let deleted =
                 try await dryRun
                 ? data.expired(retention, at: .now) : data.expire(retention, at: .now) { _ in true }
-            if rewrite == true, !dryRun { try await store.maintenance?.compact() }
-            return deleted
+            guard isToRewrite else { return (deleted, false) }
+            return (deleted, await compact(store))
         }
-        Terminal.line(ErasureAnswer.line(expired: deleted, isDryRun: dryRun, isRewritten: rewrite == true && !dryRun))
+        Terminal.line(ErasureAnswer.line(expired: deleted, isDryRun: dryRun, isRewritten: isRewritten))
+        if isToRewrite, !isRewritten { throw ExitCode.limit }
     }
 
     /// What the erasure leaves, so that handles issued before it are refused.

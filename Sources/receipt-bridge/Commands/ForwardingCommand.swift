@@ -107,12 +107,14 @@ extension ConfigurationOptions {
         }
         do throws(StorageError) {
             let store = try await StoreOpening.open(address, database, recordsEvents: recordsEvents)
-            let value = try await work(store)
+            let result: Result<Value, StorageError> = await Result { () async throws(StorageError) in
+                try await work(store)
+            }
             if let damage = store.metrics.lastDamage {
                 Terminal.say("damaged rows were left out: \(damage)", hint: "receipt-bridge store check \(address)")
             }
             await store.close()
-            return value
+            return try result.get()
         } catch {
             Terminal.say("\(error)")
             throw ExitCode.usage

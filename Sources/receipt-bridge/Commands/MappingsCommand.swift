@@ -129,7 +129,8 @@ struct MappingsCommand: ParsableCommand {
 struct TablesOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Directory of tables, for example Mappings (default: the built-in tables).", valueName: "dir"))
+            "Directory of tables, for example Mappings (default: the built-in tables).", valueName: "dir"),
+        completion: .directory)
     var mappings: String?
 
     /// Returns the tables. If there are errors in the directory, all of them are printed.

@@ -14,8 +14,8 @@ struct ReceiptInputs: ParsableArguments {
         let bytes: [UInt8]?
     }
 
-    /// Number of bytes that are read of one file; a receipt is far smaller.
-    private static let maximumSize = 64 << 20
+    /// Number of bytes that are read of one file (64 MiB). A receipt is far smaller.
+    static let maximumSize = 64 << 20
 
     /// Prints the help of the command if it would wait for what a person types, because that looks as if nothing
     /// happened.
@@ -32,7 +32,7 @@ struct ReceiptInputs: ParsableArguments {
         (files.isEmpty ? ["-"] : files).lazy.map { Input(name: $0, bytes: Self.read($0)) }
     }
 
-    /// Reads a file, or standard input for `-`. Returns `nil` if it cannot be read.
+    /// Reads a file, or standard input for `-`, up to ``maximumSize``. Returns `nil` if it cannot be read.
     static func read(_ name: String) -> [UInt8]? {
         guard let handle = name == "-" ? .standardInput : FileHandle(forReadingAtPath: name) else { return nil }
         defer { if name != "-" { try? handle.close() } }

@@ -74,6 +74,9 @@ struct RefundsCommand: ParsableCommand {
             try maxHours?.check("--max-hours")
             try since?.check("--since")
             guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
+            guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
+                throw ValidationError("--bundle-id: not a bundle id")
+            }
         }
 
         /// Apple's rate limit of this endpoint.
@@ -163,6 +166,9 @@ struct RefundsCommand: ParsableCommand {
                 throw InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
             }
             guard let bytes = ReceiptInputs.read(ids) else { throw InvalidOperation("--ids: cannot read \(ids)") }
+            guard bytes.count < ReceiptInputs.maximumSize else {
+                throw InvalidOperation("--ids: \(ids) has 64 MiB or more", hint: "split it, or keep only the ids")
+            }
             let list = try RefundList(bytes, scope: AppScope(bundleId: app, environment: environment.environment))
             if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
             var targets: [RefundTarget] = []

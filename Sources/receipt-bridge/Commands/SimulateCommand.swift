@@ -122,7 +122,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try await store.run(host: host, port: port, stopsOnSignals: true) { bound in
             if port == 0 { try directory?.writeConfiguration(store, host: host, port: bound) }
             let url = SimulatedConfiguration.baseURL(host: host, port: bound)
-            FileHandle.standardError.write(Data("simulated App Store at \(url)\n".utf8))
+            Terminal.note("simulated App Store at \(url)\n")
         }
     }
 
