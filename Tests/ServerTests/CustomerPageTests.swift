@@ -220,6 +220,59 @@ struct CustomerPageTests {
         #expect(page.all("p").contains { $0.text.contains("It was looked up 2 times before") })
     }
 
+    /// Returns the text of what a customer owns and owned.
+    private func holdings(_ subscriptions: String, _ transactions: String) throws -> [String] {
+        let json = #"""
+            {"bundleId":"com.example.app","environment":"Production","source":"receipt","subscriptions":[\#(subscriptions)],
+            "transactions":[\#(transactions)],"signedTransactions":[],"verifiedAt":1795262400000}
+            """#
+        let page = CustomerPage(
+            apps: ["com.example.app"], selectedApp: "com.example.app", formToken: "a-b", requestId: "k3v9qz00000001",
+            now: Self.now,
+            content: .customers(
+                [try CustomerDocument(Array(json.utf8))], order: CustomerOrder(purchases: 1, askedBefore: 0)))
+        return try ReportDocument(page.bytes).all("li").filter {
+            $0.attributes["class"]?.hasPrefix("holding") == true
+        }.map(\.text)
+    }
+
+    @Test(
+        "A revoked purchase is called refunded, or no longer shared by the family",
+        arguments: [
+            ("", "Refunded", "Refunded on 2026-09-28 12:53."),
+            (#","revocationType":"FAMILY_REVOKE""#, "No longer shared", "No longer shared since 2026-09-28 12:53."),
+        ])
+    func revoked(member: String, word: String, sentence: String) throws {
+        let revocation = #""purchaseDate":1790000000000,"revocationDate":1790600000000\#(member)"#
+        let found = try holdings(
+            "",
+            #"""
+            {"transactionId":"1","productId":"period","type":"Auto-Renewable Subscription","expiresDate":1797000000000,
+            \#(revocation)},{"transactionId":"2","productId":"lasting","type":"Non-Consumable",\#(revocation)}
+            """#)
+        #expect(
+            found == [
+                "– \(word) lastingBought on 2026-09-21 14:13.\(sentence)", "– \(word) period\(sentence)",
+            ])
+    }
+
+    @Test(
+        "The next product and offer are shown only if the subscription may be renewed",
+        arguments: [
+            (1, 1, true), (3, 1, true), (4, 1, true), (1, 0, false), (2, 1, false), (2, 0, false), (5, 1, false),
+        ])
+    func renewal(status: Int, autoRenewStatus: Int, isShown: Bool) throws {
+        let found = try holdings(
+            #"""
+            {"originalTransactionId":"1","status":\#(status),"productId":"monthly","expiresDate":1796558400000,
+            "renewalInfo":{"autoRenewStatus":\#(autoRenewStatus),"autoRenewProductId":"yearly","offerType":4}}
+            """#, "")
+        #expect(found.count == 1 && found.allSatisfy { $0.contains("monthly") }, "\(found)")
+        for sentence in ["Changes to yearly at the next renewal.", "Next period: win-back offer."] {
+            #expect(found.allSatisfy { $0.contains(sentence) == isShown }, "\(found)")
+        }
+    }
+
     @Test("The page is as recorded; RECORD_GOLDENS=1 writes it and fails once")
     func recorded() throws {
         let page = String(decoding: try samplePage().bytes, as: UTF8.self)

@@ -131,29 +131,31 @@ extension CustomerDocument {
         let end = period.expiresDate.map(\.minute) ?? "an unknown time"
         return Holding(
             productId: period.productId ?? period.chain, state: isRunning ? .owned : .ended,
-            word: isRunning ? "Active" : period.revocationDate == nil ? "Perhaps expired" : "Refunded",
+            word: isRunning ? "Active" : period.revocation?.word ?? "Perhaps expired",
             sentences: [
                 isRunning
                     ? "Paid until \(end)."
-                    : "The last period in the receipt ended on \(end); it may have been renewed since."
+                    : period.revocation?.sentence
+                        ?? "The last period in the receipt ended on \(end); it may have been renewed since."
             ] + period.sharedSentences)
     }
 
     private func holding(lasting purchase: TransactionPayload) -> Holding {
         let bought = purchase.purchaseDate.map { "Bought on \($0.minute)." }
-        let refunded = purchase.revocationDate.map { "Refunded on \($0.minute)." }
+        let revocation = purchase.revocation
         let isNonRenewing = purchase.type == ProductType.nonRenewing.rawValue
         return Holding(
-            productId: purchase.productId ?? purchase.chain, state: refunded == nil ? .owned : .ended,
-            word: refunded == nil ? (isNonRenewing ? "Bought" : "Owned") : "Refunded",
-            sentences: [bought, refunded].compactMap(\.self)
-                + (isNonRenewing && refunded == nil ? ["The app decides how long it lasts."] : [])
+            productId: purchase.productId ?? purchase.chain, state: revocation == nil ? .owned : .ended,
+            word: revocation?.word ?? (isNonRenewing ? "Bought" : "Owned"),
+            sentences: [bought, revocation?.sentence].compactMap(\.self)
+                + (isNonRenewing && revocation == nil ? ["The app decides how long it lasts."] : [])
                 + purchase.sharedSentences)
     }
 }
 
 extension RenewalPayload {
-    /// What is known about the next renewal.
+    /// What is known about the next renewal. Apple states the next product and offer of a subscription even if it is
+    /// not renewed.
     fileprivate func sentences(of subscription: CustomerDocument.Subscription) -> [String] {
         var sentences: [String] = []
         let price = renewalPrice.map { " for \(Money.text($0, currency))" } ?? ""
@@ -165,11 +167,14 @@ extension RenewalPayload {
                 sentences.append("The customer has turned off renewal.")
             }
         }
-        if let next = autoRenewProductId, let product = subscription.productId ?? productId, next != product {
+        let mayRenew = autoRenewStatus == 1 && [1, 3, 4].contains(subscription.status)
+        if mayRenew, let next = autoRenewProductId, let product = subscription.productId ?? productId, next != product {
             sentences.append("Changes to \(next) at the next renewal.")
         }
         if let reason = expirationIntent.flatMap({ Self.reasons[$0] }) { sentences.append(reason) }
-        if let offer = offerType { sentences.append("Next period: \(OfferWords.text(offer, offerIdentifier)).") }
+        if mayRenew, let offer = offerType {
+            sentences.append("Next period: \(OfferWords.text(offer, offerIdentifier)).")
+        }
         return sentences
     }
 

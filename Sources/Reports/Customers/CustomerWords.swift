@@ -54,8 +54,20 @@ extension TransactionPayload {
         return remarks
     }
 
+    /// Whether the purchase ended because the family no longer shares it. Then nothing was refunded to this customer.
+    private var isNoLongerShared: Bool {
+        revocationDate != nil && (revocationType == "FAMILY_REVOKE" || isShared)
+    }
+
+    /// The end of a revoked purchase: a word for the state, and a sentence. `nil` if the purchase was not revoked.
+    var revocation: (word: String, sentence: String)? {
+        guard let revocationDate else { return nil }
+        let (word, preposition) = isNoLongerShared ? ("No longer shared", "since") : ("Refunded", "on")
+        return (word, "\(word) \(preposition) \(revocationDate.minute).")
+    }
+
     private func refundText(on date: Timestamp) -> String {
-        if revocationType == "FAMILY_REVOKE" || isShared { return "no longer shared since \(date.minute)" }
+        if isNoLongerShared { return "no longer shared since \(date.minute)" }
         let part = revocationPercentage.map { $0 < 100_000 ? " (\($0 / 1_000) %)" : "" } ?? ""
         let reason = revocationReason == 1 ? ", because of an issue in the app" : ""
         return "refunded on \(date.minute)\(part)\(reason)"
