@@ -17,7 +17,6 @@ struct ComparisonFacts {
     let hasLatestWithoutSubscription: Bool
     /// Number of rows in `in_app`, or 1 for an iOS 6 receipt.
     let snapshotCount: Int
-    let serverCount: Int
     /// Date of the oldest purchase in `latest_receipt_info`.
     let oldest: Timestamp?
     /// Date of the newest purchase of each subscription in `latest_receipt_info`, by original transaction id.
@@ -44,7 +43,6 @@ struct ComparisonFacts {
             !isAgainstRecords && (left.latest == nil) != (right.latest == nil)
             && ![left, right].contains { ($0.snapshot + ($0.latest ?? [])).contains(where: \.isAutoRenewable) }
         snapshotCount = left.snapshot.count
-        serverCount = right.latest?.count ?? 0
         oldest = left.latest?.lazy.compactMap(\.purchaseDate).min()
         latestIdentifiers = Set((left.latest ?? []).lazy.compactMap { $0.identifier(.transactionId) })
         snapshotProducts = Set(left.snapshot.lazy.compactMap { $0[.productId]?.text })

@@ -49,8 +49,6 @@ package struct ComparisonRun {
     let options: ComparisonRunOptions
     let comparer: RowComparer
     let monitor: ComparisonMonitor
-    /// Receives differences if there is no destination.
-    private let write: @Sendable ([UInt8]) -> Void
     private let startTime = ContinuousClock.now
     /// Progress file; `nil` if there is no destination, because then nothing is stored.
     let ledger: ProgressFile?
@@ -72,9 +70,6 @@ package struct ComparisonRun {
         return limits
     }
 
-    /// Supported report formats.
-    private static let kinds: [ReportFile.Kind] = [.html, .json, .md]
-
     /// Opens the source, the progress file and the destination.
     ///
     /// - Parameter write: Receives differences as JSON lines if there is no destination.
@@ -85,11 +80,10 @@ package struct ComparisonRun {
         self.options = options
         self.comparer = comparer
         self.monitor = monitor
-        self.write = write
         var rows = options.sourceOptions
         rows.wholeLineKeys = RecordedPair.keys
         (ledger, source, progress, output) = try running {
-            for report in options.reports { try ReportFile.check(report, kinds: Self.kinds) }
+            for report in options.reports { try ReportFile.check(report, kinds: ComparisonReport.kinds) }
             // Open the source first if nothing is stored, so that a run that cannot start does not create a progress
             // file.
             let startsOver = options.isFresh || options.progressPath.map(Files.isEmptyOrMissing) ?? true
@@ -190,6 +184,11 @@ package struct ComparisonRun {
         if !findings.retries.isEmpty {
             report.notes.append(
                 "\(findings.retries.count) receipts had a temporary failure; the same command with --to retries them.")
+        }
+        if findings.forgottenRetries > 0 {
+            let count = findings.forgottenRetries.grouped
+            report.notes.append(
+                "\(count) more receipts had a temporary failure and are not retried; --fresh compares all again.")
         }
         return RunResult(
             report: report, stop: stop, rows: findings.rows, compared: tally.compared,

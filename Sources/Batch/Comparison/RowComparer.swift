@@ -25,7 +25,7 @@ package struct RowComparer: Sendable {
     private let sleep: @Sendable (Duration) async -> Void
 
     /// Pause before both sides are requested again because of volatile differences.
-    private static let timeout = Duration.seconds(2)
+    private static let pause = Duration.seconds(2)
 
     /// Creates a comparer.
     ///
@@ -104,9 +104,7 @@ package struct RowComparer: Sendable {
                 receipt: receipt?.digest ?? SHA.hex(pair.verifyReceipt ?? [], with: .sha256))
             return Outcome(scope: scope, result: .success(finding))
         } catch {
-            // The name of the side and the error code. For example, `verifyReceipt.html` or `history.notAuthentic`.
-            let side = error.place.prefix { $0 != "." }
-            return Outcome(scope: scope, result: .failure(RowFailure("\(side).\(error.code.rawValue)")))
+            return Outcome(scope: scope, result: .failure(RowFailure(error)))
         }
     }
 
@@ -129,7 +127,7 @@ package struct RowComparer: Sendable {
             guard case .success(let finding) = first.result,
                 finding.differences.contains(where: { $0.isVolatile })
             else { return first }
-            await sleep(Self.timeout)
+            await sleep(Self.pause)
             return (try? await comparison(of: receipt, bundleId, id: id, scope: scope, live)) ?? first
         } catch {
             return Outcome(scope: scope, result: .failure(error))
@@ -153,7 +151,7 @@ package struct RowComparer: Sendable {
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: sides.verifyReceipt.body)
             let right =
-                try sides.serverAPI.map(Self.side)
+                try sides.serverAPI.map { records throws(ComparisonError) in try ComparedAnswer(records) }
                 ?? .unknownCustomer(comparedWith: left, environment: receipt.environment)
             // Render with the date of Apple's response, so that the two responses do not differ because of it.
             let rendered = renderer.answer(
@@ -164,12 +162,8 @@ package struct RowComparer: Sendable {
             )
             return Outcome(scope: scope, result: .success(finding))
         } catch {
-            throw RowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
+            throw RowFailure(error)
         }
-    }
-
-    private static func side(_ records: CustomerRecords) throws(ComparisonError) -> ComparedAnswer {
-        try ComparedAnswer(records)
     }
 
     private static func answer(_ body: [UInt8]) throws(ComparisonError) -> ComparedAnswer {
@@ -199,6 +193,14 @@ extension ComparisonReport.Scope {
         self.init(
             bundleId: left.bundleId ?? right?.bundleId ?? "",
             environment: left.environment ?? right?.environment ?? "")
+    }
+}
+
+extension RowFailure {
+    /// Creates the failure with the name of the side and the error code. For example, `verifyReceipt.html` or
+    /// `history.notAuthentic`.
+    fileprivate init(_ error: ComparisonError) {
+        self.init("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
     }
 }
 

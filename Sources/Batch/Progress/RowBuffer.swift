@@ -44,8 +44,6 @@ package struct RowBuffer: Sendable {
     /// Appends NULL.
     package mutating func appendNull() { cells.append(.null) }
 
-    var count: Int { cells.count }
-
     /// Calls the body with the text of the first column, or with an empty buffer if that is not text.
     func withFirstText<Result>(_ body: (UnsafeRawBufferPointer) throws(StorageError) -> Result) throws(StorageError)
         -> Result

@@ -28,8 +28,8 @@ enum SourceAdvice {
         else { return nil }
         let command =
             switch scheme {
-            case "mysql", "mariadb": "\(mysql)"
-            case "postgres", "postgresql": "\(psql)"
+            case "mysql", "mariadb": mysql
+            case "postgres", "postgresql": psql
             case "mongodb", "mongodb+srv": "mongoexport --uri ADDRESS --collection receipts --out receipts.jsonl"
             case "s3": "aws s3 cp ADDRESS ."
             case "gs": "gcloud storage cp ADDRESS ."

@@ -38,16 +38,14 @@ package enum Sources {
             guard use == .resumable else {
                 throw SourceError(.unknownKind, at: path, "a filter (--to -) reads standard input, JSON Lines or CSV")
             }
-            guard kind.isTable else { return try DirectorySource(path: path, limits: limits, at: position) }
-            return try TableSource(path: path, options: options, limits: limits, at: position)
+            if case .table = kind { return try TableSource(path: path, options: options, limits: limits, at: position) }
+            return try DirectorySource(path: path, limits: limits, at: position)
         }
     }
 
     enum Kind {
         case directory, table
         case text(TextFormat, isCompressed: Bool)
-
-        var isTable: Bool { if case .table = self { true } else { false } }
     }
 
     /// Determines the kind of a source by its name, and by the format if the name does not state one.

@@ -16,21 +16,11 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     ///
     /// - Parameter position: Position to resume from; `nil` for a new file.
     init(path: String, _ format: Format, at position: SinkPosition?) throws(SinkError) {
-        try self.init(
-            path: path, file: try OutputFile(path: path, cutAt: position?.bytes), format, at: position ?? .start)
-    }
-
-    /// Uses a file that is already open.
-    init(path: String, file: OutputFile, _ format: Format, at position: SinkPosition) throws(SinkError) {
         self.format = format
         self.path = path
-        self.file = file
-        rows = position.rows
-        if position.bytes > 0 {
-            try loadIds()
-        } else {
-            try self.file.append(format.header)
-        }
+        file = try OutputFile(path: path, cutAt: position?.bytes)
+        rows = position?.rows ?? 0
+        if position?.bytes ?? 0 > 0 { try loadIds() } else { try file.append(format.header) }
     }
 
     mutating func write(_ row: ResultRow) throws(SinkError) -> WriteResult {

@@ -41,8 +41,6 @@ package struct ChunkCustomers {
 
     package init() {}
 
-    var isEmpty: Bool { keys.isEmpty }
-
     /// Returns the identifiers under which the customer of a row is found; empty if there is nothing to look up.
     ///
     /// A row that is not authentic is found only by exactly the same ids, so that it never merges two customers.
