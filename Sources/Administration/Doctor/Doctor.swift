@@ -46,19 +46,17 @@ package struct Doctor: Sendable {
             all.append(CertificateCheck(certificate: certificate, now: now()).result)
         }
         all += ListenerChecks(settings: settings).all()
-        all.append(
-            FileDescriptorCheck(
-                connections: Int(settings.limits.connections), upstream: settings.upstreamConnections.map(Int.init)
-            ).result())
         let connections = Int(settings.limits.connections)
-        all.append(FileDescriptorCheck.memory(.ofProcess(connections: connections), connections: connections))
+        all.append(
+            FileDescriptorCheck(connections: connections, upstream: settings.upstreamConnections.map(Int.init))
+                .result())
+        all.append(MemoryCheck.result(.ofProcess(connections: connections), connections: connections))
         if let receipt {
             all += await ReceiptCheck(settings: settings, transport: transport, file: receipt, now: now).all()
         }
         guard let transport else { return all }
         all.append(await ProxyCheck(settings: settings, environment: environment).result())
-        let hosts = await HostChecks(settings: settings, transport: transport, now: now).all()
-        all += hosts
+        all += await HostChecks(settings: settings, transport: transport, now: now).all()
         all += await ServerAPIChecks(settings: settings, transport: transport, usable: keys.usable, now: now).all()
         return all
     }

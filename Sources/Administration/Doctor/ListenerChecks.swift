@@ -118,9 +118,11 @@ package struct FileDescriptorCheck {
         }
         return CheckResult("descriptors", .pass, allowed)
     }
+}
 
-    /// Reports how many requests the memory allows.
-    package static func memory(_ budget: MemoryBudget, connections: Int) -> CheckResult {
+/// Checks how many connections and requests the memory allows.
+package enum MemoryCheck {
+    package static func result(_ budget: MemoryBudget, connections: Int) -> CheckResult {
         let allowed =
             "\(budget.limit >> 20) MB may be used: enough for \(budget.connections) connections and \(min(budget.bodies.requests, budget.connections)) requests at the same time"
         guard budget.connections < connections else { return CheckResult("memory", .pass, allowed) }

@@ -80,13 +80,12 @@ struct ServerAPIChecks {
 
 /// Checks that each app's `.p8` file exists, is readable and contains a P-256 key.
 struct KeyChecks {
-    let settings: ProxyConfiguration
-    let now: Timestamp
+    private let results: [(bundleId: BundleIdentifier, result: CheckResult)]
 
-    private var results: [(bundleId: BundleIdentifier, result: CheckResult)] {
-        settings.apps.compactMap { app in
+    init(settings: ProxyConfiguration, now: Timestamp) {
+        results = settings.apps.compactMap { app in
             guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }
-            return (bundleId, result(account))
+            return (bundleId, Self.result(account, now: now))
         }
     }
 
@@ -96,7 +95,7 @@ struct KeyChecks {
     var usable: Set<BundleIdentifier> { Set(results.filter { $0.result.verdict == .pass }.map(\.bundleId)) }
 
     /// Signs a token with the key, which fails if the key cannot be read or is not a P-256 key.
-    private func result(_ account: ServerAPIAccount) -> CheckResult {
+    private static func result(_ account: ServerAPIAccount, now: Timestamp) -> CheckResult {
         let name = "key \(account.bundleId)"
         do throws(UpstreamError) {
             _ = try ProviderTokens(account: account).token(now: now)

@@ -8,7 +8,7 @@ package struct RunLimits: Sendable {
     /// Time after which no new calls are started; `nil` for no limit.
     package var time: Duration?
     /// Number of items that are worked on concurrently.
-    package var workers = 4
+    static let workers = 4
 
     package init(items: Int? = nil, time: Duration? = nil) {
         self.items = items
@@ -47,7 +47,7 @@ struct CallRun {
         try await withThrowingTaskGroup(of: (Item, Result<Output, UpstreamError>).self) { group in
             var (started, inFlight, failures, stop) = (0, 0, 0, RunStop?.none)
             while true {
-                while stop == nil, inFlight < limits.workers, let item = try await next() {
+                while stop == nil, inFlight < RunLimits.workers, let item = try await next() {
                     stop = reason(started: started)
                     guard stop == nil else { break }
                     started += 1

@@ -67,7 +67,7 @@ package struct ListRun<Item: Sendable>: Sendable {
         let run = CallRun(limits, maximumCalls: 100) { [monitor] in monitor.isStopped }
         return try await run.run(
             next: {
-                guard next < queue.count, next - written < 16 * limits.workers else { return nil }
+                guard next < queue.count, next - written < 16 * RunLimits.workers else { return nil }
                 defer { next += 1 }
                 return next
             },

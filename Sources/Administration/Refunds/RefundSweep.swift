@@ -1,8 +1,6 @@
 import AppStoreClients
 import AppStorePayloads
 package import Base
-import Batch
-import Foundation
 package import Storage
 package import VerifyReceipt
 

@@ -1,5 +1,4 @@
 package import Base
-import Foundation
 package import Storage
 
 /// The progress of a sweep.

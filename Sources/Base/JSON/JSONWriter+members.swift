@@ -110,6 +110,13 @@ extension JSONWriter {
         return writer.finish()
     }
 
+    /// Returns a string as JSON text.
+    package static func string(_ text: String) -> String {
+        var writer = JSONWriter(reserving: text.utf8.count + 2)
+        writer.value(text)
+        return String(decoding: writer.finish(), as: UTF8.self)
+    }
+
     /// Returns an array of strings as JSON text.
     package static func array(_ texts: [String]) -> [UInt8] {
         var writer = JSONWriter(reserving: 2 + 24 * texts.count)

@@ -42,18 +42,11 @@ struct BenchCommand: AsyncParsableCommand {
     private static func json(_ rows: [BenchRow]) -> String {
         let lines = rows.map { row in
             """
-            {"name":\(text(row.name)),"microseconds":\(number(row.microseconds)),\
+            {"name":\(JSONWriter.string(row.name)),"microseconds":\(number(row.microseconds)),\
             "limitMicroseconds":\(number(row.limitMicroseconds)),"ratio":\(number(row.ratio))}
             """
         }
         return "[" + lines.joined(separator: ",\n ") + "]"
-    }
-
-    /// Returns the name as a JSON string, because a file name may contain any character.
-    private static func text(_ name: String) -> String {
-        var writer = JSONWriter(reserving: name.utf8.count + 2)
-        writer.value(name)
-        return String(decoding: writer.finish(), as: UTF8.self)
     }
 
     /// Returns the rows as an aligned table.

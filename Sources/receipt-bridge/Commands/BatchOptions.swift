@@ -59,3 +59,13 @@ struct BatchOptions: ParsableArguments {
         try maxHours?.check("--max-hours")
     }
 }
+
+extension RunError {
+    /// A run that cannot start exits with 2, an interrupted one with 3.
+    var exit: ExitCode {
+        switch self {
+        case .notPossible: .usage
+        case .interrupted: .limit
+        }
+    }
+}

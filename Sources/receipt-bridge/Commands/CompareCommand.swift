@@ -153,10 +153,7 @@ struct CompareCommand: AsyncParsableCommand {
             }
         } catch let error as RunError {
             Terminal.say("\(error)", as: .bad)
-            switch error {
-            case .notPossible: throw ExitCode.usage
-            case .interrupted: throw ExitCode.limit
-            }
+            throw error.exit
         }
         if json {
             Terminal.line(result.report.json)

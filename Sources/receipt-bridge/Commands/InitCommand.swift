@@ -53,10 +53,10 @@ struct InitCommand: ParsableCommand {
         Terminal.inform("\(name) is written", hint: "receipt-bridge doctor checks it, receipt-bridge serve uses it")
     }
 
-    /// The configuration. Every line that is a comment is the default, or an example.
+    /// The configuration. Every line that is a comment is the default, or an example. A string in JSON is one in YAML.
     private var text: String {
         let secret =
-            sharedSecretFile.map { "    sharedSecret: {file: \(quoted($0))}" }
+            sharedSecretFile.map { "    sharedSecret: {file: \(JSONWriter.string($0))}" }
             ?? "    # sharedSecret: {file: secret.txt}   # a file with mode 600, or {env: NAME}"
         return """
             # Receipt Bridge. Check with receipt-bridge doctor, run with receipt-bridge serve.
@@ -67,7 +67,7 @@ struct InitCommand: ParsableCommand {
             # store: sqlite:receipt-bridge.sqlite    # none: nothing survives a restart
             # unknownApps: pass                      # refuse: receipts of other apps get 21003
             apps:
-              - bundleId: \(quoted(bundleId))
+              - bundleId: \(JSONWriter.string(bundleId))
                 # App Store Connect, App Information, App-Specific Shared Secret:
             \(secret)
                 sandbox: \(denySandbox ? "deny " : "allow")                       # App Review and TestFlight need allow
@@ -77,12 +77,5 @@ struct InitCommand: ParsableCommand {
                 # serverAPI: {issuerId: UUID, keyId: KEYID, privateKey: {file: SubscriptionKey_KEYID.p8}}
 
             """
-    }
-
-    /// Returns a text as YAML in quotes, which has the form of a string in JSON.
-    private func quoted(_ text: String) -> String {
-        var writer = JSONWriter()
-        writer.value(text)
-        return String(decoding: writer.finish(), as: UTF8.self)
     }
 }

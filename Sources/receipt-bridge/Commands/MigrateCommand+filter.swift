@@ -44,10 +44,7 @@ extension MigrateCommand {
         let result: MigrationFilter.Result
         do throws(RunError) { result = try await filter.run() } catch {
             Terminal.say("\(error)")
-            switch error {
-            case .notPossible: throw ExitCode.usage
-            case .interrupted: throw ExitCode.limit
-            }
+            throw error.exit
         }
         switch result.ending {
         case .finished: Terminal.inform(summary(of: result))

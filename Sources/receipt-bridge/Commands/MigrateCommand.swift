@@ -202,9 +202,9 @@ struct MigrateCommand: AsyncParsableCommand {
     {
         let monitor = RunMonitor(MigrationStatus())
         let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
+        let options = self.options(settings, withAPI: directory != nil)
         let runResult: Migration.RunResult
         do throws(RunError) {
-            let options = self.options(settings, withAPI: directory != nil)
             if isShared {
                 runResult = try await runShared(
                     options, settings, trust: trust, directory: directory, monitor, display)
@@ -218,15 +218,9 @@ struct MigrateCommand: AsyncParsableCommand {
             }
         } catch {
             Terminal.say("\(error)", as: .bad)
-            switch error {
-            case .notPossible: throw ExitCode.usage
-            case .interrupted: throw ExitCode.limit
-            }
+            throw error.exit
         }
-        if json {
-            let options = self.options(settings, withAPI: directory != nil)
-            Terminal.line(MigrationReport(options: options, ending: runResult).json)
-        }
+        if json { Terminal.line(MigrationReport(options: options, ending: runResult).json) }
         if let directory, runResult.stop == .planned {
             guard !json else { return }
             Terminal.line(
@@ -236,8 +230,7 @@ struct MigrateCommand: AsyncParsableCommand {
         if !json { display.table(MigrationTable.text(runResult)) }
         switch runResult.stop {
         case nil:
-            let (places, hint) = MigrationTable.closing(
-                runResult, options(settings, withAPI: directory != nil), isShared: isShared)
+            let (places, hint) = MigrationTable.closing(runResult, options, isShared: isShared)
             Terminal.inform(places, hint: hint)
             if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
         case let stop?:

@@ -118,7 +118,7 @@ struct StoreCommand: ParsableCommand {
             if json {
                 Terminal.line(
                     JSONWriter.object { writer in
-                        writer.member("store", "\(first)")
+                        writer.member("store", first)
                         writer.array("damaged", facts.damage) { writer, column in
                             writer.object {
                                 $0.member("column", column.name)

@@ -142,7 +142,7 @@ enum MigrationTable {
             rows       \(result.counts.rows.grouped)
             customers  \(customers.grouped)
             calls      about \((customers * 2).grouped)
-            hours      \(String(Int(hours))).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves
+            hours      \(Int(hours)).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves
             time       \(LookupTime(result, callsPerHour: callsPerHour, share: share).text)
             """
     }

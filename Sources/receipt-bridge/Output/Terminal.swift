@@ -56,7 +56,7 @@ enum Terminal {
         let name = style("receipt-bridge:", as: .dim)
         var text = "\(name) \(style(visible(message), as: messageStyle))\n"
         if let hint { text += "\(name) \(style("hint:", as: .heading)) \(visible(hint))\n" }
-        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+        note(text)
     }
 
     /// Writes a message that is neither an error nor a warning: a summary, or where a result is. Not with `--quiet`.
