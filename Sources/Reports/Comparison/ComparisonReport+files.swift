@@ -1,4 +1,3 @@
-package import Base
 package import Comparison
 
 extension ComparisonReport {
@@ -9,17 +8,11 @@ extension ComparisonReport {
     /// owner can read the file.
     ///
     /// - Parameter path: File path that ends in `.html`, `.json` or `.md`.
-    package func write(to path: String) throws(SinkError) {
+    /// - Throws: `SinkError`.
+    package func write(to path: String) throws {
         try ReportFile.check(path, kinds: Self.kinds)
         guard let kind = ReportFile.Kind(path: path) else { return }
-        var file = try ReportFile(path: path)
-        do {
-            try file.append(bytes(as: kind))
-            try file.finish()
-        } catch {
-            file.discard()
-            throw error
-        }
+        try ReportFile.write(to: path) { try $0.append(bytes(as: kind)) }
     }
 
     /// Returns the complete file contents.

@@ -1,7 +1,7 @@
 package import Base
 import Foundation
 
-/// Writes a report atomically: to a temporary file next to the destination, which replaces the destination when it is
+/// Writes a file atomically: to a temporary file next to the destination, which replaces the destination when it is
 /// complete. Only the owner can read it.
 package struct ReportFile {
     private let path: String
@@ -29,7 +29,19 @@ package struct ReportFile {
     }
 
     /// Removes the temporary file.
-    package func discard() { try? Files.remove(draft) }
+    private func discard() { try? Files.remove(draft) }
+
+    /// Writes a file with `body`. If that fails, the temporary file is removed and the destination stays as it is.
+    package static func write(to path: String, _ body: (inout ReportFile) throws -> Void) throws {
+        var file = try ReportFile(path: path)
+        do {
+            try body(&file)
+            try file.finish()
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
 
     /// Checks that a report can be written to a path, so that the error is found before the work and not after it.
     ///

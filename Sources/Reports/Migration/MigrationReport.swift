@@ -104,17 +104,12 @@ package struct MigrationReport: Sendable {
     /// - Throws: `SinkError`, and the errors of `refusals`.
     package func write(to path: String, refusals: RefusedRows) throws {
         try Self.check(path)
-        var file = try ReportFile(path: path)
-        do {
+        try ReportFile.write(to: path) { file in
             if ReportFile.Kind(path: path) == .json {
                 try writeJSON(into: &file, refusals: refusals)
             } else {
                 try file.append(HTMLReport(self).page(try refusals(0, Int(Self.shownRefusals))))
             }
-            try file.finish()
-        } catch {
-            file.discard()
-            throw error
         }
     }
 

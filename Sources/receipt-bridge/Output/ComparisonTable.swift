@@ -22,12 +22,7 @@ enum ComparisonTable {
         lines += result.report.rules.prefix(maximumRules).map {
             ("\($0.verdict.rawValue) \(PrintableText.text(of: $0.rule))", $0.count)
         }
-        let width = lines.map(\.0.count).max() ?? 0
-        let numbers = lines.map(\.1.grouped.count).max() ?? 0
-        let table = lines.map { name, number in
-            let text = number.grouped
-            return name + String(repeating: " ", count: width - name.count + 2 + numbers - text.count) + text + "\n"
-        }
+        let table = Terminal.aligned(lines.map { ($0.0, $0.1.grouped) })
         let styles: [(String, TextStyle)] = [
             ("rows", .heading), ("differ unexpectedly", result.unexpected > 0 ? .bad : .good), ("unexpected", .bad),
             ("not compared", result.failed > 0 ? .warning : .dim), ("expected", .dim),
@@ -35,7 +30,7 @@ enum ComparisonTable {
         let sentences = [Readiness](result.report).map { readiness in
             Terminal.style(PrintableText.text(of: readiness.sentence), as: style(readiness.verdict)) + "\n"
         }
-        return sentences.joined() + Terminal.style(beginnings: styles, of: table.joined())
+        return sentences.joined() + Terminal.style(beginnings: styles, of: table)
     }
 
     private static func style(_ verdict: Readiness.Verdict) -> TextStyle {

@@ -90,12 +90,7 @@ enum MigrationTable {
             add("not authentic, but accepted", reasons.values.reduce(0, +))
             addReasons(reasons)
         }
-        let width = lines.map(\.0.count).max() ?? 0
-        let numbers = lines.map(\.1.count).max() ?? 0
-        let table = lines.map { name, number in
-            name + String(repeating: " ", count: width - name.count + 2 + numbers - number.count) + number + "\n"
-        }.joined()
-        return Terminal.style(beginnings: styles, of: table)
+        return Terminal.style(beginnings: styles, of: Terminal.aligned(lines))
     }
 
     /// The styles of outcomes, and of their sum.

@@ -71,6 +71,15 @@ enum Terminal {
             .map { PrintableText.text(of: String($0)) }.joined(separator: "\n")
     }
 
+    /// Returns a table of names and numbers, which are aligned to the right.
+    static func aligned(_ lines: [(String, String)]) -> String {
+        let width = lines.map(\.0.count).max() ?? 0
+        let numbers = lines.map(\.1.count).max() ?? 0
+        return lines.map { name, number in
+            name + String(repeating: " ", count: width - name.count + 2 + numbers - number.count) + number + "\n"
+        }.joined()
+    }
+
     /// Asks a question and returns the line that the user types; `nil` if standard input or standard error is not a
     /// terminal.
     static func answer(to question: String) -> String? {

@@ -1,21 +1,19 @@
 import Base
+import Reports
 
 /// A `.jsonl` or `.csv` file with the rows of a flat table, in the formats of results. It replaces an existing file
 /// when it is complete.
 struct FlatFile {
     private let table: FlatTable
-    private let path: String
     private let line: @Sendable ([ResultColumn.Value]) -> [UInt8]
-    private var file: OutputFile
+    private var file: ReportFile
 
     /// Starts a file.
     init(_ table: FlatTable, path: String) throws(SinkError) {
         self.table = table
-        self.path = path
         let names = table.columns.map(\.name)
         let format = try Self.format(of: path)
-        try Files.remove(Files.draft(of: path))
-        file = try OutputFile(path: Files.draft(of: path), cutAt: nil)
+        file = try ReportFile(path: path)
         switch format {
         case .csv:
             line = { CSVFormat.line($0) }
@@ -43,10 +41,7 @@ struct FlatFile {
     }
 
     /// Makes the file durable and puts it in its place.
-    mutating func finish() throws(SinkError) {
-        try file.makeDurable()
-        try Files.replace(path, with: Files.draft(of: path))
-    }
+    mutating func finish() throws(SinkError) { try file.finish() }
 }
 
 extension Migration {
