@@ -12,7 +12,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     case instant(Timestamp)
 
     /// Longest text in bytes that a difference contains in full. The base64 text of a receipt can have 100,000 bytes.
-    static let shownCharacters = 128
+    static let shownBytes = 128
     /// Number of leading characters of a longer text. The first characters of all receipts are the same, so more
     /// would not help.
     private static let shownBeginning = 24
@@ -20,7 +20,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     /// The value as a difference shows it: long texts are cut and their length is added. For example,
     /// `MIITtgYJKoZIhvcNAQcCoIIT… (53124 bytes)`.
     package var truncated: ComparedValue {
-        guard case .text(let text) = self, text.utf8.count > Self.shownCharacters else { return self }
+        guard case .text(let text) = self, text.utf8.count > Self.shownBytes else { return self }
         return .text("\(text.prefix(Self.shownBeginning))… (\(text.utf8.count) bytes)")
     }
 

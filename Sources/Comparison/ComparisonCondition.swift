@@ -76,7 +76,7 @@ package enum ComparisonCondition: Sendable, Hashable {
     /// Number of rows of a full `latest_receipt_info`.
     ///
     /// https://developer.apple.com/documentation/appstorereceipts/responsebody/latest_receipt_info
-    package static let cap = 100
+    package static let listLimit = 100
     /// Time in milliseconds (10 minutes) that a purchase may take to reach the history. An estimate: developers
     /// report delays of minutes.
     static let recentMilliseconds: UInt64 = 600_000
@@ -123,7 +123,7 @@ package enum ComparisonCondition: Sendable, Hashable {
             return [left, right].allSatisfy { $0?.text.map(facts.serverIdentifiers.contains) ?? false }
         case .matchedOtherwise: return finding.left != nil && finding.right != nil
         case .beyondCap:
-            guard let count = facts.latestCount, count >= Self.cap, let date = finding.purchaseDate,
+            guard let count = facts.latestCount, count >= Self.listLimit, let date = finding.purchaseDate,
                 let oldest = facts.oldest
             else { return false }
             return date <= oldest

@@ -2,7 +2,7 @@ import Base
 
 /// The result of one check of the installation.
 package struct CheckResult: Sendable, Hashable {
-    /// The status of a check; the raw value is `ok` in JSON.
+    /// The status of a check; the raw value is the member `ok` of the JSON.
     package enum Verdict: String, Sendable {
         case pass, warn, fail
     }

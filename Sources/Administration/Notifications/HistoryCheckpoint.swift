@@ -6,6 +6,8 @@ package import Storage
 /// locked, so only one process can use it at a time.
 package struct HistoryCheckpoint {
     private let ledger: ProgressFile
+    /// The key of the options in existing files.
+    private static let optionsKey = "wish"
     /// Everything before this time is in the file; `nil` if nothing is.
     package private(set) var done: Timestamp?
     /// Length in bytes of the part of the file that is complete; `nil` if the file was not started.
@@ -17,13 +19,13 @@ package struct HistoryCheckpoint {
     /// - Throws: `StorageError`; ``InvalidOperation`` if the file was written with other options.
     package init(nextTo path: String, for options: String) throws {
         ledger = try ProgressFile(path: path + ".progress")
-        if let stored = try text("wish"), stored != options {
+        if let stored = try text(Self.optionsKey), stored != options {
             throw InvalidOperation(
                 "\(path) was written with other options", hint: "name another file")
         }
         done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
         size = try text("size").flatMap { Int64($0) }
-        try ledger.save(Array(options.utf8), as: "wish")
+        try ledger.save(Array(options.utf8), as: Self.optionsKey)
         try ledger.commit()
     }
 
@@ -54,8 +56,7 @@ package struct HistoryCheckpoint {
         size = nil
     }
 
-    /// Returns a stored value. The keys are `wish` (the options), `done` (milliseconds since 1970) and `size`
-    /// (bytes).
+    /// Returns a stored value. The keys are ``optionsKey``, `done` (milliseconds since 1970) and `size` (bytes).
     private func text(_ key: String) throws(StorageError) -> String? {
         try ledger.state(key).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -58,6 +58,19 @@ package struct ComparisonPage {
             + (failures.map { [("#\($0.id)", $0.title)] } ?? [])
             + [("#side-by-side", "Side by side"), ("#basis", "Basis of the numbers")]
     }
+
+    /// Writes what the numbers are based on and what they do not include.
+    private func basis(into html: inout HTMLWriter) {
+        html.section("basis", "Basis of the numbers") { html in
+            guard !report.facts.isEmpty || !report.notes.isEmpty else {
+                return html.element("p", text: "No comparison was made.")
+            }
+            html.element("ul", ["class": "basis"]) { html in
+                for sentence in report.facts { html.element("li", text: sentence) }
+                for note in report.notes { html.element("li") { $0.untrusted(note, limit: 2_000) } }
+            }
+        }
+    }
 }
 
 extension HTMLWriter {

@@ -153,6 +153,7 @@ extension ProgressText.Part {
             "waiting \(seconds) s: App Store Server API rate limit", short: "waiting \(seconds) s: rate limit",
             importance: importance)
     }
+
     /// Returns the time of day after a wait. A wait of at least two minutes ends at a whole minute, not before its end;
     /// a shorter one has seconds.
     private static func clockTime(now: Timestamp, after wait: Duration, localTime: (Int64) -> CivilTime) -> String {

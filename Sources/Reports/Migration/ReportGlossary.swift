@@ -2,8 +2,8 @@ import ReceiptDecoding
 
 /// Explanations of the names in a report.
 enum ReportGlossary {
+    /// Explanation of an outcome.
     static func meaning(of outcome: Outcome) -> String {
-        /// Explanation of an outcome.
         switch outcome {
         case .migrated: "authentic, with the App Store's records"
         case .decoded: "authentic, without a lookup in the App Store"

@@ -175,9 +175,8 @@ struct RenewalsCommand: ParsableCommand {
                 try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(text) }
                 ?? RequestIdentifier()
             if let store = context.store {
-                try ExtensionQuota(try await store.extensions.extensions(of: id, in: context.scope), for: identifier)
-                    .check(
-                        at: .now)
+                let earlier = try await store.extensions.extensions(of: id, in: context.scope)
+                try ExtensionQuota(earlier, for: identifier).check(at: .now)
             } else {
                 Terminal.say("no store is configured: the limit of two extensions in 365 days is not checked")
             }

@@ -9,8 +9,8 @@ import Storage
 ///     {"id": {"$oid": "5f…"}, "receipt": {"$binary": {"base64": "MIIT…"}}}  exports of MongoDB and DynamoDB
 ///
 /// Other keys are ignored. If a key is repeated, the last one is used. Upper and lower case of the id's key are equal,
-/// unless a key is exactly the same. If the receipt has no key of its own, and no key
-/// was selected, the receipt is somewhere in the line.
+/// unless a key is exactly the same. If the receipt has no key of its own, and no key was selected, the receipt is
+/// somewhere in the line.
 struct JSONLine: Sendable {
     /// Keys of the receipt, in order of precedence.
     private let receiptKeys: [[UInt8]]

@@ -85,7 +85,7 @@ package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Re
 }
 
 extension SinkError {
-    /// Converts an error of the progress file.
+    /// Converts an error of a destination that is a database.
     package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
