@@ -282,7 +282,7 @@ bench-http: build
 	python3 Tests/Scripts/bench/http_bench.py --tool .build/release/receipt-bridge --runs $(RUNS_OF_BENCHMARKS) $(if $(JSON),--json $(JSON))
 	python3 Tests/Scripts/bench/passthrough.py --tool .build/release/receipt-bridge
 
-## forwarding to an upstream that takes 50 ms to 3 s, compared with nginx (needs Python, wrk and nginx)
+## forwarding to an upstream that takes 0 to 3 s, compared with nginx (needs Python, wrk and nginx)
 bench-distance: build
 	python3 Tests/Scripts/bench/distance.py --tool .build/release/receipt-bridge --runs $(if $(JSON),3,1) $(if $(JSON),--json $(JSON))
 

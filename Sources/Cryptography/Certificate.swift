@@ -118,7 +118,7 @@ package final class Certificate: @unchecked Sendable {
         return Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(text), count: Int(ASN1_STRING_length(text))))
     }
 
-    /// Apple signed with SHA-1 until 2023, so it is accepted. MD5 and other algorithms are refused.
+    /// Apple signed with SHA-1 until January 2024, so it is accepted. MD5 and other algorithms are refused.
     var hasAcceptedSignatureAlgorithm: Bool {
         [
             NID_sha1WithRSAEncryption, NID_sha256WithRSAEncryption, NID_sha384WithRSAEncryption,

@@ -3,7 +3,7 @@ import COpenSSL
 
 /// A message digest used by App Store signatures.
 package enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
-    /// App Receipts until 2023, and all transactionReceipts.
+    /// App Receipts until January 2024, and transactionReceipts of versions 2 and 3.
     case sha1
     case sha256
     /// Only inside certificates issued by the P-384 intermediates and roots.

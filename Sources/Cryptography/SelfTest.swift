@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Checks that OpenSSL on this system supports the algorithms of old receipts.
 ///
-/// Some systems' policies forbid SHA-1 signatures or short RSA keys. Then every receipt signed before 2023
+/// Some systems' policies forbid SHA-1 signatures or short RSA keys. Then every receipt signed before January 2024
 /// would look forged.
 package enum SelfTest {
     /// - Throws: `unavailable`, naming the missing algorithm.
@@ -25,7 +25,7 @@ package enum SelfTest {
         }
     }
 
-    /// Apple's intermediate certificate of 2013, signed by its root with SHA-1.
+    /// Apple's known intermediate certificates. The root signed some of them with SHA-1.
     private static func verifiesOldChains() throws(CryptographyError) {
         let anchors = try TrustAnchors.apple()
         for authority in anchors.intermediates {

@@ -95,8 +95,7 @@ struct ReceiptInput: Sendable {
         return false
     }
 
-    /// Returns whether the text is three parts separated by two dots, the first of them the base64url of a JSON
-    /// object.
+    /// Returns whether the text has the form of a compact JWS: it begins with the base64url of `{"` and has two dots.
     static func isCompactJWS(_ text: some BidirectionalCollection<UInt8>) -> Bool {
         text.starts(with: "eyJ".utf8) && text.filter { $0 == UInt8(ascii: ".") }.count == 2
     }
