@@ -117,7 +117,6 @@ enum PrintedBytes {
 
     /// Returns the text before the first `...` or `…`, which a print has instead of the other bytes; `nil` without one.
     static func beforeEllipsis(_ text: [UInt8]) -> ArraySlice<UInt8>? {
-        // `firstRange(of:)` is many times slower.
         let end = text.indices.first { index in
             switch text[index] {
             case UInt8(ascii: "."): text[index...].starts(with: "...".utf8)

@@ -112,7 +112,7 @@ struct ReceiptCandidates {
         case .transactionReceipt:
             if (try? TransactionReceiptBlob(input.bytes.span)) != nil { return .receipt }
             let isFragment = ["signature", "purchase-", "\"sig", "\"pur"].contains {
-                input.bytes.firstRange(of: $0.utf8) != nil
+                input.bytes[...].start(of: $0.utf8) != nil
             }
             return isFragment ? .fragment : nil
         case .jws:

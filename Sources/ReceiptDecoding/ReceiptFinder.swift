@@ -203,6 +203,8 @@ struct ReceiptFinder {
 
     /// Notes a print that lacks bytes of the receipt.
     private mutating func noteLoss(in text: [UInt8]) {
+        // The notes of a search in a fragment are not read, nor are any if a receipt is found.
+        guard !isFragment, found.plausibleCount == 0 else { return }
         if PrintedBytes.isReference(text) {
             found.note(ReceiptCandidates.lost("the print of an object contains none of its bytes"))
         } else if let head = PrintedBytes.beforeEllipsis(text) {

@@ -161,7 +161,7 @@ extension ReceiptRepairer {
             return
         }
         let body = text[label.upperBound...]
-        text = Array(body[..<(body.firstRange(of: dashes)?.lowerBound ?? body.endIndex)])
+        text = Array(body[..<(body.start(of: "-----".utf8) ?? body.endIndex)])
         repairs.append(.pemArmour)
         trim()
     }

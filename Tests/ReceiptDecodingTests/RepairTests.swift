@@ -331,6 +331,21 @@ struct RepairTests {
     }
 
     @Test(
+        "A search for texts in a text of megabytes takes little more time than decoding it",
+        arguments: ["-----BEGIN A-----", "{="])
+    func search(beginning: String) throws {
+        let decoder = try MintedReceipts.decoder(.stored)
+        func time(_ beginning: String) -> Duration? {
+            let text = Array(
+                (beginning + String(repeating: "a", count: TestSize.pick(debug: 20_000, release: 1_000_000))).utf8)
+            return (0..<3).map { _ in timed { decoder.refusal(ofText: text) }.1 }.min()
+        }
+        // Without optimization, bytes are compared by calls.
+        let factor = TestSize.pick(debug: 40, release: 4)
+        #expect(try #require(time(beginning)) < #require(time("")) * factor)
+    }
+
+    @Test(
         "Deeply nested and repeated input takes little time",
         arguments: [
             "[", "{\"a\":", "\\", "%", "<", "\"", " ", "+ ", "-", "30", "%25", "0x", "\\x30", "eyJ.",
