@@ -58,7 +58,7 @@ final class ScriptedAppStore: HTTPTransport {
         /// The verifyReceipt response; `nil` if verifyReceipt is unavailable.
         var verifyReceipt: String?
         var questions: [String] = []
-        /// The signed notifications of the history; `nil` answers that there is none.
+        /// The signed notifications of the history. With `nil`, a request for the history gets 404.
         var notifications: [String]?
         /// Runs between the next request for a history and its response.
         var meanwhile: (@Sendable () async -> Void)?
