@@ -59,6 +59,7 @@ struct CustomerViewRouteTests {
                 get("\(try path(proxy))/?bundleId=com.example.app", Self.authorized),
                 post(#"{"receiptData":"\#(receipt.base64)"}"#, Self.authorized),
                 post(#"{"signedTransaction":"\#(signed)"}"#, ["authorization: bearer \(Self.token)"]),
+                post(#"{"signedTransaction":" \#(signed)\n"}"#, ["authorization: bearer \(Self.token)"]),
             ] {
                 let answer = try await send(request, to: proxy.port)
                 #expect(answer.status == 200, "\(answer.text)")

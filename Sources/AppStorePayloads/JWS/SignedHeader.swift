@@ -29,7 +29,7 @@ struct CompactJWS {
         }
         header = 0..<first
         payload = (first + 1)..<second
-        // A third dot is not a base64 character, so decoding the signature rejects it.
+        // A third dot is not a base64 character, so a signature with one is malformed.
         signature = (second + 1)..<text.count
         signed = 0..<second
     }

@@ -87,7 +87,7 @@ package struct SignedPayloadVerifier: Sendable {
         let signer: VerifiedSigner
         if let cached { signer = cached } else { signer = try verifyHeader(of: parts, in: text) }
         guard let raw = Base64Text.decode(text.extracting(parts.signature), .urlSafe) else {
-            throw SignedPayloadError(.badSignature, at: "signature", "not base64url")
+            throw SignedPayloadError(.malformed, at: "signature", "not base64url")
         }
         guard let signature = ES256Signature.der(raw: raw.span) else {
             throw SignedPayloadError(.badSignature, at: "signature", "expected 64 bytes, found \(raw.count)")

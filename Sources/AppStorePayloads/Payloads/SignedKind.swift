@@ -4,6 +4,8 @@ package import Base
 /// apart.
 package enum SignedKind: Sendable, CaseIterable {
     case notification, appTransaction, renewal, transaction
+    /// A request of the App Store for a retention message. Its claims are also claims of a renewal.
+    case realTimeRequest
 
     /// Returns the kind of a payload; `nil` if it is of another kind.
     package init?(_ claims: JSONObject) {
@@ -18,6 +20,7 @@ package enum SignedKind: Sendable, CaseIterable {
         case .appTransaction: claims.has("receiptType")
         case .renewal: claims.has("autoRenewProductId") || claims.has("autoRenewStatus")
         case .transaction: claims.has("transactionId")
+        case .realTimeRequest: claims.has("userLocale")
         }
     }
 
@@ -28,6 +31,7 @@ package enum SignedKind: Sendable, CaseIterable {
         case .appTransaction: "an app transaction"
         case .renewal: "a renewal"
         case .transaction: "a transaction"
+        case .realTimeRequest: "a real-time request for a retention message"
         }
     }
 

@@ -75,7 +75,7 @@ enum CustomerQuestion: Sendable {
         return switch claims.flatMap({ SignedKind($0) }) {
         case .appTransaction: .signedAppTransaction
         case .renewal: .signedRenewalInfo
-        case .transaction, .notification, nil: .signedTransaction
+        case .transaction, .notification, .realTimeRequest, nil: .signedTransaction
         }
     }
 }

@@ -1,4 +1,5 @@
 import Base
+import Foundation
 import ReceiptDecoding
 
 /// The body of `POST /v1/receipts`: exactly one of four keys. A signed renewal does not name its app, so `bundleId` is
@@ -32,9 +33,11 @@ enum CustomerViewRequest: Sendable {
             let bundleId = object.has("signedRenewalInfo") ? try object.text("bundleId") : nil
             forms = [
                 try Self.receiptData(in: object),
-                try object.text("signedTransaction").map { .signedTransaction(Redacted($0)) },
-                try object.text("signedAppTransaction").map { .signedAppTransaction(Redacted($0)) },
-                try object.text("signedRenewalInfo").map { .signedRenewalInfo(Redacted($0), bundleId: bundleId) },
+                try Self.signedText("signedTransaction", in: object).map { .signedTransaction($0) },
+                try Self.signedText("signedAppTransaction", in: object).map { .signedAppTransaction($0) },
+                try Self.signedText("signedRenewalInfo", in: object).map {
+                    .signedRenewalInfo($0, bundleId: bundleId)
+                },
             ].compactMap(\.self)
         } catch let error as JSONFieldError {
             throw CustomerViewError(.malformedRequest, "\(error)")
@@ -57,6 +60,13 @@ enum CustomerViewRequest: Sendable {
         let isContainer = json.first == UInt8(ascii: "{") || json.first == UInt8(ascii: "[")
         let text = isContainer ? json : try object.text("receiptData").map { Array($0.utf8) }
         return text.map { .receiptData(Redacted($0)) }
+    }
+
+    /// A JWS, which contains no white space. A line feed at its end comes from a file or a shell variable.
+    private static func signedText(
+        _ name: StaticString, in object: JSONObject
+    ) throws(JSONFieldError) -> Redacted<String>? {
+        try object.text(name).map { Redacted($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
     private var isEmpty: Bool {

@@ -157,7 +157,7 @@ package struct CustomerViewService: Sendable {
         switch claims.flatMap({ SignedKind($0) }) {
         case .appTransaction: return try await view(signedAppTransaction: text)
         case .renewal: return try await view(signedRenewal: text, bundleId: nil)
-        case .transaction, .notification, nil: return try await view(signedTransaction: text)
+        case .transaction, .notification, .realTimeRequest, nil: return try await view(signedTransaction: text)
         }
     }
 
