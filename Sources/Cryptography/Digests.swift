@@ -55,10 +55,7 @@ private struct FetchedDigests: @unchecked Sendable {
 package enum SHA {
     /// Returns the digest of 20, 32 or 48 bytes; empty only if OpenSSL on this system refuses the algorithm.
     package static func digest(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> [UInt8] {
-        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        guard EVP_Digest(bytes, bytes.count, &result, &length, algorithm.signingMethod, nil) == 1 else { return [] }
-        return Array(result.prefix(Int(length)))
+        algorithm.digest(of: bytes.span) ?? []
     }
 
     /// Returns the first eight bytes of a text's SHA-256. Short enough for a key in a large table.
@@ -69,16 +66,5 @@ package enum SHA {
     /// Returns the digest as lower-case hexadecimal digits.
     package static func hex(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> String {
         Hexadecimal.text(of: digest(bytes, with: algorithm))
-    }
-}
-
-extension DigestAlgorithm {
-    /// OpenSSL's description of the algorithm; static, never freed.
-    var signingMethod: OpaquePointer? {
-        switch self {
-        case .sha1: EVP_sha1()
-        case .sha256: EVP_sha256()
-        case .sha384: EVP_sha384()
-        }
     }
 }

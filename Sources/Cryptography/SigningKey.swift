@@ -123,7 +123,8 @@ extension SigningKey {
         defer { EVP_MD_CTX_free(context) }
         var length = Int(EVP_PKEY_get_size(key))
         var result = [UInt8](repeating: 0, count: max(length, 0))
-        guard EVP_DigestSignInit(context, nil, digest.signingMethod, nil, key) == 1,
+        guard let implementation = digest.implementation,
+            EVP_DigestSignInit(context, nil, implementation, nil, key) == 1,
             EVP_DigestSign(context, &result, &length, bytes, bytes.count) == 1
         else { throw .openSSL(.unavailable, "OpenSSL on this system cannot sign with this key and digest") }
         return Array(result.prefix(length))
