@@ -205,19 +205,7 @@ extension BERElement {
     }
 
     /// Returns whether the content equals these bytes.
-    @inlinable
-    public func holds(_ expected: borrowing [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
-        BERElement.equal(content, in: bytes, expected[...])
-    }
-
-    @inlinable
-    static func equal(_ range: Range<Int>, in bytes: borrowing Span<UInt8>, _ expected: ArraySlice<UInt8>) -> Bool {
-        guard range.count == expected.count else { return false }
-        var position = range.lowerBound
-        for byte in expected {
-            guard bytes[position] == byte else { return false }
-            position += 1
-        }
-        return true
+    package func holds(_ expected: [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
+        bytes.holds(expected, at: content)
     }
 }
