@@ -90,27 +90,16 @@ package struct Receipt: Sendable {
     private let container: [UInt8]
     /// The bytes that the signature covers: the content of an App Receipt, or version and `purchase-info` of a
     /// transactionReceipt. They are the same whatever container is written around them, so they identify the receipt.
-    package var signedBytes: Redacted<[UInt8]> { Redacted(Array(signed.bytes[signed.range])) }
-    private let signed: SignedBytes
+    package var signedBytes: Redacted<[UInt8]> { Redacted(signed.copied) }
+    private let signed: ReceiptBytes
     /// The environment in which the receipt was created, production or sandbox.
     package let environment: AppStoreEnvironment
     /// The bundle id of the app, which is syntactically valid.
     package let bundleId: BundleIdentifier
 
-    /// A range of bytes, which are those of the whole container if it has them in one piece.
-    struct SignedBytes: Sendable {
-        fileprivate let bytes: [UInt8]
-        fileprivate let range: Range<Int>
-
-        init(bytes: [UInt8], range: Range<Int>) {
-            self.bytes = bytes
-            self.range = range
-        }
-    }
-
     init(
-        contents: ReceiptContents, container: [UInt8], signed: SignedBytes,
-        environment: AppStoreEnvironment, bundleId: BundleIdentifier
+        contents: ReceiptContents, container: [UInt8], signed: ReceiptBytes, environment: AppStoreEnvironment,
+        bundleId: BundleIdentifier
     ) {
         self.contents = contents
         self.container = container

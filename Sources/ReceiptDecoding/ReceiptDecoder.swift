@@ -55,7 +55,7 @@ package struct ReceiptDecoder: Sendable {
     /// Verifies the signature. Returns the contents and the bytes that the signature covers.
     func authenticatedContents(
         of input: inout ReceiptInput
-    ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signed: Receipt.SignedBytes) {
+    ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signed: ReceiptBytes) {
         switch input.kind {
         case .appReceipt:
             let container = try SignedData(ber: input.bytes.span)
@@ -64,14 +64,14 @@ package struct ReceiptDecoder: Sendable {
             try authenticate(container, content: bytes.span.extracting(range), in: input.bytes.span)
             do throws(ReceiptDecodingError) {
                 let receipt = try AppReceipt(attributes: bytes, in: range)
-                return (.app(receipt), Receipt.SignedBytes(bytes: bytes, range: range))
+                return (.app(receipt), ReceiptBytes(range, of: Redacted(bytes)))
             } catch {
                 throw error.ofSignedContent
             }
         case .transactionReceipt:
             let blob = try TransactionReceiptBlob(input.bytes.span)
             let message = try authenticate(blob)
-            return (.transaction(blob.receipt), Receipt.SignedBytes(bytes: message, range: 0..<message.count))
+            return (.transaction(blob.receipt), ReceiptBytes(message))
         case .jws:
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
         case .unknown where input.bytes.starts(with: BridgeHandle.prefix):
