@@ -176,7 +176,6 @@ package struct VerifiedSigner: Sendable {
 ///
 /// Any Apple developer's certificate chains to the same root, so only these markers identify a receipt signer.
 package struct SignerRole: Sendable, Hashable {
-    let name: String
     /// Dotted OID of the extension that the leaf must have.
     package let leafMarker: String
     /// Dotted OID of the extension that the intermediate must have.
@@ -190,14 +189,12 @@ package struct SignerRole: Sendable, Hashable {
     /// The signer of App Receipts, of transactionReceipts since version 3, and of everything from the App Store
     /// Server API.
     package static let storeReceipt = SignerRole(
-        name: "store receipt signer", leafMarker: "1.2.840.113635.100.6.11.1",
-        authorityMarker: "1.2.840.113635.100.6.2.1", minimumRSABits: 2048,
+        leafMarker: "1.2.840.113635.100.6.11.1", authorityMarker: "1.2.840.113635.100.6.2.1", minimumRSABits: 2048,
         leafMarkerContent: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
 
     /// The signer of transactionReceipts of version 2, until 2016: the only ones that Apple signed with RSA keys of
     /// 1024 bits.
     package static let purchaseReceipt = SignerRole(
-        name: "purchase receipt signer", leafMarker: "1.2.840.113635.100.6.5.1",
-        authorityMarker: "1.2.840.113635.100.6.2.2", minimumRSABits: 1024,
+        leafMarker: "1.2.840.113635.100.6.5.1", authorityMarker: "1.2.840.113635.100.6.2.2", minimumRSABits: 1024,
         leafMarkerContent: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x05, 0x01])
 }
