@@ -79,10 +79,9 @@ struct ReceiptRepairer {
 
     // MARK: - Results
 
-    /// Returns the result for a text that needs no base64 decoding.
-    private mutating func raw(_ kind: ReceiptKind, repaired: Bool = true) -> ReceiptInput {
-        if repaired { repairs.append(.rawBytes) }
-        return ReceiptInput(kind: kind, bytes: text, repairs: repairs)
+    /// Returns the result for a text that is the bytes of a receipt.
+    private func raw(_ kind: ReceiptKind) -> ReceiptInput {
+        ReceiptInput(kind: kind, bytes: text, repairs: repairs + [.rawBytes])
     }
 
     /// Returns the result for bytes that were decoded from the text. It is never canonical, because the submitted
@@ -110,7 +109,7 @@ struct ReceiptRepairer {
         unescape()
         percentDecode()
         removeWhiteSpace()
-        return raw(.jws, repaired: false)
+        return ReceiptInput(kind: .jws, bytes: text, repairs: repairs)
     }
 
     /// Decodes base64 of base64, and base64 of a JWS; other bytes are returned as they are.
