@@ -1,5 +1,4 @@
 import Base
-import Foundation
 
 /// The bytes of a receipt, extracted from the submitted text, and the repairs that were necessary.
 struct ReceiptInput: Sendable {
