@@ -1,3 +1,4 @@
+import Base
 import COpenSSL
 
 /// An X.509 certificate. Its public key was checked by ``PublicKeyPolicy`` before OpenSSL parsed it.
@@ -55,10 +56,10 @@ package final class Certificate: @unchecked Sendable {
         }
         self.x509 = parsed
         self.validity = validity
-        self.der = Self.copy(0..<bytes.count, of: bytes)
-        self.issuer = Self.copy(summary.issuer, of: bytes)
-        self.subject = Self.copy(summary.subject, of: bytes)
-        self.publicKeyInfo = Self.copy(summary.publicKeyInfo.whole, of: bytes)
+        self.der = bytes.copy(0..<bytes.count)
+        self.issuer = bytes.copy(summary.issuer)
+        self.subject = bytes.copy(summary.subject)
+        self.publicKeyInfo = bytes.copy(summary.publicKeyInfo.whole)
     }
 
     deinit {
@@ -124,10 +125,6 @@ package final class Certificate: @unchecked Sendable {
             NID_sha1WithRSAEncryption, NID_sha256WithRSAEncryption, NID_sha384WithRSAEncryption,
             NID_sha512WithRSAEncryption, NID_ecdsa_with_SHA256, NID_ecdsa_with_SHA384,
         ].contains(X509_get_signature_nid(x509))
-    }
-
-    private static func copy(_ range: Range<Int>, of bytes: borrowing Span<UInt8>) -> [UInt8] {
-        bytes.withUnsafeBufferPointer { [UInt8]($0[range]) }
     }
 
     private static func validity(of x509: OpaquePointer) -> ClosedRange<Int64>? {

@@ -141,7 +141,7 @@ package final class TrustStore: Sendable {
                 signers.append(signer)
             }
         }
-        let encoding = bytes.extracting(presented.leaf).withUnsafeBufferPointer { [UInt8]($0) }
+        let encoding = bytes.copy(presented.leaf)
         for (signer, (authority, isPresented)) in zip(signers, issued) {
             cache.insert(signer, leaf: encoding, authority: isPresented ? authority.der : nil, role: role)
         }

@@ -1,3 +1,5 @@
+import Base
+
 /// A parser for old-style (NeXTSTEP) property lists as iOS 6 receipts contain them: one dictionary of strings.
 ///
 /// ```

@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 
 /// The signed attributes of a SignerInfo: in their place, and not over the content, the signature is made.

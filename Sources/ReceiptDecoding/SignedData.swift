@@ -1,3 +1,4 @@
+import Base
 import Cryptography
 
 /// The PKCS#7 container of an App Receipt, sliced into its parts. Only what is needed to verify the signature is

@@ -1,23 +1,4 @@
-import Foundation
-
 extension Span<UInt8> {
-    /// Returns the bytes of a range as an array.
-    func copy(_ range: Range<Int>) -> [UInt8] {
-        withUnsafeBufferPointer { [UInt8]($0[range]) }
-    }
-
-    /// Returns whether two ranges contain the same bytes.
-    func equal(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
-        guard left.count == right.count, !left.isEmpty else { return left.count == right.count }
-        return withUnsafeBufferPointer { bytes in
-            let (first, second) = (
-                UnsafeBufferPointer(rebasing: bytes[left]), UnsafeBufferPointer(rebasing: bytes[right])
-            )
-            guard let first = first.baseAddress, let second = second.baseAddress else { return true }
-            return memcmp(first, second, left.count) == 0
-        }
-    }
-
     /// Returns the bytes as text; `nil` if they are not UTF-8.
     func text(_ range: Range<Int>) -> String? {
         withUnsafeBufferPointer { buffer in
