@@ -138,7 +138,7 @@ package struct SignedPayloadVerifier: Sendable {
         let raw = Base64Text.decode(span.extracting(parts.signature), .urlSafe) ?? []
         return try BenchmarkVerification(
             key: signer.key, signature: ES256Signature.der(raw: raw.span) ?? [],
-            message: span.extracting(parts.signed).withUnsafeBufferPointer { [UInt8]($0) }, digest: .sha256)
+            message: span.copy(parts.signed), digest: .sha256)
     }
 }
 
@@ -162,7 +162,7 @@ private struct HeaderCache: Sendable {
 
     /// Caches a signer. The caller must have verified a signature made with it.
     func insert(_ signer: VerifiedSigner, for header: Range<Int>, in text: borrowing Span<UInt8>) {
-        let segment = text.extracting(header).withUnsafeBufferPointer { [UInt8]($0) }
+        let segment = text.copy(header)
         signers.insert(Entry(segment: segment, signer: signer)) { $0.segment == segment }
     }
 }
