@@ -32,13 +32,12 @@ extension EncodedJWS {
         return payload.contains { $0 < 0x20 } ? payload.map { $0 < 0x20 ? 0x20 : $0 } : payload
     }
 
-    private static let signedDate = Array("\"signedDate\":".utf8)
-
     /// Removes the digits of the first `signedDate`.
     private static func withoutSignedDate(_ payload: [UInt8]) -> [UInt8] {
-        guard let range = payload.firstRange(of: signedDate) else { return payload }
-        let digits = payload[range.upperBound...].prefix { (0x30...0x39).contains($0) }
-        return Array(payload[..<range.upperBound] + payload[digits.endIndex...])
+        let name = "\"signedDate\":".utf8
+        guard let start = payload[...].start(of: name) else { return payload }
+        let digits = payload[(start + name.count)...].prefix { (0x30...0x39).contains($0) }
+        return Array(payload[..<digits.startIndex] + payload[digits.endIndex...])
     }
 }
 
