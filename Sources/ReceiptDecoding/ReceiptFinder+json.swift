@@ -24,7 +24,7 @@ extension ReceiptFinder {
         let bytes = text.span
         switch leaf.value {
         case .string(let string):
-            if string.range.count <= 20 { noteIdentifier(leaf, string, in: bytes) }
+            noteIdentifier(leaf, string, in: bytes)
             let inner = inside(leaf, in: bytes, path)
             let text = string.unescaped(in: bytes)
             if inner.preference < ReceiptRepairer.wrappers.count {
@@ -56,14 +56,17 @@ extension ReceiptFinder {
     /// `original_transaction_id`, `originalTransactionIdentifierIOS` or `TransactionID`. The name may be that of an
     /// object that contains only a type and the value, as in exports of MongoDB and DynamoDB.
     private mutating func noteIdentifier(_ leaf: JSONScanner.Leaf, _ value: JSONString, in bytes: Span<UInt8>) {
-        guard let name = leaf.name else { return }
+        // Most values are no identifier, so the value is read before the name.
+        guard value.range.count <= 20, let name = leaf.name, let text = value.text(in: bytes),
+            let identifier = TransactionIdentifier(rawValue: text)
+        else { return }
         let isType = name.range.count == 1 || bytes[name.range.lowerBound] == UInt8(ascii: "$")
         guard let named = isType ? leaf.containerName : name, named.range.count <= 64 else { return }
         let letters = named.unescaped(in: bytes).filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
-        let spelling = String(decoding: letters, as: UTF8.self).lowercased()
+        // The bit 0x20 makes ASCII letters small.
+        let spelling = letters.map { $0 | 0x20 }[...]
         // The id of a download of the app is no transaction id.
-        guard spelling.contains("transactionid"), !spelling.contains("apptransactionid"),
-            let text = value.text(in: bytes), let identifier = TransactionIdentifier(rawValue: text)
+        guard spelling.start(of: "transactionid".utf8) != nil, spelling.start(of: "apptransactionid".utf8) == nil
         else { return }
         found.identifiers.insert(identifier)
     }
