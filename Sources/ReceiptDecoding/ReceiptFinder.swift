@@ -103,9 +103,9 @@ struct ReceiptFinder {
     }
 
     /// Tries a text in another text, unless it is too short to be a receipt.
-    mutating func searchInside(_ text: [UInt8], _ path: Path) {
+    mutating func searchInside(_ text: [UInt8], _ path: @autoclosure () -> Path) {
         guard text.count >= (isFragment ? 4 : Self.minimumTextSize) else { return noteLoss(in: text) }
-        search(text, path)
+        search(text, path())
     }
 
     /// Tries what a text that is neither JSON nor base64 contains.
