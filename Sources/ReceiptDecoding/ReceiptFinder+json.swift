@@ -25,30 +25,36 @@ extension ReceiptFinder {
         switch leaf.value {
         case .string(let string):
             noteIdentifier(leaf, string, in: bytes)
-            let inner = inside(leaf, in: bytes, path)
+            let wrapper = Self.wrapper(of: leaf, in: bytes)
             let text = string.unescaped(in: bytes)
-            if inner.preference < ReceiptRepairer.wrappers.count {
-                search(text, inner)
+            if min(wrapper, path.preference) < ReceiptRepairer.wrappers.count {
+                search(text, Self.inside(leaf, wrapper, path))
             } else {
-                searchInside(text, inner)
+                searchInside(text, Self.inside(leaf, wrapper, path))
             }
         case .scalar(let range):
             noteIdentifier(leaf, JSONString(range: range), in: bytes)
         case .container(let range):
             guard let list = PrintedBytes.decimal(text[range]), list.count >= Self.minimumTextSize else { return }
-            var path = inside(leaf, in: bytes, path)
+            var path = Self.inside(leaf, Self.wrapper(of: leaf, in: bytes), path)
             path.repairs += [.byteList]
             path.isDecoded = true
             search(list, path)
         }
     }
 
-    /// The path of a member: a known wrapper at the top level has its own repair, any other member the same.
-    private func inside(_ leaf: JSONScanner.Leaf, in bytes: Span<UInt8>, _ path: Path) -> Path {
+    /// The index of a member's name in ``ReceiptRepairer/wrappers``, or their number for any other name.
+    private static func wrapper(of leaf: JSONScanner.Leaf, in bytes: Span<UInt8>) -> Int {
         let wrappers = ReceiptRepairer.wrappers
-        let index = leaf.name.flatMap { name in wrappers.firstIndex { name.matches($0.key, in: bytes) } }
-        var inner = path.inside([leaf.depth == 1 ? index.map { wrappers[$0].repair } ?? .jsonMember : .jsonMember])
-        inner.preference = min(path.preference, index ?? wrappers.count)
+        return leaf.name.flatMap { name in wrappers.firstIndex { name.matches($0.key, in: bytes) } } ?? wrappers.count
+    }
+
+    /// The path of a member: a known wrapper at the top level has its own repair, any other member the same.
+    private static func inside(_ leaf: JSONScanner.Leaf, _ wrapper: Int, _ path: Path) -> Path {
+        let wrappers = ReceiptRepairer.wrappers
+        let isKnown = leaf.depth == 1 && wrapper < wrappers.count
+        var inner = path.inside([isKnown ? wrappers[wrapper].repair : .jsonMember])
+        inner.preference = min(path.preference, wrapper)
         return inner
     }
 
