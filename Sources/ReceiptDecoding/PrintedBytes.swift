@@ -106,13 +106,13 @@ enum PrintedBytes {
     /// The beginnings of prints that have the type of an object instead of its bytes.
     private static let references = [
         "[B@", "[object ", "System.Byte[]", "<memory at ", "java.nio.", "#<StringIO", "<_io.",
-    ]
+    ].map { Array($0.utf8) }
 
     /// Returns whether the text is the printed name or size of an object, without any of its bytes.
     static func isReference(_ text: [UInt8]) -> Bool {
         guard text.count <= 128 else { return false }
         let value = text.starts(with: "Optional(".utf8) ? Array(text.dropFirst(9).dropLast()) : text
-        return ReceiptRepairer.countOfBytes(value) != nil || references.contains { text.starts(with: $0.utf8) }
+        return ReceiptRepairer.countOfBytes(value) != nil || references.contains { text.starts(with: $0) }
     }
 
     /// Returns the text before the first `...` or `…`, which a print has instead of the other bytes; `nil` without one.

@@ -71,9 +71,8 @@ extension ReceiptRepairer {
 
     /// Returns the count in a text such as `5432 bytes`; `nil` for any other text.
     static func countOfBytes(_ text: [UInt8]) -> Int? {
-        let unit = Array(" bytes".utf8)
-        guard text.count <= 24, text.suffix(unit.count).elementsEqual(unit) else { return nil }
-        return Int(String(decoding: text.dropLast(unit.count), as: UTF8.self))
+        guard text.count <= 24, text.suffix(6).elementsEqual(" bytes".utf8) else { return nil }
+        return Int(String(decoding: text.dropLast(6), as: UTF8.self))
     }
 
     /// The error of a description of `length` bytes that contains only the first `shown`.
