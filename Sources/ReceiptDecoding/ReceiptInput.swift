@@ -35,16 +35,15 @@ struct ReceiptInput: Sendable {
     /// Finds the receipts in a text, of which a stored one may contain several.
     static func findings(in text: borrowing Span<UInt8>, profile: ReceiptProfile) -> ReceiptCandidates.Findings {
         do throws(ReceiptDecodingError) {
-            // Almost every stored text is one receipt as Apple writes it.
-            if profile == .stored {
-                let plain = try? ReceiptInput(text, profile: .apple)
-                guard let plain, plain.kind != .unknown, plain.repairs.isEmpty else {
-                    guard text.count <= maximumTextSize else { return ReceiptCandidates.Findings(.failure(tooLarge)) }
-                    return ReceiptFinder.find(in: text.copy(0..<text.count))
-                }
-                return ReceiptCandidates.Findings(.success(plain))
+            guard profile == .stored else {
+                return ReceiptCandidates.Findings(.success(try ReceiptInput(text, profile: profile)))
             }
-            return ReceiptCandidates.Findings(.success(try ReceiptInput(text, profile: profile)))
+            guard text.count <= maximumTextSize else { throw tooLarge }
+            // Almost every stored text is one receipt as Apple writes it.
+            if let bytes = Base64Text.decode(text, .receipt), case let kind = Self.kind(of: bytes), kind != .unknown {
+                return ReceiptCandidates.Findings(.success(ReceiptInput(kind: kind, bytes: bytes, repairs: [])))
+            }
+            return ReceiptFinder.find(in: text.copy(0..<text.count))
         } catch {
             return ReceiptCandidates.Findings(.failure(error))
         }
