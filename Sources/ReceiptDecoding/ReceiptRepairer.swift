@@ -41,6 +41,10 @@ struct ReceiptRepairer {
         trim()
         unquote()
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
+        // No repair below applies to plain base64 of a receipt, and looking for each of them takes a pass.
+        if let bytes = Base64Text.decode(text.span, .receipt), ReceiptInput.kind(of: bytes) != .unknown {
+            return result(bytes)
+        }
         if let bytes = prefixedHexadecimal() {
             guard ReceiptInput.kind(of: bytes) == .unknown else { return result(bytes) }
             // Database columns of bytes often contain the base64 text, so the repairs continue with it.
