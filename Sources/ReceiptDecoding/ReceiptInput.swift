@@ -95,6 +95,6 @@ struct ReceiptInput: Sendable {
 
     /// Returns whether the text has the form of a compact JWS: it begins with the base64url of `{"` and has two dots.
     static func isCompactJWS(_ text: some BidirectionalCollection<UInt8>) -> Bool {
-        text.starts(with: "eyJ".utf8) && text.filter { $0 == UInt8(ascii: ".") }.count == 2
+        text.starts(with: "eyJ".utf8) && text.count { $0 == UInt8(ascii: ".") } == 2
     }
 }

@@ -73,7 +73,7 @@ struct ReceiptRepairer {
 
     /// Returns the most specific error for a text that no repair could decode.
     private func unreadable() -> ReceiptDecodingError {
-        if text.starts(with: "eyJ".utf8), text.filter({ $0 == UInt8(ascii: ".") }).count == 1 {
+        if text.starts(with: "eyJ".utf8), text.count(where: { $0 == UInt8(ascii: ".") }) == 1 {
             let end = text.count { $0 != UInt8(ascii: "=") }
             return ReceiptDecodingError(
                 .truncated, at: "text", "a JWS without its signature: the data ends at byte \(end)")
