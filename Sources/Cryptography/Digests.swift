@@ -2,7 +2,7 @@ import Base
 import COpenSSL
 
 /// A message digest used by App Store signatures.
-package enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
+package enum DigestAlgorithm: Sendable, Hashable {
     /// App Receipts until January 2024, and transactionReceipts of versions 2 and 3.
     case sha1
     case sha256

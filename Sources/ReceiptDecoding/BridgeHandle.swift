@@ -49,7 +49,7 @@ package struct BridgeHandle: Sendable, Hashable {
 }
 
 /// The reason why a handle is refused.
-package enum BridgeHandleError: String, Error, Sendable, Hashable, CaseIterable {
+package enum BridgeHandleError: String, Error, Sendable, Hashable {
     /// The text is too long, not canonical base64, or its fields cannot be read.
     case malformed
     /// No key of this server has the id that the handle names.

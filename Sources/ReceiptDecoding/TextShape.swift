@@ -1,7 +1,7 @@
 import Base
 
 /// What a text is that is certainly no receipt, by its form alone. The raw value names it in the reason of a refusal.
-enum TextShape: String, CaseIterable {
+enum TextShape: String {
     case identifier = "a number, which may be a transaction id,"
     case uuid = "a UUID"
     case nothing = "the name of an empty value, such as null,"
