@@ -128,12 +128,12 @@ public struct BERCursor: Sendable {
         guard isAtEnd else { throw BERError(.trailingBytes, at: position) }
     }
 
-    @inlinable @inline(__always)
     /// Reads the element that starts at offset `start`.
     ///
     /// - Parameters:
     ///   - end: the end of the enclosing element, as an offset.
     ///   - depth: the number of enclosing elements with an indefinite length.
+    @inlinable @inline(__always)
     public static func element(
         in bytes: borrowing Span<UInt8>, at start: Int, end: Int, depth: Int
     ) throws(BERError) -> BERElement {
