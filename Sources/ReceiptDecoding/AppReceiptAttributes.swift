@@ -147,12 +147,12 @@ extension InAppPurchase {
     ///   - index: the index of the purchase in the receipt, for error messages.
     ///   - base: the offset of `bytes` in ``bytes``.
     fileprivate mutating func read(
-        _ attribute: ReceiptAttribute, index: Int, in bytes: borrowing Span<UInt8>, base: Int
+        _ purchase: ReceiptAttribute, index: Int, in bytes: borrowing Span<UInt8>, base: Int
     ) throws(ReceiptDecodingError) {
         var type: Int64?
         var unknown = 0
         do throws(BERError) {
-            var outer = attribute.value.inside
+            var outer = purchase.value.inside
             let set = try outer.next(BERTag.set, in: bytes)
             attributes = ReceiptText(base + set.contentStart..<base + set.contentEnd)
             var cursor = set.inside
