@@ -143,9 +143,9 @@ struct ReceiptCandidates {
         }
     }
 
-    /// The error of a print that lacks bytes.
-    static func lost(_ reason: String) -> ReceiptDecodingError {
-        ReceiptDecodingError(.truncatedDescription, at: "text", reason)
+    /// Notes a print that lacks bytes.
+    mutating func noteLoss(_ reason: String) {
+        note(ReceiptDecodingError(.truncatedDescription, at: "text", reason))
     }
 
     /// Keeps the first bytes that were decoded but are of no known kind.

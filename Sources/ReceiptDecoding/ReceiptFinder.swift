@@ -192,9 +192,7 @@ struct ReceiptFinder {
     /// UTF-8, the replacement characters stand for bytes that are lost.
     private mutating func searchMojibake(_ text: [UInt8], _ path: Path) {
         if text.starts(with: [0x30, 0xEF, 0xBF, 0xBD]) {
-            found.note(
-                ReceiptCandidates.lost(
-                    "the bytes were converted to text, and replacement characters stand for some of them"))
+            found.noteLoss("the bytes were converted to text, and replacement characters stand for some of them")
         } else if text.starts(with: [0x30, 0xC2]), let plain = String(validating: text, as: UTF8.self) {
             let bytes = plain.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
             search(bytes, path.inside([.latin1], isDecoded: true))
@@ -206,15 +204,13 @@ struct ReceiptFinder {
         // The notes of a search in a fragment are not read, nor are any if a receipt is found.
         guard !isFragment, found.plausibleCount == 0 else { return }
         if PrintedBytes.isReference(text) {
-            found.note(ReceiptCandidates.lost("the print of an object contains none of its bytes"))
+            found.noteLoss("the print of an object contains none of its bytes")
         } else if let head = PrintedBytes.beforeEllipsis(text) {
             var finder = ReceiptFinder(budget: budget, isFragment: true)
             finder.search(Array(head), Path())
             budget = finder.budget
             guard let shown = finder.found.beginning else { return }
-            found.note(
-                ReceiptCandidates.lost("the print contains only the first \(shown.bytes.count) bytes; the rest is lost")
-            )
+            found.noteLoss("the print contains only the first \(shown.bytes.count) bytes; the rest is lost")
         }
     }
 }
