@@ -56,10 +56,13 @@ struct MigrateCommand: AsyncParsableCommand {
     var outputFormat: TextFormat?
 
     @Flag(
-        help: "Look up each customer once with the App Store Server API (default if the configuration has a key).")
+        help: """
+            Look up each customer once with the App Store Server API (default if --config or RECEIPT_BRIDGE_CONFIG names a \
+            configuration with a key, not if ./receipt-bridge.yaml has one).
+            """)
     var withApi = false
 
-    @Flag(help: "Only decode, without any calls (default without a configuration).")
+    @Flag(help: "Only decode, without any calls (default in all other cases).")
     var offline = false
 
     @Flag(

@@ -4,10 +4,11 @@ import Base
 import Reports
 import Storage
 
-/// The `store` command: copies and compares stores.
+/// The `store` command: copies and compares stores, and searches a file for damage.
 struct StoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "store", abstract: "Copies a store into another database, and compares two stores.",
+        commandName: "store",
+        abstract: "Copies a store into another database, compares two stores, or searches the file of one for damage.",
         subcommands: [Copy.self, Check.self])
 
     /// Copies all data. The exit code is 3 if the copy was stopped.

@@ -8,13 +8,14 @@ import Responses
 import Transport
 import VerifyReceipt
 
-/// The `verify` command: evaluates one receipt as the server does.
+/// The `verify` command: evaluates one receipt as a server without a store does.
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Prints the verifyReceipt response for a receipt, exactly as the server returns it.",
+        abstract: "Prints the verifyReceipt response for a receipt, as a server without a store returns it.",
         discussion: """
-            On a terminal, the response is shown as text.
+            The store is not opened, so the response contains no stored records or refunds and is never an archived one. On \
+            a terminal, it is shown as text.
 
             Exit codes: 0 if the status is 0 or 21006; 1 for any other status; 2 usage, configuration.
 
