@@ -19,7 +19,7 @@ package struct ListeningPorts: Sendable, Hashable {
     package var operations: Int?
 }
 
-/// A listener that the server does without if its address is in use or is not one of this machine. Only binding tells
+/// A listener that the server does without if its address is in use or is not one of this machine. Only binding shows
 /// that: after a probe, another server that starts at the same time may take the address.
 private struct OptionalListener: Service {
     let listener: any Service

@@ -41,9 +41,12 @@ extension MigrationReport {
         writer.member("standing", standing)
         writer.member("source", sourceName)
         writer.member("destination", destinationName)
-        writer.member("begun", history.begun?.iso8601)
-        writer.member("ended", history.ended?.iso8601)
-        writer.member("runs", history.runs)
+        // The workers of a shared migration do not record their runs.
+        if history.runs > 0 {
+            writer.member("begun", history.begun?.iso8601)
+            writer.member("ended", history.ended?.iso8601)
+            writer.member("runs", history.runs)
+        }
         writer.object("run") {
             $0.member("rows", rowsRead)
             $0.member("milliseconds", duration.milliseconds)

@@ -135,6 +135,8 @@ struct ReportTests {
         #expect(json["report"] == .string("receipt-bridge migrate") && json["version"] == .number(1))
         #expect(json["source"] == .string("in.jsonl") && json["destination"] == .string("out.sqlite"))
         #expect(json["finished"] == .bool(false) && json["stop"] == .string("rowLimit"))
+        // As for a shared migration, no run is recorded.
+        #expect(json["begun"] == nil && json["ended"] == nil && json["runs"] == nil)
         #expect(json["run"]?["rows"] == .number(50) && json["run"]?["milliseconds"] == .number(2_500))
         #expect(json["run"]?["rowsPerSecond"] == .number(20))
         #expect(json["rows"] == .number(1_506) && json["authentic"] == .number(6))
