@@ -113,8 +113,8 @@ package struct CustomerTally: Sendable, Hashable {
     package var all: Int64 { waiting + known + notFound + failed }
 }
 
-/// Totals of a migration over all of its runs; of a shared migration only the calls. A crash loses at most the time since
-/// the last checkpoint.
+/// Totals of a migration over all of its runs; of a shared migration only the calls. A crash loses at most the time
+/// since the last checkpoint.
 package struct MigrationHistory: Sendable, Hashable, Codable {
     /// Start of the first run in milliseconds since 1970; `nil` before it.
     private var beginning: Int64?
