@@ -43,7 +43,8 @@ package struct JWSInspection: Sendable {
                 ].compactMap { name, claims in claims.map { (name, Self.onOneLine($0)) } }
             case .appTransaction: _ = try verifier.verify(text, as: AppTransactionPayload.self, now: now)
             case .renewal: _ = try verifier.verify(text, as: RenewalPayload.self, now: now)
-            case .transaction, .realTimeRequest, nil: _ = try verifier.verify(text, as: TransactionPayload.self, now: now)
+            case .transaction, .realTimeRequest, nil:
+                _ = try verifier.verify(text, as: TransactionPayload.self, now: now)
             }
         } catch {
             failure = ReceiptDecodingError(error)
