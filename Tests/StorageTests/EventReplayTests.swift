@@ -101,7 +101,7 @@ struct EventReplayTests {
         #expect(erased > 0)
         let clients = try UpstreamClients(
             settings: settings, transport: transport, trust: TrustStore(settings: settings), share: 1, store: store)
-        var output = LineOutput { _ in }
+        var output = try LineOutput(path: nil, cutAt: nil) { _ in }
         let monitor = RunMonitor(SweepCounts())
         _ = try await RefundSweep(clients: clients, store: store.refunds, limits: .init(), monitor: monitor).run(
             RefundTargets(in: store.refunds, notSweptSince: .now), to: &output, at: nil)

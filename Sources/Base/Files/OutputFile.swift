@@ -89,3 +89,35 @@ package struct OutputFile {
         buffer.removeAll(keepingCapacity: true)
     }
 }
+
+/// The destination of lines: a file that a run can resume, or a stream such as standard output.
+package struct LineOutput {
+    private var file: OutputFile?
+    private let write: ([UInt8]) -> Void
+
+    /// Opens the destination.
+    ///
+    /// - Parameters:
+    ///   - path: Path of a file; `nil` for a stream.
+    ///   - size: As for ``OutputFile``.
+    ///   - write: Receives each line if there is no file. For example, prints it to standard output.
+    package init(path: String?, cutAt size: Int64?, _ write: @escaping ([UInt8]) -> Void) throws(SinkError) {
+        if let path { file = try OutputFile(path: path, cutAt: size) }
+        self.write = write
+    }
+
+    /// Length of the file in bytes; `nil` if the destination is a stream.
+    package var size: Int64? { file?.size }
+
+    /// - Parameter line: The line without its line feed.
+    package mutating func append(_ line: [UInt8]) throws(SinkError) {
+        if file == nil { write(line + [0x0A]) } else { try file?.append(line + [0x0A]) }
+    }
+
+    /// Flushes everything to disk. Returns ``size``.
+    @discardableResult
+    package mutating func makeDurable() throws(SinkError) -> Int64? {
+        try file?.makeDurable()
+        return size
+    }
+}

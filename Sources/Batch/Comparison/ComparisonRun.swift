@@ -54,7 +54,8 @@ package struct ComparisonRun {
     let ledger: ProgressFile?
     var source: any RowSource
     var progress: ComparisonProgress
-    var output: DifferenceOutput
+    /// The differences.
+    var output: LineOutput
     /// Number of rows that this run has read from the source.
     var rowsRead: Int64 = 0
 
@@ -97,14 +98,13 @@ package struct ComparisonRun {
                 }
                 let source = try Sources.open(
                     options.source, options: rows, limits: Self.limits(options), at: progress.position)
-                let output = try DifferenceOutput(
-                    path: options.destination, keeping: progress.findings.bytes, write: write)
+                let output = try LineOutput(path: options.destination, cutAt: progress.findings.bytes, write)
                 return (ledger, source, progress, output)
             }
             let source =
                 try fresh ?? Sources.open(options.source, options: rows, limits: Self.limits(options))
             let progress = ComparisonProgress(options: rows, identity: source.identity)
-            let output = try DifferenceOutput(path: options.destination, keeping: 0, write: write)
+            let output = try LineOutput(path: options.destination, cutAt: 0, write)
             return (ledger, source, progress, output)
         }
     }

@@ -94,7 +94,10 @@ struct ListOptions: ParsableArguments {
         let list = ListRun(
             work.items, limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor
         ) { try await work.perform(run, $0, $1) }
-        var output = try output(&checkpoint)
+        // A file that an earlier run wrote is truncated to its complete part; another one that is not empty is an error.
+        let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
+        var output = try LineOutput(path: path, cutAt: checkpoint.size) { Terminal.result($0) }
+        if path != nil { try checkpoint.begin() }
         let stop = try await ProgressLine().showing({ Self.progress(monitor.now) }, stop: { monitor.stop() }) {
             try await list.run(to: &output, &checkpoint)
         }
@@ -111,16 +114,6 @@ struct ListOptions: ParsableArguments {
             throw ExitCode.limit
         }
         if counts.refused > 0 { throw ExitCode.someNotVerified }
-    }
-
-    /// Opens the destination. A file that an earlier run wrote is truncated to its complete part; another file that is
-    /// not empty is an error.
-    private func output(_ checkpoint: inout ListCheckpoint) throws -> LineOutput {
-        guard let destination else { return LineOutput { Terminal.result($0) } }
-        let path = URL(filePath: destination).standardizedFileURL.path
-        let file = try OutputFile(path: path, cutAt: checkpoint.size)
-        try checkpoint.begin()
-        return LineOutput(file: file)
     }
 
     /// The progress so far.

@@ -83,7 +83,9 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
                 try HistoryCheckpoint(
                     nextTo: path, for: "\(context.scope.bundleId) \(environment.rawValue) \(query)")
             }
-            var output = try self.output(&checkpoint)
+            // A file is truncated to the length in the checkpoint, because a killed run may have written more.
+            var output = try LineOutput(path: destination, cutAt: checkpoint?.size) { Terminal.result($0) }
+            try checkpoint?.begin()
             let begin = max(interval.start, checkpoint?.done ?? interval.start)
             let catchUp = NotificationCatchUp(
                 client: context.client, environment: environment, receiver: receiver, query: filter.query)
@@ -119,15 +121,6 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             logger: .toStandardError(level: .error))
         await services.whenLoaded()
         return services.notifications
-    }
-
-    /// Opens the destination. A file is truncated to the length in the checkpoint, because a killed run may have
-    /// written more.
-    private func output(_ checkpoint: inout HistoryCheckpoint?) throws -> LineOutput {
-        guard let destination else { return LineOutput { Terminal.result($0) } }
-        let file = try OutputFile(path: destination, cutAt: checkpoint?.size)
-        try checkpoint?.begin()
-        return LineOutput(file: file)
     }
 }
 

@@ -182,13 +182,11 @@ struct RefundsCommand: ParsableCommand {
         /// Opens the destination. A file that an earlier run wrote is truncated to the refunds that were marked as
         /// reported; another file that is not empty is an error.
         private func output(at path: String?, _ store: any RefundStore) async throws -> LineOutput {
-            guard let path else { return LineOutput { Terminal.result($0) } }
-            if FileManager.default.fileExists(atPath: path), let size = try await store.sizeOfRefundOutput(path) {
-                return LineOutput(file: try OutputFile(path: path, cutAt: size))
-            }
-            let file = try OutputFile(path: path, cutAt: nil)
-            try await store.beginRefundOutput(path)
-            return LineOutput(file: file)
+            var size: Int64?
+            if let path, FileManager.default.fileExists(atPath: path) { size = try await store.sizeOfRefundOutput(path) }
+            let output = try LineOutput(path: path, cutAt: size) { Terminal.result($0) }
+            if let path, size == nil { try await store.beginRefundOutput(path) }
+            return output
         }
 
         /// Returns the summary of a run. For example, `20 of 20 customers, 20 calls: 3 new refunds`.
