@@ -67,12 +67,8 @@ enum RowsTarget {
             return count
         }
 
-        func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
+        func identity(as kind: SourceIdentity.Kind, ofSize size: Int64?) throws(SourceError) -> SourceIdentity {
             SourceIdentity(kind: kind, size: nil, digest: "")
         }
-
-        func comparison(
-            with earlier: SourceIdentity, as kind: SourceIdentity.Kind
-        ) throws(SourceError) -> SourceComparison { .same }
     }
 }

@@ -207,8 +207,11 @@ struct DirectorySource: RowSource {
             guard status.isRegularFile else {
                 return .unreadable(code: "notAFile", reason: "this is not a regular file")
             }
-            let bytes = try file.readAll(about: Int(status.st_size), atMost: limits.row)
-            return bytes.map(StoredValue.init(bytes:)) ?? .tooLarge("the file", limit: limits.row)
+            var bytes: [UInt8]?
+            // The file may be growing, so one more byte than the limit is read.
+            if Int(status.st_size) <= limits.row { bytes = try file.readToEnd(atMost: limits.row + 1) }
+            guard let bytes, bytes.count <= limits.row else { return .tooLarge("the file", limit: limits.row) }
+            return StoredValue(bytes: bytes)
         } catch {
             return error.isNoSuchFile ? nil : .notReadable(error)
         }
@@ -227,25 +230,5 @@ extension FileDescriptor {
         let descriptor = open(path.cPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else { throw .last }
         self.init(descriptor)
-    }
-
-    /// Reads a whole file; `nil` if it is larger than the limit.
-    fileprivate func readAll(about size: Int, atMost limit: Int) throws(SystemFailure) -> [UInt8]? {
-        guard size <= limit else { return nil }
-        var bytes = [UInt8](repeating: 0, count: size + 1)
-        var count = 0
-        while true {
-            let start = count
-            let readCount = try bytes.withUnsafeMutableBytesOrThrow { (buffer) throws(SystemFailure) in
-                try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[start...]))
-            }
-            if readCount == 0 { break }
-            count += readCount
-            guard count <= limit else { return nil }
-            // The file is growing.
-            if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: count)) }
-        }
-        bytes.removeLast(bytes.count - count)
-        return bytes
     }
 }

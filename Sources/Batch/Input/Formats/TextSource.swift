@@ -36,7 +36,7 @@ extension TextSource {
     var fraction: Double? { window.fraction }
 
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
-        try window.comparison(with: earlier, as: Self.kind)
+        try window.identity(as: Self.kind, ofSize: earlier.size ?? 0).comparison(with: earlier, unit: "byte")
     }
 
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {

@@ -16,10 +16,10 @@ protocol ByteStream {
     var fraction: Double? { get }
 
     /// Returns the identity of the stream, as a source of the given kind.
-    func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity
-
-    /// Compares the stream with an identity that it had earlier.
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
+    ///
+    /// - Parameter size: The size that the stream had earlier, so that the digest is of the same bytes; `nil` for the
+    ///   present size.
+    func identity(as kind: SourceIdentity.Kind, ofSize size: Int64?) throws(SourceError) -> SourceIdentity
 }
 
 extension ByteStream {

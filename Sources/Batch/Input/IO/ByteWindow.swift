@@ -127,11 +127,8 @@ struct ByteWindow {
     /// Fraction of the stream that has been read into the window, 0 to 1.
     var fraction: Double? { stream.fraction }
 
-    func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity { try stream.identity(as: kind) }
-
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
-    {
-        try stream.comparison(with: earlier, as: kind)
+    func identity(as kind: SourceIdentity.Kind, ofSize size: Int64? = nil) throws(SourceError) -> SourceIdentity {
+        try stream.identity(as: kind, ofSize: size)
     }
 }
 

@@ -48,27 +48,17 @@ struct FileStream: ByteStream {
         return min(Double(offset) / Double(size), 1)
     }
 
-    /// Returns the size, and a digest of the first 64 KiB.
-    func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
+    /// Returns the size, and a digest of the first 64 KiB at most.
+    func identity(as kind: SourceIdentity.Kind, ofSize earlier: Int64?) throws(SourceError) -> SourceIdentity {
         let size = try size()
-        return SourceIdentity(kind: kind, size: size, digest: try digest(ofFirst: size))
-    }
-
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
-    {
-        let now = SourceIdentity(kind: kind, size: try size(), digest: try digest(ofFirst: earlier.size ?? 0))
-        return now.comparison(with: earlier, unit: "byte")
+        let beginning = try bytes(at: 0, count: Int(min(earlier ?? size, 1 << 16)))
+        return SourceIdentity(kind: kind, size: size, digest: SHA.hex(beginning, with: .sha256))
     }
 
     func size() throws(SourceError) -> Int64 {
         do throws(SystemFailure) { return Int64(try file.status().st_size) } catch {
             throw SourceError(error, at: name)
         }
-    }
-
-    /// Returns the digest of the first 64 KiB at most, without changing the read offset.
-    private func digest(ofFirst size: Int64) throws(SourceError) -> String {
-        SHA.hex(try bytes(at: 0, count: Int(min(size, 1 << 16))), with: .sha256)
     }
 
     /// Returns the bytes at an offset, fewer at the end of the file, without changing the read offset.

@@ -68,12 +68,7 @@ final class GzipStream: ByteStream {
     }
 
     /// Returns the identity of the compressed file. If another compressed part is appended, the file has grown.
-    func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
-        try compressed.identity(as: kind)
-    }
-
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
-    {
-        try compressed.comparison(with: earlier, as: kind)
+    func identity(as kind: SourceIdentity.Kind, ofSize size: Int64?) throws(SourceError) -> SourceIdentity {
+        try compressed.identity(as: kind, ofSize: size)
     }
 }

@@ -25,13 +25,8 @@ struct StandardInput: ByteStream {
 
     /// Returns an identity without digest, because a stream cannot be inspected before it is read. To resume, the
     /// digest in the position is compared with that of the skipped bytes.
-    func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
+    func identity(as kind: SourceIdentity.Kind, ofSize size: Int64?) throws(SourceError) -> SourceIdentity {
         SourceIdentity(kind: .standardInput, size: nil, digest: "")
-    }
-
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
-    {
-        try identity(as: kind).comparison(with: earlier, unit: "byte")
     }
 }
 
