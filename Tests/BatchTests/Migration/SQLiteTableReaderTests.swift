@@ -10,8 +10,7 @@ struct SQLiteTableReaderTests {
     private func table(_ sql: String, in folder: TemporaryFolder) throws -> SQLiteTableReader {
         let queue = try DatabaseQueue(path: folder.path("a.db"))
         try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-        return try SQLiteTableReader(
-            path: folder.path("a.db"), table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
+        return try SQLiteTableReader(path: folder.path("a.db"), options: SourceOptions(receiptColumn: "receipt"))
     }
 
     @Test("A table is read from the smallest possible rowid to the largest")
@@ -97,8 +96,7 @@ struct SQLiteTableReaderTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path) }
         let error = #expect(throws: StorageError.self) {
-            try SQLiteTableReader(
-                path: path, table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
+            try SQLiteTableReader(path: path, options: SourceOptions(receiptColumn: "receipt"))
         }
         #expect(error?.reason.contains("WAL mode") == true, "\(String(describing: error))")
     }

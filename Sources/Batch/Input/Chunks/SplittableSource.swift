@@ -47,19 +47,18 @@ package struct SplittableSource: Sendable {
             at: place.map { SourcePosition(place: $0, nextRowNumber: 1) })
     }
 
-    /// Returns the fingerprint. Reads at most 320 KiB of a file, and the names of the first files of a directory.
-    package func fingerprint() throws(SourceError) -> SourceFingerprint {
+    /// Returns what identifies the source on every machine that reads it. Reads at most 320 KiB of a file, and the
+    /// names of the first files of a directory.
+    package func fingerprint() throws(SourceError) -> SourceIdentity {
         switch kind {
         case .jsonLines, .csv: return try fileFingerprint()
         case .directory: return try directoryFingerprint()
-        case .table, .standardInput:
-            let identity = try open().identity
-            return SourceFingerprint(kind: identity.kind, size: identity.size, digest: identity.digest)
+        case .table, .standardInput: return try open().identity
         }
     }
 
     /// The samples: the first and the last 4 KiB of 64 equal parts, the beginning and the end among them.
-    private func fileFingerprint() throws(SourceError) -> SourceFingerprint {
+    private func fileFingerprint() throws(SourceError) -> SourceIdentity {
         let file = try FileStream(path: path)
         let size = try file.size()
         let (parts, sample) = (64 as Int64, 4 << 10)
@@ -68,15 +67,15 @@ package struct SplittableSource: Sendable {
             let offset = min(size / parts * part, max(size - Int64(sample), 0))
             samples += try file.bytes(at: offset, count: sample)
         }
-        return SourceFingerprint(kind: kind, size: size, digest: SHA.hex(samples, with: .sha256))
+        return SourceIdentity(kind: kind, size: size, digest: SHA.hex(samples, with: .sha256))
     }
 
     /// The samples: the paths of the first 1,000 files.
-    private func directoryFingerprint() throws(SourceError) -> SourceFingerprint {
+    private func directoryFingerprint() throws(SourceError) -> SourceIdentity {
         var source = try open(limits: namesOnly)
         let rows = try source.next(maximumRows: 1_000, maximumBytes: .max)?.rows ?? []
         let names = rows.map { $0.id ?? "" }.joined(separator: "\n")
-        return SourceFingerprint(kind: kind, size: nil, digest: SHA.hex(Array(names.utf8), with: .sha256))
+        return SourceIdentity(kind: kind, size: nil, digest: SHA.hex(Array(names.utf8), with: .sha256))
     }
 
     /// Limits with which the values of a table or directory are not read.

@@ -26,25 +26,18 @@ package struct SQLiteTableReader: Sendable {
     private let tableSchema: TableSchema
     private let place: String
 
-    /// - Parameters:
-    ///   - table: `nil` for the only table, or for `receipts` if there are several.
-    ///   - receiptColumn: `nil` for the column `receipt`, or else the only one with another usual name.
-    ///   - idColumn: `nil` for the column `id`, if there is one.
-    package init(
-        path: String, table: String?, receiptColumn: String?, idColumn: String?, accountTokenColumn: String?
-    ) throws(StorageError) {
+    /// - Parameter options: The names of the table and its columns.
+    package init(path: String, options: SourceOptions) throws(StorageError) {
         guard FileManager.default.fileExists(atPath: path) else {
             throw StorageError(.notFound, at: path, "there is no such file")
         }
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(Self.timeout)
-        let selection = TableSchema.TableSelection(
-            table: table, receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn)
         do throws(StorageError) {
             (queue, tableSchema) = try asStorageError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
-                return (queue, try queue.inDatabase { try TableSchema(selection, in: $0, at: path) })
+                return (queue, try queue.inDatabase { try TableSchema(options, in: $0, at: path) })
             }
         } catch {
             throw Self.explained(error, path: path)

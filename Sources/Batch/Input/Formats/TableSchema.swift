@@ -3,14 +3,6 @@ import Storage
 
 /// The table and columns that are read from a foreign database.
 struct TableSchema: Sendable, Hashable {
-    /// The caller's selection; `nil` selects a default.
-    struct TableSelection: Sendable, Hashable {
-        var table: String?
-        var receiptColumn: String?
-        var idColumn: String?
-        var accountTokenColumn: String?
-    }
-
     let table: SQLName
     /// The column that identifies a row and gives the order: the rowid, or an integer primary key.
     let key: String
@@ -21,8 +13,8 @@ struct TableSchema: Sendable, Hashable {
     let schema: String
 
     /// Reads the schema of the database. Every error names the tables or columns that exist.
-    init(_ selection: TableSelection, in db: Database, at place: String) throws {
-        let (name, schema) = try Self.table(selection.table, in: db, at: place)
+    init(_ options: SourceOptions, in db: Database, at place: String) throws {
+        let (name, schema) = try Self.table(options.table, in: db, at: place)
         self.schema = schema
         table = SQLName(name)
         let place = "\(place), table \(name)"
@@ -30,11 +22,11 @@ struct TableSchema: Sendable, Hashable {
         key = try Self.key(of: table, columns: columns, in: db, at: place)
         let names = ColumnNames(names: columns.map(\.name))
         do throws(ColumnProblem) {
-            receipt = SQLName(names.names[try names.receipt(selection.receiptColumn)])
-            let idIndex = if let name = selection.idColumn { try names.index(of: name) } else { try names.find("id") }
+            receipt = SQLName(names.names[try names.receipt(options.receiptColumn)])
+            let idIndex = if let name = options.idColumn { try names.index(of: name) } else { try names.find("id") }
             id = idIndex.map { SQLName(names.names[$0]) }
             accountToken =
-                if let name = selection.accountTokenColumn { SQLName(names.names[try names.index(of: name)]) } else {
+                if let name = options.accountTokenColumn { SQLName(names.names[try names.index(of: name)]) } else {
                     nil
                 }
         } catch {

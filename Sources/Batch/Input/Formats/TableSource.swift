@@ -19,9 +19,7 @@ struct TableSource: RowSource {
     ) throws(SourceError) {
         maximumValueBytes = limits.row
         table = try asSourceError { () throws(StorageError) in
-            try SQLiteTableReader(
-                path: path, table: options.table, receiptColumn: options.receiptColumn,
-                idColumn: options.idColumn, accountTokenColumn: options.accountTokenColumn)
+            try SQLiteTableReader(path: path, options: options)
         }
         (identity, firstKey) = try Self.fingerprint(of: table)
         lastKey = position.flatMap { Int64($0.place) }

@@ -33,4 +33,13 @@ extension SourceIdentity {
         guard let size, let before = earlier.size, size != before else { return .same }
         return size > before ? .grown : .changed("it ends at \(unit) \(size), previously at \(before)")
     }
+
+    /// Returns how this source differs from the one that another worker reads; `nil` if they are the same.
+    package func difference(from other: SourceIdentity) -> String? {
+        if kind != other.kind { return "it is of the kind \(kind.rawValue), not \(other.kind.rawValue)" }
+        if size != other.size { return "it ends at \(Self.text(size)), not at \(Self.text(other.size))" }
+        return digest == other.digest ? nil : "its content differs"
+    }
+
+    private static func text(_ size: Int64?) -> String { size.map { "\($0)" } ?? "an unknown place" }
 }

@@ -7,7 +7,7 @@ extension MigrationDatabase {
     ///
     /// - Throws: `notPossible` if the migration began with another source or with other options.
     func begin(
-        _ options: SharedMigrationOptions, _ fingerprint: SourceFingerprint
+        _ options: SharedMigrationOptions, _ fingerprint: SourceIdentity
     ) async throws(RunError) -> Int64 {
         let persisted = options.comparedOptions
         guard let source = try? JSONEncoder().encode(fingerprint), let encoded = try? JSONEncoder().encode(persisted)
@@ -27,7 +27,7 @@ extension MigrationDatabase {
             PostgreSQLQuery("SELECT id, fingerprint, options FROM migration WHERE name = $1", [name]),
         ]) { (id: try $0.integer(0), fingerprint: try $0.text(1), options: try $0.text(2)) }
         guard let row = found.first,
-            let known = try? JSONDecoder().decode(SourceFingerprint.self, from: Data(row.fingerprint.utf8)),
+            let known = try? JSONDecoder().decode(SourceIdentity.self, from: Data(row.fingerprint.utf8)),
             let earlier = try? JSONDecoder().decode(
                 MigrationOptions.PersistedOptions.self, from: Data(row.options.utf8))
         else { throw .notPossible("the migration \(options.name) in the database \(place) is damaged") }
