@@ -44,9 +44,9 @@ struct StoreCheck {
         do throws(StorageError) {
             let facts = try StoreOpening.inspect(path)
             if let problem = problem(facts, path) { return problem }
-            if let file = StoreOpening.exposedFiles(of: path).first {
+            if let file = StoreFiles.exposed(of: path).first {
                 return CheckResult(
-                    "store", .warn, "\(file.path) can be read or changed by \(file.by)",
+                    "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",
                     advice: "chmod 600; serve does that when it starts if its user owns the file")
             }
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)

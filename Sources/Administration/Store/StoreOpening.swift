@@ -83,14 +83,17 @@ package enum StoreOpening {
     ) throws(StorageError) -> StoreInspection {
         try SQLiteStore.inspect(path: path, limit: limit)
     }
+}
 
-    /// Returns the files of the store that users other than the owner can read or change, each with a phrase that
-    /// completes "can be read or changed by".
-    package static func exposedFiles(of path: String) -> [(path: String, by: String)] {
-        StoreFiles.exposed(of: path).map { ($0.path, $0.exposure.description) }
+extension PostgreSQLConfiguration {
+    /// Combines an address with the keys `database`. Loads libpq to learn its version.
+    init(_ address: PostgreSQLAddress, _ database: DatabaseConfiguration) {
+        let version = try? PostgreSQLClient.libraryVersion(of: database.library)
+        self.init(
+            parameters: address.parameters(
+                isLibrary16: (version ?? 0) >= 160_000, hasPassword: database.password != nil),
+            connections: Int(database.connections), statementTimeout: database.statementTimeout,
+            preparedStatements: database.usesPreparedStatements, library: database.library)
+        if let source = database.password { password = { try source.password() } }
     }
-
-    /// Returns who else can read or change a file, as a phrase that completes "can be read or changed by"; `nil` if
-    /// only the owner can, and if the file does not exist.
-    package static func exposure(ofFile path: String) -> String? { FileExposure(path: path)?.description }
 }

@@ -47,6 +47,29 @@ extension ConfigurationOptions {
             try await body(settings, transport, store, address)
         }
     }
+
+    /// Opens the configured store, which must exist, runs `work` and closes it. Errors are printed and turned into
+    /// an exit code.
+    func withStore<Value>(_ work: (any Store) async throws(StorageError) -> Value) async throws -> Value {
+        do {
+            let settings = try settings()
+            guard let address = settings.store else {
+                throw ConfigurationError(["store: no store is configured; specify a configuration with --config"])
+            }
+            try StorePair.requireExisting(address)
+            let store = try await StoreOpening.open(address, settings.database, recordsEvents: settings.recordsEvents)
+            let result: Result<Value, StorageError> = await Result { () async throws(StorageError) in
+                try await work(store)
+            }
+            if let damage = store.metrics.lastDamage {
+                Terminal.say("damaged rows were left out: \(damage)", hint: "receipt-bridge store check \(address)")
+            }
+            await store.close()
+            return try result.get()
+        } catch {
+            throw OperationFailure.exit(for: error)
+        }
+    }
 }
 
 extension InvalidOperation {

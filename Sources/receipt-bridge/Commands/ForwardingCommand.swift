@@ -1,11 +1,6 @@
-import Administration
 import ArgumentParser
 import Base
-import BridgeConfiguration
-import Foundation
-import Responses
 import Storage
-import VerifyReceipt
 
 /// The `forwarding` command: lists and repeats deliveries of forwarded notifications, whether a server is running or
 /// not.
@@ -82,42 +77,6 @@ struct ForwardingCommand: AsyncParsableCommand {
                 Terminal.say("no matching deliveries")
                 throw ExitCode.someNotVerified
             }
-        }
-    }
-}
-
-extension ConfigurationOptions {
-    /// Opens the configured store, runs `work` and closes the store. The store must exist.
-    func withStore<Value>(
-        _ work: (any Store) async throws(StorageError) -> Value
-    ) async throws -> Value {
-        let (address, database, recordsEvents): (StoreAddress, DatabaseConfiguration, Bool)
-        do throws(ConfigurationError) {
-            let settings = try settings()
-            guard let store = settings.store else {
-                throw ConfigurationError(["store: no store is configured; specify a configuration with --config"])
-            }
-            (address, database, recordsEvents) = (store, settings.database, settings.recordsEvents)
-        } catch {
-            throw Self.report(error)
-        }
-        guard StoreOpening.exists(at: address) else {
-            Terminal.say("\(address.place): there is no such store")
-            throw ExitCode.usage
-        }
-        do throws(StorageError) {
-            let store = try await StoreOpening.open(address, database, recordsEvents: recordsEvents)
-            let result: Result<Value, StorageError> = await Result { () async throws(StorageError) in
-                try await work(store)
-            }
-            if let damage = store.metrics.lastDamage {
-                Terminal.say("damaged rows were left out: \(damage)", hint: "receipt-bridge store check \(address)")
-            }
-            await store.close()
-            return try result.get()
-        } catch {
-            Terminal.say("\(error)")
-            throw ExitCode.usage
         }
     }
 }

@@ -1,10 +1,10 @@
-import Administration
 import ArgumentParser
 import Base
 import BridgeConfiguration
 import Foundation
 import Operations
 import Server
+import Storage
 
 /// The `init` command: writes a first configuration.
 struct InitCommand: ParsableCommand {
@@ -38,7 +38,7 @@ struct InitCommand: ParsableCommand {
             let settings = try ConfigurationFile.parse(
                 text, name: name, folder: URL(filePath: "."), environment: [:], checks: .server)
             for path in settings.secretFiles.map(\.path) {
-                guard let others = StoreOpening.exposure(ofFile: path) else { continue }
+                guard let others = FileExposure(path: path)?.description else { continue }
                 Terminal.say("\(path) can be read or changed by \(others)", hint: "chmod 600 \(path)")
             }
             guard !FileManager.default.fileExists(atPath: name) else {

@@ -158,11 +158,11 @@ struct ServeCommand: AsyncParsableCommand {
                 metadata: ["path": "\(path)", "by": "\(others)"])
         }
         for path in Set(settings.secretFiles.map(\.path)).sorted() {
-            if let others = StoreOpening.exposure(ofFile: path) { warn(path, others) }
+            if let others = FileExposure(path: path) { warn(path, others.description) }
         }
         guard let store, let path = settings.store?.path else { return }
         let warnOfStore: @Sendable () -> Void = {
-            for file in StoreOpening.exposedFiles(of: path) { warn(file.path, file.by) }
+            for file in StoreFiles.exposed(of: path) { warn(file.path, file.exposure.description) }
         }
         if store.isOpen { return warnOfStore() }
         Task { if await store.whenOpen() { warnOfStore() } }

@@ -37,21 +37,22 @@ struct StoreCommand: ParsableCommand {
 
         func run() async throws {
             let stores = try StorePair(configuration, source, destination, createsSecond: true)
-            try await stores.use { source, destination, line, status in
-                let signals = await StopSignals.watching { status.stop() }
+            try await stores.use { source, destination, line, monitor in
+                let signals = await StopSignals.watching { monitor.stop() }
                 defer { signals.cancel() }
                 let copy = StoreCopy(from: source, named: "\(stores.first)", to: destination)
                 let isComplete = try await copy.run { progress in
                     let counts = "\(progress.copied.grouped) of \(progress.rows.grouped) rows"
-                    status.text = ProgressText(
+                    let text = ProgressText(
                         [
                             .init(counts, importance: 5), .init(progress.title, importance: 0, after: ": "),
                         ], fraction: progress.rows > 0 ? Double(progress.copied) / Double(progress.rows) : nil,
                         items: progress.copied)
-                    return !status.isStopped
+                    monitor.change { $0 = text }
+                    return !monitor.isStopped
                 }
                 line.clear()
-                Terminal.inform(status.text?.text ?? "the copy is complete")
+                Terminal.inform(monitor.now?.text ?? "the copy is complete")
                 guard isComplete else {
                     Terminal.say("stopped; run the same command again to resume")
                     throw ExitCode.limit
@@ -89,9 +90,13 @@ struct StoreCommand: ParsableCommand {
         func run() async throws {
             guard let second else { return try inspect() }
             let stores = try StorePair(configuration, first, second, createsSecond: false)
-            try await stores.use { first, second, line, status in
-                let left = try await StoreDigest.all(of: first) { status.text = Self.text($0, of: stores.first) }
-                let right = try await StoreDigest.all(of: second) { status.text = Self.text($0, of: stores.second) }
+            try await stores.use { first, second, line, monitor in
+                let left = try await StoreDigest.all(of: first) { rows in
+                    monitor.change { $0 = Self.text(rows, of: stores.first) }
+                }
+                let right = try await StoreDigest.all(of: second) { rows in
+                    monitor.change { $0 = Self.text(rows, of: stores.second) }
+                }
                 line.clear()
                 if json {
                     Terminal.line(Self.json(left, right))

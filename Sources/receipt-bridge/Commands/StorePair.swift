@@ -1,10 +1,10 @@
 import Administration
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Foundation
 import Reports
 import Storage
-import Synchronization
 
 /// The two stores that a command copies or compares.
 struct StorePair {
@@ -12,19 +12,8 @@ struct StorePair {
     let second: StoreAddress
     private let databases: (first: DatabaseConfiguration, second: DatabaseConfiguration)
 
-    /// The progress of a command, and whether a signal has stopped it.
-    final class Status: Sendable {
-        private let state = Mutex<(text: ProgressText?, isStopped: Bool)>((nil, false))
-
-        var text: ProgressText? {
-            get { state.withLock(\.text) }
-            set { state.withLock { $0.text = newValue } }
-        }
-
-        var isStopped: Bool { state.withLock(\.isStopped) }
-
-        func stop() { state.withLock { $0.isStopped = true } }
-    }
+    /// The progress of a command.
+    typealias Monitor = RunMonitor<ProgressText?>
 
     /// Parses the addresses and reads the passwords.
     ///
@@ -60,7 +49,8 @@ struct StorePair {
         return address
     }
 
-    private static func requireExisting(_ address: StoreAddress) throws {
+    /// - Throws: `ExitCode`, after printing the error.
+    static func requireExisting(_ address: StoreAddress) throws {
         guard !StoreOpening.exists(at: address) else { return }
         Terminal.say("\(address.place): there is no such store")
         throw ExitCode.usage
@@ -93,14 +83,14 @@ struct StorePair {
 
     /// Opens both stores, runs `body` with progress on standard error, and closes the stores.
     func use(
-        _ body: (_ first: any StoreTransfer, _ second: any StoreTransfer, ProgressLine, Status) async throws -> Void
+        _ body: (_ first: any StoreTransfer, _ second: any StoreTransfer, ProgressLine, Monitor) async throws -> Void
     ) async throws {
         var opened: [any StoreTransfer] = []
         let result = await Result {
             opened.append(try await StoreOpening.openForTransfer(first, databases.first))
             opened.append(try await StoreOpening.openForTransfer(second, databases.second))
-            let (line, status) = (ProgressLine(), Status())
-            try await line.showing({ status.text }) { try await body(opened[0], opened[1], line, status) }
+            let (line, monitor) = (ProgressLine(), Monitor(nil))
+            try await line.showing({ monitor.now }) { try await body(opened[0], opened[1], line, monitor) }
         }
         for store in opened { await store.close() }
         do {
