@@ -33,7 +33,7 @@ struct ExtensionRuleTests {
             ("USA", ["USA"]), ("USA,DEU", ["USA", "DEU"]), ("usa", nil), ("US", nil), ("", nil), ("USA,", nil),
         ])
     func storefronts(text: String, codes: [String]?) {
-        #expect((try? Storefronts(text))?.codes == codes)
+        #expect((try? Storefronts.codes(text)) == codes)
     }
 
     private static let day: Int64 = 86_400_000

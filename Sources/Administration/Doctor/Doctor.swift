@@ -10,8 +10,9 @@ package struct Doctor: Sendable {
     /// `nil` if no host is to be contacted.
     let transport: (any HTTPTransport)?
     let environment: [String: String]
-    /// A genuine receipt to check the configuration with; `nil` without one.
-    package var receipt: ReceiptCheck.File?
+    /// A genuine receipt to check the configuration with; `nil` without one. Its bytes are `nil` if the file cannot be
+    /// read.
+    package var receipt: (name: String, bytes: [UInt8]?)?
     let now: @Sendable () -> Timestamp
 
     /// - Parameters:
@@ -48,8 +49,7 @@ package struct Doctor: Sendable {
         all += ListenerChecks(settings: settings).all()
         let connections = Int(settings.limits.connections)
         all.append(
-            FileDescriptorCheck(connections: connections, upstream: settings.upstreamConnections.map(Int.init))
-                .result())
+            FileDescriptorCheck.result(connections: connections, upstream: settings.upstreamConnections.map(Int.init)))
         all.append(MemoryCheck.result(.ofProcess(connections: connections), connections: connections))
         if let receipt {
             all += await ReceiptCheck(settings: settings, transport: transport, file: receipt, now: now).all()

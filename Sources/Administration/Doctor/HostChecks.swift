@@ -10,12 +10,9 @@ struct HostChecks {
     let transport: any HTTPTransport
     let now: @Sendable () -> Timestamp
 
-    /// The result of one request to a host.
-    private struct HostProbe {
-        let result: CheckResult
-        /// Difference between this machine's clock and the host's in seconds; positive if this clock is ahead.
-        var skew: Int64?
-    }
+    /// The result of one request to a host, and the difference between this machine's clock and the host's in seconds:
+    /// positive if this clock is ahead, `nil` if it is unknown.
+    private typealias HostProbe = (result: CheckResult, skew: Int64?)
 
     /// Sends the requests concurrently. Hosts of the Server API are checked only if an app has a key for it.
     func all() async -> [CheckResult] {
@@ -42,18 +39,13 @@ struct HostChecks {
             let host = try HTTPURL(url).origin
             let skew = response.headers["Date"].flatMap(Self.seconds).map { (sentAt.seconds + now().seconds) / 2 - $0 }
             guard response.status < 500 else {
-                return HostProbe(
-                    result: CheckResult(
-                        name, .warn, "\(host) responds with HTTP \(response.status)", advice: "try again later"),
-                    skew: skew)
+                let text = "\(host) responds with HTTP \(response.status)"
+                return (CheckResult(name, .warn, text, advice: "try again later"), skew)
             }
-            return HostProbe(result: CheckResult(name, .pass, "\(host) responds"), skew: skew)
+            return (CheckResult(name, .pass, "\(host) responds"), skew)
         } catch {
-            return HostProbe(
-                result: CheckResult(
-                    name, .fail, "\(error)",
-                    advice:
-                        "allow outbound connections from this machine to \(error.place), or configure upstream.proxy"))
+            let advice = "allow outbound connections from this machine to \(error.place), or configure upstream.proxy"
+            return (CheckResult(name, .fail, "\(error)", advice: advice), nil)
         }
     }
 

@@ -83,18 +83,13 @@ struct CertificateCheck {
 
 /// Checks whether the hard limit of file descriptors is high enough for the configured numbers of connections. The
 /// server raises its soft limit to the hard limit.
-package struct FileDescriptorCheck {
-    /// The value of `limits.connections`.
-    let connections: Int
-    /// The value of `upstream.connections`.
-    let upstream: Int?
-    let limit: Int
-
-    package init(connections: Int, upstream: Int? = nil, limit: Int = FileDescriptorLimit.limits.hard) {
-        (self.connections, self.upstream, self.limit) = (connections, upstream, limit)
-    }
-
-    package func result() -> CheckResult {
+package enum FileDescriptorCheck {
+    /// - Parameters:
+    ///   - connections: The value of `limits.connections`.
+    ///   - upstream: The value of `upstream.connections`.
+    package static func result(
+        connections: Int, upstream: Int?, limit: Int = FileDescriptorLimit.limits.hard
+    ) -> CheckResult {
         func advice(_ key: String) -> String {
             "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower \(key)"
         }

@@ -9,22 +9,11 @@ import VerifyReceipt
 
 /// Checks the configuration with a real receipt: which app it is of, and whether Apple accepts the shared secret of
 /// that app. Only Apple knows the secret, and tells only for a receipt.
-package struct ReceiptCheck: Sendable {
-    /// The contents of a file with one receipt.
-    package struct File: Sendable {
-        let name: String
-        /// `nil` if it cannot be read.
-        let bytes: [UInt8]?
-
-        package init(name: String, bytes: [UInt8]?) {
-            (self.name, self.bytes) = (name, bytes)
-        }
-    }
-
+struct ReceiptCheck {
     let settings: ProxyConfiguration
     /// `nil` if no host is to be contacted. Then the shared secret is not checked.
     let transport: (any HTTPTransport)?
-    let file: File
+    let file: (name: String, bytes: [UInt8]?)
     let now: @Sendable () -> Timestamp
 
     func all() async -> [CheckResult] {

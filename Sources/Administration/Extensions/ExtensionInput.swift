@@ -1,5 +1,6 @@
 package import AppStoreClients
 package import Base
+import Foundation
 package import Operations
 package import Storage
 
@@ -53,5 +54,46 @@ package struct ExtensionQuota: Sendable {
         guard let next = next(at: now) else { return }
         throw InvalidOperation(
             "this subscription was extended twice in 365 days; the next extension is possible at \(next.iso8601)")
+    }
+}
+
+/// The identifier of an extension request: 1 to 128 printable ASCII characters. An extension for all subscribers
+/// requires a UUID.
+package struct RequestIdentifier: Sendable, Hashable {
+    package let text: String
+
+    /// Creates a random UUID in lower case.
+    package init() { text = UUID().uuidString.lowercased() }
+
+    /// - Throws: ``InvalidOperation`` if the text is empty, too long or contains other characters.
+    package init(_ text: String) throws(InvalidOperation) {
+        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw InvalidOperation("--request-id: 1 to 128 printable characters without spaces")
+        }
+        self.text = text
+    }
+
+    /// - Throws: ``InvalidOperation`` if the text is not a UUID.
+    package init(uuid text: String) throws(InvalidOperation) {
+        guard UUID(uuidString: text) != nil else {
+            throw InvalidOperation("--request-id: must be a UUID, not \(text)")
+        }
+        self.text = text
+    }
+}
+
+/// App Store storefronts by their three-letter country codes (ISO 3166-1 alpha-3).
+package enum Storefronts {
+    /// Returns the codes of a comma-separated list, for example `USA,DEU`. Without a list there are none, which means
+    /// all storefronts.
+    package static func codes(_ text: String?) throws(InvalidOperation) -> [String] {
+        guard let text else { return [] }
+        let codes = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        for code in codes where code.utf8.count != 3 || !code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) {
+            throw InvalidOperation(
+                "--storefronts: \(code.isEmpty ? "an empty name" : code) is not a country code of three capital letters",
+                hint: "for example USA,DEU; without --storefronts all countries are included")
+        }
+        return codes
     }
 }

@@ -101,7 +101,7 @@ package struct RefundSweep: Sendable {
             guard let end = refunds.last?.id, end > last else { return }
             last = end
             for refund in refunds where since.map({ refund.date >= $0 }) ?? true {
-                try output.append(RefundLine.line(refund))
+                try output.append(refund.line)
                 monitor.change { $0.reported += 1 }
             }
             let size = try output.makeDurable()
@@ -110,18 +110,18 @@ package struct RefundSweep: Sendable {
     }
 }
 
-/// A line of the output of `refunds sweep`:
-///
-///     { "bundleId", "environment", "transaction": {…}, "signedTransaction": "eyJ…" }
-///
-/// The transaction is written as it was signed, including its `revocationDate`.
-enum RefundLine {
-    static func line(_ refund: UnreportedRefund) -> [UInt8] {
+extension UnreportedRefund {
+    /// A line of the output of `refunds sweep`:
+    ///
+    ///     { "bundleId", "environment", "transaction": {…}, "signedTransaction": "eyJ…" }
+    ///
+    /// The transaction is written as it was signed, including its `revocationDate`.
+    fileprivate var line: [UInt8] {
         JSONWriter.object {
-            $0.member("bundleId", refund.scope.bundleId.rawValue)
-            $0.member("environment", refund.scope.environment.rawValue)
-            $0.member("transaction", json: Signed<TransactionPayload>(storedText: refund.text)?.payload.claims ?? [])
-            $0.member("signedTransaction", refund.text)
+            $0.member("bundleId", scope.bundleId.rawValue)
+            $0.member("environment", scope.environment.rawValue)
+            $0.member("transaction", json: Signed<TransactionPayload>(storedText: text)?.payload.claims ?? [])
+            $0.member("signedTransaction", text)
         }
     }
 }

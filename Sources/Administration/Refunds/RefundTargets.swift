@@ -8,8 +8,8 @@ package struct RefundTargets: Sendable {
     package let count: Int
     private var page: [RefundTarget]
     private var index = 0
-    /// Reads the page after a position; `nil` if the list is complete.
-    private var rest: (read: @Sendable (Int64) async throws(StorageError) -> RefundTargetPage, next: Int64)?
+    /// Where to read the next page; `nil` if the list is complete.
+    private var rest: (store: any RefundStore, start: Timestamp, next: Int64)?
 
     /// Creates a list of given customers.
     package init(_ targets: [RefundTarget]) {
@@ -21,20 +21,16 @@ package struct RefundTargets: Sendable {
     package init(in store: any RefundStore, notSweptSince start: Timestamp) async throws(StorageError) {
         count = try await store.countRefundTargets(notSweptSince: start)
         page = []
-        rest = (
-            { (position) async throws(StorageError) in
-                try await store.refundTargets(notSweptSince: start, after: position)
-            }, 0
-        )
+        rest = (store, start, 0)
     }
 
     /// Returns the next customer; `nil` at the end.
     mutating func next() async throws(StorageError) -> RefundTarget? {
         while index == page.count {
-            guard let (read, position) = rest else { return nil }
-            let found = try await read(position)
+            guard let (store, start, position) = rest else { return nil }
+            let found = try await store.refundTargets(notSweptSince: start, after: position)
             (page, index) = (found.targets, 0)
-            rest = found.next.map { (read, $0) }
+            rest = found.next.map { (store, start, $0) }
         }
         defer { index += 1 }
         return page[index]

@@ -64,7 +64,7 @@ struct DoctorCommand: AsyncParsableCommand {
             failure = [CheckResult("upstream", .fail, "\(error)")]
         }
         var doctor = Doctor(settings: settings, transport: transport, environment: environment)
-        doctor.receipt = receipt.map { ReceiptCheck.File(name: $0, bytes: ReceiptInputs.read($0)) }
+        doctor.receipt = receipt.map { ($0, ReceiptInputs.read($0)) }
         let checks = await doctor.checks() + failure
         await transport?.shutDown()
         return checks

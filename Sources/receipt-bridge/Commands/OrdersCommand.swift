@@ -77,7 +77,7 @@ struct OrdersCommand: ParsableCommand {
             let bytes = try list.read(path)
             try await list.run(
                 ListOptions.Work(
-                    items: try OrderList(bytes).entries, path: path, bytes: bytes,
+                    items: try OrderList.entries(of: bytes), path: path, bytes: bytes,
                     options: "orders \(lookups.bundleId)", startsOver: true
                 ) { _, entry, options in try await lookups.result(entry, options) })
         }

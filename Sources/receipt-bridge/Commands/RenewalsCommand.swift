@@ -139,7 +139,7 @@ struct RenewalsCommand: ParsableCommand {
             guard !product.isEmpty else { throw InvalidOperation("--product-id: empty") }
             let request = MassExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: (identifier ?? RequestIdentifier()).text,
-                productId: product, storefrontCountryCodes: try Storefronts(storefronts).codes)
+                productId: product, storefrontCountryCodes: try Storefronts.codes(storefronts))
             guard !dryRun else { return try context.preview(.extendAll(request)) }
             try confirm(request, context.scope)
             let accepted = try await reportingRequest(request.requestIdentifier) {
