@@ -1,4 +1,5 @@
 import ArgumentParser
+import Base
 import Foundation
 import Reports
 import Synchronization
@@ -16,24 +17,12 @@ enum Terminal {
     /// a result that was not written must not be recorded as reported.
     static func result(_ bytes: [UInt8]) {
         let bytes = resultsGoToTerminal ? LogFormat.escapingControls(bytes) : bytes
-        let failure = bytes.withUnsafeBytes { bytes -> Int32? in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = write(STDOUT_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count > 0 {
-                    rest = rest.dropFirst(count)
-                } else if errno == EAGAIN {
-                    var room = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-                    _ = poll(&room, 1, -1)
-                } else if errno != EINTR {
-                    return errno
-                }
-            }
-            return nil
+        do throws(SystemFailure) {
+            try FileDescriptor(STDOUT_FILENO, isOwned: false).writeAll(bytes)
+        } catch {
+            say("standard output: \(String(cString: strerror(error.code)).lowercased())")
+            _exit(ExitCode.limit.rawValue)
         }
-        guard let failure else { return }
-        say("standard output: \(String(cString: strerror(failure)).lowercased())")
-        _exit(ExitCode.limit.rawValue)
     }
 
     /// Writes a result and a line feed.

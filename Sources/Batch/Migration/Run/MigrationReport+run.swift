@@ -21,13 +21,7 @@ extension MigrationReport {
     ///   - ledger: Progress file, which contains the refused rows.
     package func write(to path: String, refusals ledger: MigrationStore) throws(RunError) {
         try reporting {
-            try write(to: path) { after, limit in
-                do throws(StorageError) {
-                    return try ledger.refusals(after: after, limit: limit)
-                } catch {
-                    throw RunError(error)
-                }
-            }
+            try write(to: path) { try ledger.refusals(after: $0, limit: $1) }
         }
     }
 }
