@@ -2,6 +2,10 @@ import Foundation
 import GRDB
 package import Storage
 
+/// The progress file of a migration: the checkpoint, the refused rows and, with the Server API, the rows and customers
+/// in progress.
+package typealias MigrationStore = ProgressFile
+
 /// Identity of customers: authentic rows that share an identifier belong to the same customer.
 extension MigrationStore {
     /// Maximum number of identifiers that are loaded for the lookup of one customer.

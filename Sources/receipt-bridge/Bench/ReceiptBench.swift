@@ -100,34 +100,24 @@ struct ReceiptBench {
     /// intermediate.
     private func work(on sample: Sample) -> [(name: String, work: @Sendable () async -> Void)] {
         let decode = sample.kind == .appReceipt ? "receipt.verify+decode" : "transactionReceipt.verify+decode"
-        var all: [(name: String, work: @Sendable () async -> Void)] = [
-            (
-                decode,
-                { [decoder] in
-                    guard let receipt = try? decoder.decode(sample.text.span) else { return }
-                    BlackHole.swallow(receipt.contents)
-                    BlackHole.swallow(receipt.contents.lookupKeys)
-                }
-            ),
-            (
-                "\(decode).cold",
-                { [decoder] in
-                    decoder.trust.removeCachedSigners()
-                    guard let receipt = try? decoder.decode(sample.text.span) else { return }
-                    BlackHole.swallow(receipt.contents)
-                }
-            ),
-        ]
+        var all: [(name: String, work: @Sendable () async -> Void)] = []
+        func add(_ name: String, _ work: @escaping @Sendable () async -> Void) { all.append((name, work)) }
+        add(decode) { [decoder] in
+            guard let receipt = try? decoder.decode(sample.text.span) else { return }
+            BlackHole.swallow(receipt.contents)
+            BlackHole.swallow(receipt.contents.lookupKeys)
+        }
+        add("\(decode).cold") { [decoder] in
+            decoder.trust.removeCachedSigners()
+            guard let receipt = try? decoder.decode(sample.text.span) else { return }
+            BlackHole.swallow(receipt.contents)
+        }
         if sample.kind == .appReceipt {
             let body = Array(#"{"receipt-data":""#.utf8) + sample.text + Array(#""}"#.utf8)
-            all.append(
-                (
-                    "receipt.answer",
-                    { [pipeline] in
-                        let reply = await pipeline.answer(body: body, route: .auto, sources: [.receipt])
-                        BlackHole.swallow(reply.answer.body)
-                    }
-                ))
+            add("receipt.answer") { [pipeline] in
+                let reply = await pipeline.answer(body: body, route: .auto, sources: [.receipt])
+                BlackHole.swallow(reply.answer.body)
+            }
         }
         return all
     }

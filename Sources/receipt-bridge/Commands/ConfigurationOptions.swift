@@ -31,8 +31,8 @@ struct ConfigurationOptions: ParsableArguments {
     func settings(
         _ flags: [ConfigurationEnvironment.Flag] = [], searches: Bool = true, log: ((String) -> Void)? = nil
     ) throws(ConfigurationError) -> ProxyConfiguration {
-        guard searches, let found else { return try read(named, flags) }
-        let hasTestRoots = (try? read(found, []))?.trustedRoots.isEmpty == false
+        guard searches, isFound else { return try read(named, flags) }
+        let hasTestRoots = (try? read(Self.standardFile, []))?.trustedRoots.isEmpty == false
         if !Self.isAnnounced.exchange(true, ordering: .relaxed) {
             let name = Self.standardFile
             let sentence =
@@ -45,14 +45,15 @@ struct ConfigurationOptions: ParsableArguments {
                 Terminal.inform(sentence)
             }
         }
-        return try read(hasTestRoots ? nil : found, flags)
+        return try read(hasTestRoots ? nil : Self.standardFile, flags)
     }
 
     private func read(
-        _ file: URL?, _ flags: [ConfigurationEnvironment.Flag]
+        _ file: String?, _ flags: [ConfigurationEnvironment.Flag]
     ) throws(ConfigurationError) -> ProxyConfiguration {
         try ConfigurationEnvironment.settings(
-            file: file, environment: ProcessInfo.processInfo.environment, flags: flags, checks: .server)
+            file: file.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment, flags: flags,
+            checks: .server)
     }
 
     private static let isAnnounced = Atomic(false)
@@ -60,26 +61,21 @@ struct ConfigurationOptions: ParsableArguments {
     /// The file that is read if no other one is named.
     static let standardFile = "receipt-bridge.yaml"
 
-    /// The file that an option or the environment names.
-    private var named: URL? { namedByUser.map { URL(filePath: $0) } }
-
-    private var namedByUser: String? {
+    /// The name of the file that an option or the environment names.
+    private var named: String? {
         config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Whether an option or the environment names a file.
     var isNamed: Bool { named != nil }
 
-    /// The file in the working folder; `nil` if another one is named, or the folder has no such file.
-    private var found: URL? {
-        isNamed || !FileManager.default.fileExists(atPath: Self.standardFile) ? nil : URL(filePath: Self.standardFile)
-    }
-
-    /// The configuration's file; `nil` without one.
-    private var file: URL? { named ?? found }
+    /// Whether no file is named, and the working folder has one.
+    private var isFound: Bool { !isNamed && FileManager.default.fileExists(atPath: Self.standardFile) }
 
     /// The name of the configuration's file as the user wrote it; `nil` without a file.
-    var name: String? { namedByUser ?? (found == nil ? nil : Self.standardFile) }
+    var name: String? { named ?? (isFound ? Self.standardFile : nil) }
+
+    private var file: URL? { name.map { URL(filePath: $0) } }
 
     /// Whether the configuration is from a pipe or standard input, which is read once.
     var isStream: Bool { file.map(ConfigurationFile.isStream) ?? false }

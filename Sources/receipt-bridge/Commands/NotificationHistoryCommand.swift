@@ -5,6 +5,7 @@ import BridgeConfiguration
 import Foundation
 import Logging
 import Notifications
+import Operations
 import Reports
 import Responses
 import Server
@@ -115,7 +116,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
 
     /// Returns the receiver that stores notifications exactly as the server does.
     private func receiver(_ context: CommandContext) async throws -> NotificationReceiver {
-        let store = try context.requiredStore(for: "--replay")
+        guard let store = context.store else { throw InvalidOperation.storeIsMissing(for: "--replay") }
         let services = try ServiceGraph(
             settings: context.settings, transport: context.transport, store: store, tables: context.settings.tables,
             logger: .toStandardError(level: .error))

@@ -102,14 +102,6 @@ struct CommandContext {
         scope = AppScope(bundleId: app, environment: environment)
     }
 
-    /// Returns the store.
-    ///
-    /// - Parameter command: The command or option that needs a store; the error names it.
-    func requiredStore(for command: String) throws(InvalidOperation) -> any Store {
-        guard let store else { throw .storeIsMissing(for: command) }
-        return store
-    }
-
     /// Prints the request that a call would send.
     func preview(_ call: ServerAPICall) throws(UpstreamError) {
         Terminal.line(DryRun.line(try client.preview(call, in: scope.environment)))

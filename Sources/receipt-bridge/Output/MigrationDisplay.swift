@@ -138,7 +138,7 @@ enum MigrationTable {
             customers  \(customers.grouped)
             calls      about \((customers * 2).grouped)
             hours      \(Int(hours)).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves
-            time       \(LookupTime(result, callsPerHour: callsPerHour, share: share).text)
+            time       \(result.lookupTime(callsPerHour: callsPerHour, share: share))
             """
     }
 }

@@ -42,7 +42,7 @@ struct LookupOrderTests {
             var tally = CustomerTally()
             tally.waiting = customers
             (result.customers, result.activeCustomers) = (tally, active)
-            return LookupTime(result, callsPerHour: 180_000 * share, share: share).text
+            return result.lookupTime(callsPerHour: 180_000 * share, share: share)
         }
         #expect(
             text(20_000_000, 6_048_000, share: 0.5)

@@ -31,24 +31,19 @@ extension ByteStream {
         var rest = count
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
         while rest > 0 {
-            let read = try buffer.read(atMost: rest, from: &self)
-            guard read > 0 else {
+            let limit = Int(min(Int64(buffer.count), rest))
+            let found = try buffer.withUnsafeMutableBytesOrThrow { (bytes) throws(SourceError) in
+                try read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<limit]))
+            }
+            guard found > 0 else {
                 throw SourceError(.changed, at: name, "it ends before byte \(count), where the previous run stopped")
             }
-            rest -= Int64(read)
+            rest -= Int64(found)
         }
     }
 }
 
 extension [UInt8] {
-    /// Reads the next bytes into the start of the array and returns their count.
-    mutating func read(atMost count: Int64, from stream: inout some ByteStream) throws(SourceError) -> Int {
-        let limit = Int(Swift.min(Int64(self.count), count))
-        return try withUnsafeMutableBytesOrThrow { (buffer) throws(SourceError) in
-            try stream.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<limit]))
-        }
-    }
-
     /// `withUnsafeMutableBytes` with typed throws.
     mutating func withUnsafeMutableBytesOrThrow<Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int

@@ -129,6 +129,11 @@ extension SharedMigration {
         var customers = ChunkCustomers()
         var waiting: [WaitingRow] = []
         var values: [[PostgreSQLValue]] = []
+        func copy(ifAtLeast count: Int) async throws {
+            guard values.count >= count else { return }
+            _ = try await transaction.copyIn(Self.copy, rows: values)
+            values.removeAll(keepingCapacity: true)
+        }
         while let rows = try chunk.next(maximumRows: 64, maximumBytes: 1 << 20) {
             for sourceRow in rows {
                 var row = DecodedRow(
@@ -141,10 +146,7 @@ extension SharedMigration {
                     values.append(Self.values(of: row, in: lease, customer: nil))
                 }
             }
-            if values.count >= Self.rowsPerCopy {
-                _ = try await transaction.copyIn(Self.copy, rows: values)
-                values.removeAll(keepingCapacity: true)
-            }
+            try await copy(ifAtLeast: Self.rowsPerCopy)
             await Task.yield()
         }
         let (groups, indices) = customers.groups()
@@ -152,11 +154,9 @@ extension SharedMigration {
         for waitingRow in waiting {
             let key = indices[waitingRow.place].map { keys[$0] }
             values.append(Self.values(of: waitingRow.row, in: lease, customer: key))
-            guard values.count >= Self.rowsPerCopy else { continue }
-            _ = try await transaction.copyIn(Self.copy, rows: values)
-            values.removeAll(keepingCapacity: true)
+            try await copy(ifAtLeast: Self.rowsPerCopy)
         }
-        if !values.isEmpty { _ = try await transaction.copyIn(Self.copy, rows: values) }
+        try await copy(ifAtLeast: 1)
         let mark = try await transaction.query(try database.end(lease, counts: counts))
         guard mark.rows.count == 1 else { throw LostLease() }
         return counts
