@@ -225,7 +225,6 @@ package struct ComparisonRunOptions: Sendable {
     /// Maximum number of receipts whose documents the report shows side by side.
     package var shownPairs = 40
 
-    /// Creates options with default values.
     package init(source: String, workers: Int) {
         self.source = source
         self.workers = workers

@@ -18,7 +18,6 @@ package struct ComparisonStatus: Sendable {
     /// Fraction of the source that has been read, 0 to 1; `nil` if the size of the source is unknown.
     package var fraction: Double?
 
-    /// Creates the progress of a run that has not started.
     package init() {}
 }
 

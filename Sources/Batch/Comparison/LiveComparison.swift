@@ -10,7 +10,6 @@ package struct LiveComparison: Sendable {
     private let rejections = CredentialRejections()
     private let now: @Sendable () -> Timestamp
 
-    /// Creates a comparison with clients for both endpoints.
     package init(
         verifyReceipt: BatchVerifyReceiptClient, serverAPI: BatchServerAPIClient,
         now: @escaping @Sendable () -> Timestamp = { .now }

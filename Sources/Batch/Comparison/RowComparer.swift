@@ -16,10 +16,11 @@ package struct RowComparer: Sendable {
     }
 
     private let reader: ReceiptReader
+    /// Verifies recorded JWS rows.
     private let verifier: SignedPayloadVerifier
+    /// Renders the response that the source `api` would return, which is compared too.
     private let renderer: BatchResponseRenderer
     private let live: LiveComparison?
-    /// Overrides by bundle id, then by rule name.
     private let overrides: [String: [String: ComparisonContext.Override]]
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
@@ -27,16 +28,9 @@ package struct RowComparer: Sendable {
     /// Pause before both sides are requested again because of volatile differences.
     private static let pause = Duration.seconds(2)
 
-    /// Creates a comparer.
-    ///
     /// - Parameters:
-    ///   - reader: Decodes receipts.
-    ///   - verifier: Verifies recorded JWS rows.
-    ///   - renderer: Renders the response that the source `api` would return, which is compared too.
     ///   - live: Requests data from Apple. If `nil`, only recorded pairs are compared.
     ///   - overrides: Overrides by bundle id, then by rule name.
-    ///   - now: Clock.
-    ///   - sleep: Pauses before a repeated request.
     package init(
         reader: ReceiptReader, verifier: SignedPayloadVerifier, renderer: BatchResponseRenderer, live: LiveComparison?,
         overrides: [String: [String: ComparisonContext.Override]] = [:],

@@ -37,7 +37,6 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
         case notSplittable
     }
 
-    /// Machine-readable reason.
     package let code: Code
     /// Path of the source.
     package let place: String
@@ -46,7 +45,6 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What helps, for example a command; `nil` if the reason says it.
     package let advice: String?
 
-    /// Creates an error.
     package init(_ code: Code, at place: String, _ reason: String, advice: String? = nil) {
         self.code = code
         self.place = place

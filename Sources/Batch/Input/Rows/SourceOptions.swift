@@ -59,6 +59,5 @@ package struct SourceLimits: Sendable, Hashable {
     /// Paths of files in a directory that are excluded. For example, the output of the run.
     var excludedPaths: [String] = []
 
-    /// Creates the default limits.
     package init() {}
 }

@@ -8,7 +8,6 @@ package struct SourceRow: Sendable, Hashable {
     /// The user's UUID, if a column was selected for it; `nil` if it is missing, empty or not UTF-8.
     package let accountToken: String?
 
-    /// Creates a row.
     package init(number: Int64, id: String?, value: StoredValue, accountToken: String? = nil) {
         self.number = number
         self.id = id

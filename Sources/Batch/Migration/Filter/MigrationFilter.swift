@@ -24,7 +24,6 @@ package final class MigrationFilter: Sendable {
         package var standardOutput: Int32 = 1
         package var limits = SourceLimits()
 
-        /// Creates options with default values.
         package init(source: String, rows: SourceOptions, workers: Int) {
             self.source = source
             self.rows = rows
@@ -64,7 +63,6 @@ package final class MigrationFilter: Sendable {
     /// Total size in bytes of the rows in memory from which no more are read (32 MiB).
     private static let maximumBytes = 32 << 20
 
-    /// Creates a filter.
     package init(_ options: Options, reader: ReceiptReader) {
         self.options = options
         self.reader = reader

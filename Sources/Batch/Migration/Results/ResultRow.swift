@@ -6,7 +6,6 @@ package struct ResultRow: Sendable, Hashable {
     package var id: String
     /// SHA-256 in hexadecimal of the decoded bytes; `nil` if nothing was decoded.
     package var digest: String?
-    /// Outcome of the row.
     package var outcome: Outcome
     /// Error code; `nil` if there was no failure.
     package var reason: String?
@@ -32,7 +31,6 @@ package struct ResultRow: Sendable, Hashable {
     /// Id of the row in the source; `nil` if it has none there.
     package var sourceId: String?
 
-    /// Creates a result.
     package init(
         id: String, digest: String? = nil, outcome: Outcome, reason: String? = nil, kind: String, verified: Bool,
         repairs: [String] = [], environment: String? = nil, bundleId: String? = nil,
@@ -70,7 +68,6 @@ package struct APIColumns: Sendable, Hashable {
     /// JSON object of the customer's download of the app; `nil` if it was not requested.
     package var appTransaction: [UInt8]?
 
-    /// Creates the columns.
     package init(
         appAppleId: Int64?, transactions: [UInt8] = noElements, subscriptions: [UInt8] = noElements,
         signedTransactions: [UInt8] = noElements, revision: String? = nil, appTransaction: [UInt8]? = nil

@@ -96,7 +96,6 @@ package struct SinkPosition: Sendable, Hashable, Codable {
     /// Size of the file in bytes; 0 for a database.
     package let bytes: Int64
 
-    /// Creates a position.
     package init(rows: Int64, bytes: Int64) {
         self.rows = rows
         self.bytes = bytes

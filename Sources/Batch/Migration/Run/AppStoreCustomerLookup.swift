@@ -18,7 +18,6 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     /// occasionally rejects a valid key.
     private static let rejectionLimit = 12
 
-    /// Creates a lookup service.
     package init(lookups: BatchServerAPIClient, renderer: CustomerViewRenderer) {
         self.lookups = lookups
         self.renderer = renderer

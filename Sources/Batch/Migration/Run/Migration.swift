@@ -42,7 +42,6 @@ package struct Migration {
         /// outcome.
         var hasFailedCustomers: Bool { (customers?.failed ?? 0) > 0 }
 
-        /// Creates a result.
         package init(counts: MigrationCounts, stop: Stop? = nil) {
             self.counts = counts
             self.stop = stop
@@ -72,8 +71,6 @@ package struct Migration {
     /// Opens the source and the progress file. Nothing else is read or written yet.
     ///
     /// - Parameters:
-    ///   - options: Options of the run.
-    ///   - reader: Decodes receipts.
     ///   - lookups: Looks up customers; `nil` without the App Store Server API.
     ///   - monitor: Receives the progress and stops the run.
     ///   - notify: Prints a message of one sentence.

@@ -55,7 +55,6 @@ package struct MigrationOptions: Sendable {
     /// Paths of the flat tables to write at the end, each `.csv` or `.jsonl`. Needs the App Store Server API.
     package var tables: [FlatTable: String] = [:]
 
-    /// Creates options with default values.
     package init(source: String, destination: String, workers: Int) {
         self.source = source
         self.destination = destination

@@ -34,7 +34,6 @@ package struct MigrationStatus: Sendable {
     package var budgetLeft: Int64?
     package var accounts = Accounts()
 
-    /// Creates the progress of a run that has not started.
     package init() {}
 }
 
