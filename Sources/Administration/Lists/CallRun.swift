@@ -44,12 +44,6 @@ struct CallRun {
     /// Number of failures in a row after which the run stops.
     private static let maximumFailures = 12
 
-    init(_ limits: RunLimits, maximumCalls: Int, isStopped: @escaping @Sendable () -> Bool) {
-        self.limits = limits
-        self.maximumCalls = maximumCalls
-        self.isStopped = isStopped
-    }
-
     /// Works on all items.
     ///
     /// - Parameters:

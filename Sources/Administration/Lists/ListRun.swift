@@ -59,7 +59,7 @@ package struct ListRun<Item: Sendable>: Sendable {
         // Results that wait for those of earlier items.
         var results: [Int: Result<ListResult, UpstreamError>] = [:]
         var (next, written) = (0, 0)
-        let run = CallRun(limits, maximumCalls: 100) { [monitor] in monitor.isStopped }
+        let run = CallRun(limits: limits, maximumCalls: 100) { [monitor] in monitor.isStopped }
         return try await run.run(
             next: {
                 guard next < queue.count, next - written < 16 * RunLimits.workers else { return nil }

@@ -45,7 +45,7 @@ package struct RefundSweep: Sendable {
         try await report(&output, path)
         monitor.change { $0.customers = min(targets.count, limits.items ?? .max) }
         var targets = targets
-        let run = CallRun(limits, maximumCalls: 600) { [monitor] in monitor.isStopped }
+        let run = CallRun(limits: limits, maximumCalls: 600) { [monitor] in monitor.isStopped }
         return try await run.run(
             next: { try await targets.next() },
             call: { (target: RefundTarget) -> (@Sendable (CallOptions) async throws -> Refunds?)? in

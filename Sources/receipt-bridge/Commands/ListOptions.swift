@@ -57,30 +57,24 @@ struct ListOptions: ParsableArguments {
         return bytes
     }
 
-    /// The run of one command over the items of a list.
-    struct Work<Item: Sendable> {
-        let items: [Item]
-        /// The file of `--ids`, and what it contains.
-        let path: String
-        let bytes: [UInt8]
-        /// Stands for the command and its options.
-        let options: String
-        /// Whether a run that finished starts over when the command is repeated.
-        let startsOver: Bool
-        let perform: @Sendable (_ run: String, Item, CallOptions) async throws -> ListResult
-    }
-
     /// Runs or resumes the list, and prints the summary.
     ///
+    /// - Parameters:
+    ///   - path: The file of `--ids`, which contains `bytes`.
+    ///   - options: Stands for the command and its options.
+    ///   - startsOver: Whether a run that finished starts over when the command is repeated.
     /// - Throws: ``ExitCode`` if the run stopped early, or some items were not successful.
-    func run<Item: Sendable>(_ work: Work<Item>) async throws {
-        let digest = SHA.hex(work.bytes, with: .sha256)
-        let name = destination ?? work.path
+    func run<Item: Sendable>(
+        _ items: [Item], of path: String, _ bytes: [UInt8], options: String, startsOver: Bool,
+        _ perform: @escaping @Sendable (_ run: String, Item, CallOptions) async throws -> ListResult
+    ) async throws {
+        let digest = SHA.hex(bytes, with: .sha256)
+        let name = destination ?? path
         guard name != "-" else { throw InvalidOperation("--ids -: a list from standard input needs --to") }
         let file = URL(filePath: name).standardizedFileURL.path + ".progress"
-        var checkpoint = try ListCheckpoint(at: file, for: "\(work.options) \(digest)", isFresh: fresh)
+        var checkpoint = try ListCheckpoint(at: file, for: "\(options) \(digest)", isFresh: fresh)
         if checkpoint.isFinished {
-            guard work.startsOver, destination == nil else {
+            guard startsOver, destination == nil else {
                 Terminal.say(
                     "all ids of this list are done, \(checkpoint.refused) of them without success",
                     hint: "--fresh starts over")
@@ -91,17 +85,17 @@ struct ListOptions: ParsableArguments {
         }
         let run = checkpoint.run
         let monitor = RunMonitor(ListCounts())
-        let list = ListRun(
-            work.items, limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor
-        ) { try await work.perform(run, $0, $1) }
-        // A file that an earlier run wrote is truncated to its complete part; another one that is not empty is an error.
-        let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
-        var output = try LineOutput(path: path, cutAt: checkpoint.size) { Terminal.result($0) }
-        if path != nil { try checkpoint.begin() }
+        let list = ListRun(items, limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor) {
+            try await perform(run, $0, $1)
+        }
+        // A file of an earlier run is truncated to its complete part; another one that is not empty is an error.
+        let written = destination.map { URL(filePath: $0).standardizedFileURL.path }
+        var output = try LineOutput(path: written, cutAt: checkpoint.size) { Terminal.result($0) }
+        if written != nil { try checkpoint.begin() }
         let stop = try await ProgressLine().showing({ Self.progress(monitor.now) }, stop: { monitor.stop() }) {
             try await list.run(to: &output, &checkpoint)
         }
-        try checkpoint.end(of: work.items.count)
+        try checkpoint.end(of: items.count)
         let counts = monitor.now
         Terminal.inform(
             "\(counts.done) of \(counts.items) ids: \(counts.refused) without success, \(counts.failed) failed for now")

@@ -76,10 +76,9 @@ struct OrdersCommand: ParsableCommand {
         private func lookUp(_ path: String, _ lookups: OrderLookups) async throws {
             let bytes = try list.read(path)
             try await list.run(
-                ListOptions.Work(
-                    items: try OrderList.entries(of: bytes), path: path, bytes: bytes,
-                    options: "orders \(lookups.bundleId)", startsOver: true
-                ) { _, entry, options in try await lookups.result(entry, options) })
+                try OrderList.entries(of: bytes), of: path, bytes, options: "orders \(lookups.bundleId)",
+                startsOver: true
+            ) { _, entry, options in try await lookups.result(entry, options) }
         }
     }
 }

@@ -8,12 +8,6 @@ struct ReceiptInputs: ParsableArguments {
         completion: .file())
     var files: [String] = []
 
-    struct Input {
-        let name: String
-        /// `nil` if the file cannot be read.
-        let bytes: [UInt8]?
-    }
-
     /// Number of bytes that are read of one file (64 MiB). A receipt is far smaller.
     static let maximumSize = 64 << 20
 
@@ -27,9 +21,9 @@ struct ReceiptInputs: ParsableArguments {
         throw ExitCode.usage
     }
 
-    /// Reads one file at a time, in order.
-    var all: some Sequence<Input> {
-        (files.isEmpty ? ["-"] : files).lazy.map { Input(name: $0, bytes: Self.read($0)) }
+    /// Reads one file at a time, in order. The bytes are `nil` if a file cannot be read.
+    var all: some Sequence<(name: String, bytes: [UInt8]?)> {
+        (files.isEmpty ? ["-"] : files).lazy.map { (name: $0, bytes: Self.read($0)) }
     }
 
     /// Reads a file, or standard input for `-`, up to ``maximumSize``. Returns `nil` if it cannot be read.

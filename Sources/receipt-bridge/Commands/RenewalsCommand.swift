@@ -115,10 +115,9 @@ struct RenewalsCommand: ParsableCommand {
             }
             let scope = "\(context.scope.bundleId) \(context.scope.environment.rawValue)"
             try await list.run(
-                ListOptions.Work(
-                    items: entries.entries, path: path, bytes: bytes,
-                    options: "extend \(scope) \(terms.days) \(terms.reason.rawValue)", startsOver: false
-                ) { run, entry, options in try await extender.result(of: entry, run: run, options) })
+                entries.entries, of: path, bytes, options: "extend \(scope) \(terms.days) \(terms.reason.rawValue)",
+                startsOver: false
+            ) { run, entry, options in try await extender.result(of: entry, run: run, options) }
         }
 
         /// Prints the progress of an extension of all subscriptions.

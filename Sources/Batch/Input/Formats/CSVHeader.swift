@@ -36,9 +36,7 @@ struct CSVHeader: Sendable {
         }
         let columns = ColumnNames(names: names)
         do throws(ColumnProblem) {
-            receipt = try columns.receipt(options.receiptColumn)
-            id = if let name = options.idColumn { try columns.index(of: name) } else { try columns.find("id") }
-            accountToken = if let name = options.accountTokenColumn { try columns.index(of: name) } else { nil }
+            (receipt, id, accountToken) = try columns.selected(by: options)
         } catch {
             let suggestions = Self.receiptColumns(in: sample, separator, count: names.count).map { names[$0] }
             throw Self.error(error, names, suggestions, at: path)

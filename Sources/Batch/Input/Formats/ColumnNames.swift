@@ -12,9 +12,20 @@ struct ColumnNames: Sendable {
     /// Number of rows whose values are looked at to suggest a column.
     static let sampleSize = 20
 
+    /// Returns the indices of the columns that a run reads. Without an option for it, the id is in the column `id`, if
+    /// there is one.
+    func selected(
+        by options: SourceOptions
+    ) throws(ColumnProblem) -> (receipt: Int, id: Int?, accountToken: Int?) {
+        let receipt = try self.receipt(options.receiptColumn)
+        let id: Int? = if let name = options.idColumn { try index(of: name) } else { try find("id") }
+        let accountToken: Int? = if let name = options.accountTokenColumn { try index(of: name) } else { nil }
+        return (receipt, id, accountToken)
+    }
+
     /// Returns the index of the column with the receipt: the one with the name; without a name `receipt`, otherwise
     /// the only column with another usual name.
-    func receipt(_ name: String?) throws(ColumnProblem) -> Int {
+    private func receipt(_ name: String?) throws(ColumnProblem) -> Int {
         if let name { return try index(of: name) }
         if let index = try find("receipt") { return index }
         let usual = names.indices.filter { Self.receiptNames.contains(Self.folded(names[$0])) }
@@ -24,13 +35,13 @@ struct ColumnNames: Sendable {
     }
 
     /// Returns the index of a column that must exist.
-    func index(of name: String) throws(ColumnProblem) -> Int {
+    private func index(of name: String) throws(ColumnProblem) -> Int {
         guard let index = try find(name) else { throw .missing(name) }
         return index
     }
 
     /// Returns the index of a column; `nil` if no column has the name.
-    func find(_ name: String) throws(ColumnProblem) -> Int? {
+    private func find(_ name: String) throws(ColumnProblem) -> Int? {
         let same = names.indices.filter { names[$0] == name }
         let found = same.isEmpty ? names.indices.filter { SQLName.areSame(names[$0], name) } : same
         guard found.count < 2 else { throw .repeated(name) }

@@ -22,13 +22,10 @@ struct TableSchema: Sendable, Hashable {
         key = try Self.key(of: table, columns: columns, in: db, at: place)
         let names = ColumnNames(names: columns.map(\.name))
         do throws(ColumnProblem) {
-            receipt = SQLName(names.names[try names.receipt(options.receiptColumn)])
-            let idIndex = if let name = options.idColumn { try names.index(of: name) } else { try names.find("id") }
-            id = idIndex.map { SQLName(names.names[$0]) }
-            accountToken =
-                if let name = options.accountTokenColumn { SQLName(names.names[try names.index(of: name)]) } else {
-                    nil
-                }
+            let selected = try names.selected(by: options)
+            receipt = SQLName(names.names[selected.receipt])
+            id = selected.id.map { SQLName(names.names[$0]) }
+            accountToken = selected.accountToken.map { SQLName(names.names[$0]) }
         } catch {
             let suggestions = names.names.filter { Self.holdsReceipts(SQLName($0), of: SQLName(name), in: db) }
             let inventory = "there are: \(names.names.joined(separator: ", "))"
