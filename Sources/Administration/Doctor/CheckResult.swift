@@ -57,18 +57,12 @@ extension [CheckResult] {
 
     /// The results as JSON: `[{check, ok, detail, advice}]`.
     package var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginArray()
-        for result in self {
-            writer.object {
-                $0.member("check", result.check)
-                $0.member("ok", result.verdict.rawValue)
-                $0.member("detail", result.detail)
-                $0.member("advice", result.advice)
-            }
+        JSONWriter.array(self) { writer, result in
+            writer.member("check", result.check)
+            writer.member("ok", result.verdict.rawValue)
+            writer.member("detail", result.detail)
+            writer.member("advice", result.advice)
         }
-        writer.endArray()
-        return writer.finish()
     }
 }
 

@@ -110,6 +110,17 @@ extension JSONWriter {
         return writer.finish()
     }
 
+    /// Returns an array of objects as JSON text; `write` writes the members of one.
+    package static func array<Element>(
+        _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginArray()
+        for element in elements { writer.object { write(&$0, element) } }
+        writer.endArray()
+        return writer.finish()
+    }
+
     /// Returns a string as JSON text.
     package static func string(_ text: String) -> String {
         var writer = JSONWriter(reserving: text.utf8.count + 2)

@@ -31,16 +31,11 @@ struct MappingsCommand: ParsableCommand {
             let findings =
                 folder.map { FieldTables.findings(directory: URL(filePath: $0)) } ?? FieldTables.bundledFindings
             if json {
-                var writer = JSONWriter()
-                writer.beginArray()
-                for (file, error) in findings {
-                    writer.object {
-                        $0.member("file", file)
-                        $0.member("error", error.map { "\($0)" })
-                    }
-                }
-                writer.endArray()
-                Terminal.line(writer.finish())
+                Terminal.line(
+                    JSONWriter.array(findings) { writer, finding in
+                        writer.member("file", finding.file)
+                        writer.member("error", finding.error.map { "\($0)" })
+                    })
             } else {
                 for (file, error) in findings where error == nil { Terminal.line("\(file): ok") }
             }

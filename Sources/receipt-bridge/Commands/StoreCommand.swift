@@ -147,22 +147,17 @@ struct StoreCommand: ParsableCommand {
         }
 
         private static func json(_ left: [StoreDigest], _ right: [StoreDigest]) -> [UInt8] {
-            var writer = JSONWriter()
-            writer.beginArray()
-            for (left, right) in zip(left, right) {
-                writer.object {
-                    $0.member("data", left.title)
-                    $0.member("same", left == right)
-                    for (name, digest) in [("first", left), ("second", right)] {
-                        $0.object(name) {
-                            $0.member("rows", digest.rows)
-                            $0.member("digest", digest.text)
-                        }
+            JSONWriter.array(zip(left, right)) { writer, pair in
+                let (left, right) = pair
+                writer.member("data", left.title)
+                writer.member("same", left == right)
+                for (name, digest) in [("first", left), ("second", right)] {
+                    writer.object(name) {
+                        $0.member("rows", digest.rows)
+                        $0.member("digest", digest.text)
                     }
                 }
             }
-            writer.endArray()
-            return writer.finish()
         }
 
         /// One line for each kind of data: its name, the rows in both stores, the first digits of the digests and
