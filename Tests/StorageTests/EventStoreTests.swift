@@ -278,7 +278,7 @@ struct EventStoreTests {
             [Substring], EventExport.Summary
         ) {
             var text = ""
-            let summary = try await EventExport(stage.store.events, as: format).run(after: sequence) {
+            let summary = try await EventExport.run(stage.store.events, as: format, after: sequence) {
                 text += String(decoding: $0, as: UTF8.self)
             }
             return (text.split(separator: "\n"), summary)

@@ -3,7 +3,7 @@ package import Storage
 
 /// Exports the table of events, in ascending order of the sequences. Reads page by page, so that the size of the table
 /// does not matter.
-package struct EventExport: Sendable {
+package enum EventExport {
     /// The form of a line. JSON lines contain the body as an object, CSV contains it as text.
     package enum Format: String, Sendable, CaseIterable {
         case jsonl, csv
@@ -19,25 +19,19 @@ package struct EventExport: Sendable {
         package var oldest: Int64?
     }
 
-    private let store: any EventStore
-    private let format: Format
-
-    package init(_ store: any EventStore, as format: Format) {
-        self.store = store
-        self.format = format
-    }
-
     /// Passes the lines of all events above a sequence to `write`, several at a time.
-    package func run(after sequence: Int64, _ write: ([UInt8]) -> Void) async throws(StorageError) -> Summary {
+    package static func run(
+        _ store: any EventStore, as format: Format, after sequence: Int64, _ write: ([UInt8]) -> Void
+    ) async throws(StorageError) -> Summary {
         var summary = Summary(last: sequence)
         if sequence > 0 {
             let oldest = try await store.events(after: 0, upTo: .max, limit: 1).first?.sequence
             if let oldest, oldest - 1 > sequence { summary.oldest = oldest }
         }
-        if format == .csv { write(Array((Self.columns.joined(separator: ",") + "\n").utf8)) }
+        if format == .csv { write(Array((columns.joined(separator: ",") + "\n").utf8)) }
         let last = try await store.readEvents(after: sequence) { page in
             summary.count += page.count
-            write(page.flatMap { (format == .csv ? Self.csv($0) : Self.json($0)) + [0x0A] })
+            write(page.flatMap { (format == .csv ? csv($0) : json($0)) + [0x0A] })
         }
         if let last { summary.last = last }
         return summary

@@ -31,42 +31,31 @@ package typealias ListMonitor = RunMonitor<ListCounts>
 /// An item that fails for now has no line yet; the next run tries it again. The checkpoint is saved after the output is
 /// on disk. So a file contains each item exactly once, even if a run is killed; the operation of the last few items is
 /// then repeated, and must be one that may be.
-package struct ListRun<Item: Sendable>: Sendable {
-    private let items: [Item]
-    private let limits: RunLimits
-    private let monitor: ListMonitor
-    private let perform: @Sendable (Item, CallOptions) async throws -> ListResult
-
-    /// - Parameter perform: throws ``UpstreamError`` if the item failed for now; any other error ends the run.
-    package init(
-        _ items: [Item], limits: RunLimits, monitor: ListMonitor,
-        _ perform: @escaping @Sendable (Item, CallOptions) async throws -> ListResult
-    ) {
-        self.items = items
-        self.limits = limits
-        self.monitor = monitor
-        self.perform = perform
-    }
-
+package enum ListRun {
     /// Runs or resumes the list.
     ///
+    /// - Parameter perform: throws ``UpstreamError`` if the item failed for now; any other error ends the run.
     /// - Returns: The reason for stopping early; `nil` if every item was tried.
     /// - Throws: `StorageError`, `SinkError`, and what the operation throws.
-    package func run(to output: inout LineOutput, _ checkpoint: inout ListCheckpoint) async throws -> RunStop? {
+    package static func run<Item: Sendable>(
+        _ items: [Item], limits: RunLimits, monitor: ListMonitor, to output: inout LineOutput,
+        _ checkpoint: inout ListCheckpoint,
+        _ perform: @escaping @Sendable (Item, CallOptions) async throws -> ListResult
+    ) async throws -> RunStop? {
         let queue = checkpoint.remaining(of: items.count)
         let (first, refused) = (min(queue.count, limits.items ?? .max), checkpoint.refused)
         monitor.change { ($0.items, $0.refused) = (first, refused) }
         // Results that wait for those of earlier items.
         var results: [Int: Result<ListResult, UpstreamError>] = [:]
         var (next, written) = (0, 0)
-        let run = CallRun(limits: limits, maximumCalls: 100) { [monitor] in monitor.isStopped }
+        let run = CallRun(limits: limits, maximumCalls: 100) { monitor.isStopped }
         return try await run.run(
             next: {
                 guard next < queue.count, next - written < 16 * RunLimits.workers else { return nil }
                 defer { next += 1 }
                 return next
             },
-            call: { position in { [perform, item = items[queue[position]]] in try await perform(item, $0) } },
+            call: { position in { [item = items[queue[position]]] in try await perform(item, $0) } },
             finish: { position, result in
                 results[position] = result
                 while let result = results.removeValue(forKey: written) {

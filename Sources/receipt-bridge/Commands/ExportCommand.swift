@@ -38,7 +38,7 @@ struct ExportCommand: ParsableCommand {
 
         func run() async throws {
             let summary = try await configuration.withStore { store throws(StorageError) in
-                try await EventExport(store.events, as: format).run(after: since) { Terminal.result($0) }
+                try await EventExport.run(store.events, as: format, after: since) { Terminal.result($0) }
             }
             if let oldest = summary.oldest {
                 Terminal.say("the oldest event is \(oldest): events after \(since) may have expired")

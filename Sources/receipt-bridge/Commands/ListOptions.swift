@@ -85,15 +85,15 @@ struct ListOptions: ParsableArguments {
         }
         let run = checkpoint.run
         let monitor = RunMonitor(ListCounts())
-        let list = ListRun(items, limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor) {
-            try await perform(run, $0, $1)
-        }
+        let limits = RunLimits(items: limit?.value, time: maxHours?.duration)
         // A file of an earlier run is truncated to its complete part; another one that is not empty is an error.
         let written = destination.map { URL(filePath: $0).standardizedFileURL.path }
         var output = try LineOutput(path: written, cutAt: checkpoint.size) { Terminal.result($0) }
         if written != nil { try checkpoint.begin() }
         let stop = try await ProgressLine().showing({ Self.progress(monitor.now) }, stop: { monitor.stop() }) {
-            try await list.run(to: &output, &checkpoint)
+            try await ListRun.run(items, limits: limits, monitor: monitor, to: &output, &checkpoint) {
+                try await perform(run, $0, $1)
+            }
         }
         try checkpoint.end(of: items.count)
         let counts = monitor.now
