@@ -18,8 +18,6 @@ struct CSVHeader: Sendable {
     /// - Parameters:
     ///   - record: The first line, without a byte order mark.
     ///   - sample: The records after it, as far as they have been read.
-    ///   - options: Names of the columns to use.
-    ///   - path: Path of the file, for error messages.
     init(
         _ record: Span<UInt8>, before sample: Span<UInt8>, _ options: SourceOptions, at path: String
     ) throws(SourceError) {

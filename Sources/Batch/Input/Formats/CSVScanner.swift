@@ -45,11 +45,7 @@ struct CSVScanner: Sendable {
     /// Start of the malformed field, and the number of fields before it.
     private var brokenField: (start: Int, before: Int)?
 
-    /// Creates a scanner.
-    ///
-    /// - Parameters:
-    ///   - separator: The byte between fields.
-    ///   - wantedFields: Maximum number of fields to store. Limits the memory for a record with a million commas.
+    /// - Parameter wantedFields: Maximum number of fields to store, which limits the memory for a million commas.
     init(separator: UInt8, wantedFields: Int) {
         self.separator = separator
         self.wantedFields = wantedFields

@@ -24,7 +24,6 @@ struct DirectoryPage: Sendable {
     /// Reads a page. Names that begin with a dot are skipped.
     ///
     /// - Parameters:
-    ///   - path: Path of the directory.
     ///   - name: Name after which the page starts; `nil` for the first page.
     ///   - size: Maximum number of entries.
     init(of path: [UInt8], after name: [UInt8]?, size: Int) throws(SystemFailure) {

@@ -23,8 +23,6 @@ struct JSONLinesSource: TextSource {
     private var longLineDigest: LineDigest?
     var end = TextEnd()
 
-    /// Opens a source.
-    ///
     /// - Parameters:
     ///   - keepsDigest: Computes a digest of the stream. Needed to resume a stream without identity.
     init(

@@ -7,9 +7,6 @@ package enum Sources {
     /// name its format.
     ///
     /// - Parameters:
-    ///   - path: Path of the source.
-    ///   - options: Format, and names of columns, keys and table.
-    ///   - limits: Limits on the size of rows and buffers.
     ///   - position: Position to resume from; `nil` for the beginning. The caller checks that the source has not
     ///     changed, see ``RowSource/comparison(with:)``.
     ///   - use: Purpose of the source. A filter reads only JSON Lines and CSV.

@@ -19,11 +19,7 @@ struct ByteWindow {
     /// Name for error messages.
     let name: String
 
-    /// Creates an empty window.
-    ///
-    /// - Parameters:
-    ///   - stream: The stream to read.
-    ///   - capacity: Number of bytes to read at a time. The window grows if necessary.
+    /// - Parameter capacity: Number of bytes to read at a time. The window grows if necessary.
     init(_ stream: any ByteStream, capacity: Int = 1 << 20) {
         self.stream = stream
         name = stream.name

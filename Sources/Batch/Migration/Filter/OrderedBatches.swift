@@ -27,8 +27,6 @@ final class OrderedBatches: @unchecked Sendable {
     private var isWriting = false
     private var isAtEnd = false
 
-    /// Creates an empty queue.
-    ///
     /// - Parameters:
     ///   - maximumCount: Maximum number of batches that were read and not written.
     ///   - maximumBytes: Size of these batches from which no further one is read.

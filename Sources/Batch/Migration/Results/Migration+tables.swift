@@ -24,8 +24,8 @@ extension Migration {
         }
     }
 
-    /// Writes the flat tables that the options name, from the progress file, in the formats of results. Each replaces an
-    /// existing file when it is complete.
+    /// Writes the flat tables that the options name, from the progress file, in the formats of results. Each replaces
+    /// an existing file when it is complete.
     func writeTables() throws(RunError) {
         for (table, path) in options.tables {
             try running {

@@ -6,7 +6,6 @@ package enum ResultWriters {
     /// Opens a sink for a path with the extension `.jsonl`, `.csv`, `.sqlite` or `.db`.
     ///
     /// - Parameters:
-    ///   - path: Path of the destination.
     ///   - format: Format of a text file whose name has another extension. Must not change while the destination
     ///     exists.
     ///   - withAPI: Adds the columns of ``APIColumns``. Must not change while the destination exists.
