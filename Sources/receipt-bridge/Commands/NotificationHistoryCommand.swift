@@ -90,27 +90,36 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let begin = max(interval.start, checkpoint?.done ?? interval.start)
             let catchUp = NotificationCatchUp(
                 client: context.client, environment: environment, receiver: receiver, query: filter.query)
-            let monitor = RunMonitor(())
-            let signals = await StopSignals.watching { monitor.stop() }
-            defer { signals.cancel() }
-            let display = HistoryDisplay(interval: begin..<max(begin, interval.end))
-            let isDone = try await catchUp.run(
-                over: HistoryWindows(from: begin, to: interval.end, length: windowLength),
-                counts: { display.show($0) },
-                checkpoint: { instant in
-                    // Only a file has a size.
-                    if let size = try output.makeDurable() { try checkpoint?.save(done: instant, size: size) }
-                    display.reached(instant)
-                    return !monitor.isStopped
-                }
-            ) { try output.append($0.line) }
+            let monitor = RunMonitor((counts: NotificationCatchUp.Counts(), reached: begin))
+            let progress = { @Sendable () -> ProgressText? in
+                // Meanwhile the line shows how long calls wait for a rate limit.
+                guard context.clients.rateLimitWait == nil else { return nil }
+                let now = monitor.now
+                return ProgressText([
+                    .init("\(now.counts.records) notifications", importance: 1),
+                    .init("up to \(now.reached.iso8601)", importance: 0),
+                ])
+            }
+            let isDone = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
+                try await catchUp.run(
+                    over: HistoryWindows(from: begin, to: interval.end, length: windowLength),
+                    counts: { counts in monitor.change { $0.counts = counts } },
+                    checkpoint: { instant in
+                        // Only a file has a size.
+                        if let size = try output.makeDurable() { try checkpoint?.save(done: instant, size: size) }
+                        monitor.change { $0.reached = instant }
+                        return !monitor.isStopped
+                    }
+                ) { try output.append($0.line) }
+            }
             try checkpoint?.end()
-            display.end(isReplay: replay)
+            let counts = monitor.now.counts
+            Terminal.inform(summary(of: counts, from: begin, to: max(begin, interval.end)))
             guard isDone else {
                 Terminal.say("stopped: a signal\(destination == nil ? "" : "; run the same command again to resume")")
                 throw ExitCode.limit
             }
-            if display.counts.notVerified + display.counts.refused > 0 { throw ExitCode.someNotVerified }
+            if counts.notVerified + counts.refused > 0 { throw ExitCode.someNotVerified }
         }
     }
 
@@ -123,52 +132,13 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         await services.whenLoaded()
         return services.notifications
     }
-}
 
-/// Progress and summary of `notifications history`, on standard error.
-final class HistoryDisplay {
-    private(set) var counts = NotificationCatchUp.Counts()
-    private let interval: Range<Timestamp>
-    private let line = ProgressLine()
-    private var last = ContinuousClock.now
-    private var instant: Timestamp
-
-    init(interval: Range<Timestamp>) {
-        self.interval = interval
-        instant = interval.lowerBound
-    }
-
-    /// Shows the counts.
-    func show(_ counts: NotificationCatchUp.Counts) {
-        self.counts = counts
-        showNow()
-    }
-
-    /// Records that everything before `instant` has been read.
-    func reached(_ instant: Timestamp) {
-        self.instant = instant
-        showNow()
-    }
-
-    /// Updates the line, but not more often than `line.pause`.
-    private func showNow() {
-        guard last.duration(to: .now) >= line.pause else { return }
-        last = .now
-        line.show(
-            ProgressText([
-                .init("\(counts.records) notifications", importance: 1),
-                .init("up to \(instant.iso8601)", importance: 0),
-            ]))
-    }
-
-    /// Prints the summary.
-    func end(isReplay: Bool) {
-        line.clear()
-        var text =
-            "\(counts.records) notifications from \(interval.lowerBound.iso8601) to \(interval.upperBound.iso8601)"
-        if isReplay { text += ": \(counts.new) new, \(counts.known) already stored" }
+    /// Returns the numbers of notifications by result.
+    private func summary(of counts: NotificationCatchUp.Counts, from start: Timestamp, to end: Timestamp) -> String {
+        var text = "\(counts.records) notifications from \(start.iso8601) to \(end.iso8601)"
+        if replay { text += ": \(counts.new) new, \(counts.known) already stored" }
         if counts.refused > 0 { text += ", \(counts.refused) rejected" }
         if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }
-        Terminal.inform(text)
+        return text
     }
 }
