@@ -190,7 +190,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.isActiveFirst = activeFirst
         options.rowLimit = rows.rowLimit
         options.timeLimit = rows.timeLimit
-        options.accountTokens = setAccountTokens ? .set : .dryRun
+        options.setsAccountTokens = setAccountTokens
         options.checkpointInterval = rows.checkpointInterval
         options.reports = report
         options.tables[.transactions] = transactions

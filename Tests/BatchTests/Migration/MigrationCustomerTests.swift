@@ -229,7 +229,7 @@ struct MigrationCustomerTests {
                 api(&$0)
                 $0.persisted.allowUnverified = true
                 $0.persisted.source.accountTokenColumn = "user"
-                $0.accountTokens = .set
+                $0.setsAccountTokens = true
             }
             return (try world.results().map(\.withoutSource), lookups.tokens.sorted())
         }
@@ -276,14 +276,14 @@ struct MigrationCustomerTests {
         try Data(bytes).write(to: world.source)
         let lookups = LookupServiceStub(try histories())
         @discardableResult
-        func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.RunResult {
+        func run(setsTokens: Bool) async throws -> Migration.RunResult {
             try await world.run(lookups: lookups) {
                 api(&$0)
                 $0.persisted.source.accountTokenColumn = "user"
-                $0.accountTokens = tokens
+                $0.setsAccountTokens = setsTokens
             }
         }
-        #expect(try await run(.dryRun).customersWithoutToken == 0)
+        #expect(try await run(setsTokens: false).customersWithoutToken == 0)
         #expect(lookups.tokens.isEmpty)
         let count = Set(first.originalTransactionIds).count
         #expect(
@@ -291,14 +291,14 @@ struct MigrationCustomerTests {
             "\(world.messages)")
         #expect(world.messages.contains { $0.contains("1 customers have rows with different account tokens") })
         lookups.fail(Set(first.originalTransactionIds))
-        #expect(try await run(.set).customersWithoutToken == 2)
+        #expect(try await run(setsTokens: true).customersWithoutToken == 2)
         #expect(lookups.tokens.isEmpty)
         #expect(
             world.messages.contains(
                 "account tokens: not set for 1 customers: not an original transaction id (4000187)"),
             "\(world.messages)")
         lookups.fail([])
-        for _ in 0..<2 { #expect(try await run(.set).customersWithoutToken == 1) }
+        for _ in 0..<2 { #expect(try await run(setsTokens: true).customersWithoutToken == 1) }
         #expect(lookups.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
     }
 

@@ -25,13 +25,13 @@ extension Migration {
                 if let stop, stop != .rowLimit { return stop }
                 last = customer.key
                 guard let token = customer.accountToken else { continue }
-                if options.accountTokens == .dryRun, AccountToken(token) == nil {
+                if !options.setsAccountTokens, AccountToken(token) == nil {
                     malformed += 1
                     continue
                 }
                 customers += 1
                 purchases += customer.identifiers.count
-                guard options.accountTokens == .set else { continue }
+                guard options.setsAccountTokens else { continue }
                 var failure: String?
                 for identifier in customer.identifiers where failure == nil {
                     failure = await lookups.setAccountToken(token, of: identifier, customer: customer)
@@ -60,7 +60,7 @@ extension Migration {
         if several > 0 {
             notify("\(several) customers have rows with different account tokens: their tokens are not set")
         }
-        guard options.accountTokens == .set else {
+        guard options.setsAccountTokens else {
             let rest = malformed == 1 ? ", 1 token is not a UUID" : ", \(malformed) tokens are not UUIDs"
             return notify(
                 "account tokens: \(purchases) purchases of \(customers) customers would be set"

@@ -161,7 +161,7 @@ package struct Migration {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same:
-            if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun,
+            if progress.isFinished, !options.isRefresh, !options.setsAccountTokens,
                 FileManager.default.fileExists(atPath: options.destination)
             {
                 try running { try ResultWriters.check(options.destination, holds: progress.result ?? .start) }

@@ -17,14 +17,6 @@ package struct MigrationOptions: Sendable {
         package var resultFormat: TextFormat?
     }
 
-    /// Handling of the account tokens in the source.
-    package enum AccountTokens: Sendable, Hashable {
-        /// Reports what would be set, but sets nothing.
-        case dryRun
-        /// Sets the account tokens.
-        case set
-    }
-
     /// Path of the source, or `-` for standard input.
     package var source: String
     /// Path of the destination.
@@ -46,8 +38,8 @@ package struct MigrationOptions: Sendable {
     /// Degree of concurrency. At most `workers` + 2 batches are decoded at a time, and at most 8 × `workers`
     /// customers of each app and environment are looked up at a time.
     package var workers: Int
-    /// Handling of the account tokens in the source.
-    package var accountTokens = AccountTokens.dryRun
+    /// Set the account tokens in the source. Otherwise the run only reports what it would set.
+    package var setsAccountTokens = false
     /// Time between checkpoints: the work that a crash can lose.
     package var checkpointInterval = Duration.seconds(1)
     /// Paths of the reports to write at the end, each `.html` or `.json`.

@@ -35,7 +35,7 @@ extension MigrationReport.Options {
         receiptColumn = options.persisted.source.receiptColumn
         idColumn = options.persisted.source.idColumn
         accountTokenColumn = options.persisted.source.accountTokenColumn
-        setsAccountTokens = options.accountTokens == .set
+        setsAccountTokens = options.setsAccountTokens
         table = options.persisted.source.table
         (isPlan, isFresh, isRefresh) = (options.isPlan, options.isFresh, options.isRefresh)
         workers = options.workers
