@@ -183,7 +183,9 @@ struct RefundsCommand: ParsableCommand {
         /// reported; another file that is not empty is an error.
         private func output(at path: String?, _ store: any RefundStore) async throws -> LineOutput {
             var size: Int64?
-            if let path, FileManager.default.fileExists(atPath: path) { size = try await store.sizeOfRefundOutput(path) }
+            if let path, FileManager.default.fileExists(atPath: path) {
+                size = try await store.sizeOfRefundOutput(path)
+            }
             let output = try LineOutput(path: path, cutAt: size) { Terminal.result($0) }
             if let path, size == nil { try await store.beginRefundOutput(path) }
             return output

@@ -207,11 +207,11 @@ struct DirectorySource: RowSource {
             guard status.isRegularFile else {
                 return .unreadable(code: "notAFile", reason: "this is not a regular file")
             }
-            var bytes: [UInt8]?
+            let tooLarge = { StoredValue.tooLarge("the file", limit: limits.row) }
+            guard Int(status.st_size) <= limits.row else { return tooLarge() }
             // The file may be growing, so one more byte than the limit is read.
-            if Int(status.st_size) <= limits.row { bytes = try file.readToEnd(atMost: limits.row + 1) }
-            guard let bytes, bytes.count <= limits.row else { return .tooLarge("the file", limit: limits.row) }
-            return StoredValue(bytes: bytes)
+            let bytes = try file.readToEnd(atMost: limits.row + 1)
+            return bytes.count <= limits.row ? StoredValue(bytes: bytes) : tooLarge()
         } catch {
             return error.isNoSuchFile ? nil : .notReadable(error)
         }

@@ -35,12 +35,9 @@ package struct Migration {
         /// Duration of this run.
         package var duration: Duration = .zero
 
-        /// `true` if a run that was not stopped ends with exit code 1.
-        package var hasFailures: Bool { counts.hasFailures || hasFailedCustomers }
-
-        /// `true` if a lookup failed. Counted by customer, because rows with data of an earlier run keep their
-        /// outcome.
-        var hasFailedCustomers: Bool { (customers?.failed ?? 0) > 0 }
+        /// `true` if a run that was not stopped ends with exit code 1. Failed lookups are counted by customer, because
+        /// rows with data of an earlier run keep their outcome.
+        package var hasFailures: Bool { counts.hasFailures || (customers?.failed ?? 0) > 0 }
 
         package init(counts: MigrationCounts, stop: Stop? = nil) {
             self.counts = counts
