@@ -1,3 +1,5 @@
+import Base
+
 /// A JSON document whose members keep the order in which they were written.
 ///
 /// The order matters in Apple's responses and in the files of the state directory, and Foundation's encoder does not
@@ -97,14 +99,15 @@ extension JSONValue {
         var plain = 0
         while plain < bytes.count, bytes[plain] >= 0x20, bytes[plain] != 0x22, bytes[plain] != 0x5C { plain += 1 }
         output += bytes[..<plain]
-        let digits = Array("0123456789abcdef".utf8)
         for byte in bytes[plain...] {
             switch byte {
             case 0x22, 0x5C: output += [0x5C, byte]
             case 0x0A: output += "\\n".utf8
             case 0x0D: output += "\\r".utf8
             case 0x09: output += "\\t".utf8
-            case 0..<0x20: output += "\\u00".utf8 + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            case 0..<0x20:
+                output += "\\u00".utf8
+                Hexadecimal.append(byte, to: &output)
             default: output.append(byte)
             }
         }
@@ -264,10 +267,12 @@ private struct JSONReader {
     }
 
     private mutating func fourDigits() throws(JSONReadingError) -> UInt16 {
-        guard position + 4 <= bytes.count, bytes[position] != UInt8(ascii: "+"),
-            let unit = UInt16(String(decoding: bytes[position..<position + 4], as: UTF8.self), radix: 16)
-        else { throw failure }
-        position += 4
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let digit = next.flatMap(Hexadecimal.value) else { throw failure }
+            unit = unit << 4 | UInt16(digit)
+            position += 1
+        }
         return unit
     }
 
