@@ -1,3 +1,6 @@
+import Base
+import Cryptography
+
 /// Sebastiano Vigna's random number generator SplitMix64. The same seed gives the same world on every machine.
 ///
 /// It has its own methods for ranges and shuffling, because the results of the standard library may change with its
@@ -44,9 +47,15 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
         var value = bytes(16)
         value[6] = value[6] & 0x0F | 0x40
         value[8] = value[8] & 0x3F | 0x80
-        let digits = Array("0123456789abcdef")
-        let text = String(value.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+        let text = Hexadecimal.text(of: value)
         return [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)].map { text.dropFirst($0.0).prefix($0.1) }
             .joined(separator: "-")
+    }
+
+    /// Returns a UUID whose random bits follow from the SHA-256 digest of the name, so that the same world reports the
+    /// same events with the same UUIDs.
+    static func uuid(named name: String) -> String {
+        var random = SplitMix64(seed: UInt64(bitPattern: SHA.short(name)))
+        return random.uuid()
     }
 }

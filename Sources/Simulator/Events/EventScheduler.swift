@@ -7,16 +7,16 @@ import Synchronization
 /// if the clock is fixed, they advance by milliseconds for each customer. Nothing is signed here.
 package final class EventScheduler: Sendable {
     private struct State {
-        var identifiers = EventIdentifiers()
-        var notifications = 0
+        var identifiers: EventIdentifiers
         var calls: UInt64 = 0
     }
 
     let customerRegistry: CustomerRegistry
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    package init(_ customerRegistry: CustomerRegistry) {
+    init(_ customerRegistry: CustomerRegistry) {
         self.customerRegistry = customerRegistry
+        state = Mutex(State(identifiers: EventIdentifiers(seed: customerRegistry.world.seed)))
     }
 
     /// Lets events happen to random customers. Returns the outcomes in order.
@@ -59,14 +59,10 @@ package final class EventScheduler: Sendable {
     func make(
         _ summary: SimulatedNotification.ExtensionSummary, in environment: AppStoreEnvironment, at date: Timestamp
     ) -> EventOutcome {
-        let identifier = state.withLock { uuid(&$0) }
-        return EventOutcome(
-            event: nil, before: nil, after: nil,
-            notifications: [
-                SimulatedNotification(
-                    uuid: identifier, type: "RENEWAL_EXTENSION", subtype: "SUMMARY", environment: environment,
-                    customerId: nil, date: date, transaction: nil, renewal: nil, summary: summary)
-            ])
+        let notification = SimulatedNotification(
+            uuid: state.withLock { $0.identifiers.uuid() }, type: "RENEWAL_EXTENSION", subtype: "SUMMARY",
+            environment: environment, date: date, summary: summary)
+        return EventOutcome(event: nil, before: nil, after: nil, notifications: [notification])
     }
 
     /// Returns the generator of a call, which depends on the number of calls if no seed is given.
@@ -147,23 +143,8 @@ package final class EventScheduler: Sendable {
                 customer = simulation.customer
                 state.identifiers = simulation.identifiers
                 return EventOutcome(
-                    event: event, before: before, after: customer,
-                    notifications: simulation.emitted.map { notification($0, of: before, &state) })
+                    event: event, before: before, after: customer, notifications: simulation.emitted)
             }
         }
-    }
-
-    private func notification(
-        _ emitted: EventSimulation.EmittedNotification, of customer: SimulatedCustomer, _ state: inout State
-    ) -> SimulatedNotification {
-        SimulatedNotification(
-            uuid: uuid(&state), type: emitted.type, subtype: emitted.subtype, environment: customer.environment,
-            customerId: customer.id, date: emitted.date, transaction: emitted.transaction, renewal: emitted.renewal,
-            consumptionRequestReason: emitted.reason, appTransaction: emitted.appTransaction)
-    }
-
-    private func uuid(_ state: inout State) -> String {
-        state.notifications += 1
-        return NotificationUUID.named("event.\(customerRegistry.world.seed).\(state.notifications)")
     }
 }

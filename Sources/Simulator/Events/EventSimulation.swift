@@ -5,17 +5,6 @@ import Base
 /// Each notification contains the transaction and renewal in their state at that moment. If an event has several
 /// notifications, each has a later date than the one before.
 struct EventSimulation {
-    /// A notification that has no UUID yet.
-    struct EmittedNotification {
-        let type: String
-        let subtype: String?
-        var reason: String?
-        let date: Timestamp
-        var transaction: SimulatedTransaction?
-        var renewal: SimulatedRenewal?
-        var appTransaction: SimulatedAppTransaction?
-    }
-
     var customer: SimulatedCustomer
     var identifiers: EventIdentifiers
     var random: SplitMix64
@@ -26,7 +15,7 @@ struct EventSimulation {
     var appTransactionId: String? { customer.hasAppTransaction ? customer.appTransactionId : nil }
     /// Date of the newest change.
     private(set) var date: Timestamp
-    private(set) var emitted: [EmittedNotification] = []
+    private(set) var emitted: [SimulatedNotification] = []
     /// The customer has changed, and no notification reports it.
     private(set) var isUnreported = false
 
@@ -45,10 +34,12 @@ struct EventSimulation {
     mutating func emit(_ type: String, _ subtype: String? = nil, of index: Int, reason: String? = nil) {
         if !emitted.isEmpty { date = customer.tick(date) }
         let transaction = customer.transactions[index]
-        let renewal = transaction.isAutoRenewable ? customer.renewal(of: transaction) : nil
         emitted.append(
-            EmittedNotification(
-                type: type, subtype: subtype, reason: reason, date: date, transaction: transaction, renewal: renewal))
+            SimulatedNotification(
+                uuid: identifiers.uuid(), type: type, subtype: subtype, environment: customer.environment,
+                customerId: customer.id, date: date, transaction: transaction,
+                renewal: transaction.isAutoRenewable ? customer.renewal(of: transaction) : nil,
+                consumptionRequestReason: reason))
     }
 
     /// Changes a subscription and its newest transaction, and emits a notification about it.
@@ -72,7 +63,9 @@ struct EventSimulation {
         guard let appTransaction = customer.appTransaction else { return }
         customer.isConsentRescinded = true
         emitted.append(
-            EmittedNotification(type: "RESCIND_CONSENT", subtype: nil, date: date, appTransaction: appTransaction))
+            SimulatedNotification(
+                uuid: identifiers.uuid(), type: "RESCIND_CONSENT", environment: customer.environment,
+                customerId: customer.id, date: date, appTransaction: appTransaction))
     }
 
     func newest(of renewal: Int) -> Int? {
@@ -106,9 +99,12 @@ struct EventSimulation {
     }
 }
 
-/// The source of ids for transactions and line items of events. They are higher than all ids of the generated world.
+/// The source of ids for events: those of transactions and line items are higher than all ids of the generated world.
 struct EventIdentifiers {
-    private var counter: Int64 = 0
+    /// Seed of the world.
+    let seed: UInt64
+    private(set) var counter: Int64 = 0
+    private(set) var notifications = 0
 
     /// Returns a transaction id: 15 digits in production, 16 digits beginning with 200000 in the sandbox.
     mutating func transaction(_ environment: AppStoreEnvironment) -> String {
@@ -119,5 +115,11 @@ struct EventIdentifiers {
     mutating func lineItem(_ environment: AppStoreEnvironment) -> String {
         counter += 1
         return String((environment == .production ? 590_000_000_000_000 : 2_000_009_600_000_000) + counter)
+    }
+
+    /// Returns the UUID of the next notification.
+    mutating func uuid() -> String {
+        notifications += 1
+        return SplitMix64.uuid(named: "event.\(seed).\(notifications)")
     }
 }

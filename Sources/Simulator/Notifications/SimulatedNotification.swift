@@ -1,5 +1,4 @@
 package import Base
-import Cryptography
 
 /// An App Store Server Notification: the event, and the transaction and renewal in their state after it.
 ///
@@ -11,16 +10,16 @@ package struct SimulatedNotification: Sendable, Hashable {
     package let uuid: String
     package let type: String
     /// `nil` if the payload has no `subtype`.
-    package let subtype: String?
+    package var subtype: String?
     package let environment: AppStoreEnvironment
     /// `nil` if the notification is not about one customer.
-    package let customerId: String?
+    package var customerId: String?
     /// Date of the event. It is the `signedDate` of the payload and of both signed records, even if they are signed
     /// later.
     package let date: Timestamp
-    package let transaction: SimulatedTransaction?
+    package var transaction: SimulatedTransaction?
     /// Only for auto-renewable subscriptions.
-    package let renewal: SimulatedRenewal?
+    package var renewal: SimulatedRenewal?
     /// Only for `CONSUMPTION_REQUEST`.
     package var consumptionRequestReason: String?
     /// Only for `RESCIND_CONSENT`, which has no transaction.
@@ -36,16 +35,6 @@ package struct SimulatedNotification: Sendable, Hashable {
         package let storefronts: [String]
         package let succeeded: Int64
         package let failed: Int64
-    }
-}
-
-/// UUIDs derived from a name, so that the same world reports the same events with the same UUIDs.
-enum NotificationUUID {
-    /// Returns a UUID of version 4 whose random bits follow from the SHA-256 digest of the name.
-    static func named(_ name: String) -> String {
-        let seed = SHA.digest(Array(name.utf8), with: .sha256).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        var random = SplitMix64(seed: seed)
-        return random.uuid()
     }
 }
 
@@ -110,7 +99,7 @@ extension SimulatedNotification {
         _ transaction: SimulatedTransaction, _ renewal: SimulatedRenewal?
     ) -> SimulatedNotification {
         .init(
-            uuid: NotificationUUID.named("\(type).\(transaction.transactionId).\(date.milliseconds)"), type: type,
+            uuid: SplitMix64.uuid(named: "\(type).\(transaction.transactionId).\(date.milliseconds)"), type: type,
             subtype: subtype, environment: customer.environment, customerId: customer.id, date: date,
             transaction: transaction, renewal: transaction.isAutoRenewable ? renewal : nil)
     }

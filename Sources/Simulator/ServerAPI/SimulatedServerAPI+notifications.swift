@@ -9,8 +9,7 @@ extension SimulatedServerAPI {
         var random = SplitMix64(seed: UInt64(bitPattern: now.milliseconds &+ jobs.withLock { $0.nextNumber() } << 44))
         let token = "\(random.uuid())_\(now.milliseconds)"
         let notification = SimulatedNotification(
-            uuid: random.uuid(), type: "TEST", subtype: nil, environment: call.environment, customerId: nil, date: now,
-            transaction: nil, renewal: nil)
+            uuid: random.uuid(), type: "TEST", environment: call.environment, date: now)
         guard let index = outbox.postTest(notification) else { throw APIFailure(4_040_007) }
         jobs.withLock { $0.testNotifications[.init(name: token, environment: call.environment)] = index }
         return APIAnswer(["testNotificationToken": .string(token)])

@@ -46,7 +46,7 @@ package struct AdvancedCommerceDetails: Sendable, Hashable {
     static func lessons(of originalTransactionId: String) -> AdvancedCommerceDetails {
         AdvancedCommerceDetails(
             sku: "com.example.lessons.greek",
-            requestReferenceId: NotificationUUID.named("sku.\(originalTransactionId)"),
+            requestReferenceId: SplitMix64.uuid(named: "sku.\(originalTransactionId)"),
             price: SimulatedProduct.generic.price)
     }
 }

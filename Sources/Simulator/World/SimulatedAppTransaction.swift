@@ -63,7 +63,7 @@ extension SimulatedCustomer {
     /// The verification value is computed as Apple documents it:
     /// https://developer.apple.com/documentation/storekit/apptransaction/deviceverification
     var deviceAppTransaction: SimulatedAppTransaction? {
-        let nonce = NotificationUUID.named("device.\(environment.rawValue).\(id)")
+        let nonce = SplitMix64.uuid(named: "device.\(environment.rawValue).\(id)")
         var transaction = appTransaction
         transaction?.device = SimulatedAppTransaction.Device(
             nonce: nonce, verification: SHA.digest(Array((nonce + vendorIdentifier.lowercased()).utf8), with: .sha384))
