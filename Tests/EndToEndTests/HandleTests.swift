@@ -37,7 +37,7 @@ struct HandleTests {
         init() async throws {
             fixture = try await CommandFixture(customers: 8)
             let customer = try #require(fixture.customers().first { $0.kind == .activeSubscription })
-            let line = try #require(try fixture.appStore.signedRecords.line(of: customer))
+            let line = try #require(try fixture.appStore.signedLine(of: customer))
             signed = try #require(line["signedTransaction"]?.text)
             original = try #require(line["originalTransactionId"]?.text)
             for name in ["one", "two"] { try fixture.folder.write("\(name).key", "the key of servers \(name)".utf8) }

@@ -72,7 +72,7 @@ struct AppTransactionTests {
         let caller = try caller()
         for environment in [AppStoreEnvironment.production, .sandbox] {
             let customer = try caller.customer(.activeSubscription, environment)
-            let signed = try #require(try caller.store.signedRecords.appTransaction(of: customer))
+            let signed = try #require(try caller.store.signedAppTransaction(of: customer))
             let row = try ServerAPICaller.payload(.string(signed))
             let nonce = try #require(row["deviceVerificationNonce"]?.text)
             let digest = SHA.digest(Array((nonce + customer.vendorIdentifier.lowercased()).utf8), with: .sha384)

@@ -116,7 +116,7 @@ struct CustomerRecordsCacheTests {
                 store.requests.removeAll()
                 var calls: [Int] = []
                 var items = try customer.transactions.prefix(10).map { try signed($0, customer, store) }
-                items.append(try #require(try store.signedRecords.appTransaction(of: customer)))
+                items.append(try #require(try store.signedAppTransaction(of: customer)))
                 items += store.receipts(of: customer).map(\.base64)
                 for item in items {
                     let reply = await pipeline.answer(body: Question.body(item), route: .auto)

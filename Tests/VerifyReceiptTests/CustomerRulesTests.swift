@@ -96,7 +96,7 @@ struct CustomerRulesTests {
                 let text = try #require(BridgeHandleKeys([key])).text(of: handle).reveal()
                 forms.append(Form(name: "handle \(original)", text: text, listed: [], kind: .handle))
             }
-            if let signed = try appStore.signedRecords.appTransaction(of: customer) {
+            if let signed = try appStore.signedAppTransaction(of: customer) {
                 forms.append(Form(name: "app transaction", text: signed, listed: [], kind: .signed))
             }
             return forms

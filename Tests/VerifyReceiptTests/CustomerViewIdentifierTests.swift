@@ -14,7 +14,7 @@ struct CustomerViewIdentifierTests {
         try await CustomerViews.serving { views in
             let customer = try views.customer(.activeSubscription)
             let transaction = try #require(customer.transactions.first)
-            let signed = try #require(try views.store.signedRecords.appTransaction(of: customer))
+            let signed = try #require(try views.store.signedAppTransaction(of: customer))
             let all = [
                 try await views.ask(id: transaction.transactionId), try await views.ask(id: customer.appTransactionId),
                 try await views.ask(signedAppTransaction: signed),
@@ -64,7 +64,7 @@ struct CustomerViewIdentifierTests {
             // The id alone does not tell an empty history from the key of another app.
             #expect(
                 await views.failure { try await $0.ask(id: customer.appTransactionId) } == "502 upstreamFailed")
-            let signed = try #require(try views.store.signedRecords.appTransaction(of: customer))
+            let signed = try #require(try views.store.signedAppTransaction(of: customer))
             let view = try await views.ask(signedAppTransaction: signed)
             #expect(view["transactions"] == .array([]) && view["subscriptions"] == .array([]))
             #expect(view["appTransaction"]?["appTransactionId"]?.text == customer.appTransactionId)

@@ -26,7 +26,7 @@ struct SignedItemRulesTests {
         /// The receipt, the newest signed transaction and a handle of a customer.
         func items(of customer: SimulatedCustomer) async throws -> [String] {
             let receipt = try #require(appStore.receipts(of: customer).first)
-            let signed = try #require(try appStore.signedRecords.line(of: customer)?["signedTransaction"]?.text)
+            let signed = try #require(try appStore.signedLine(of: customer)?["signedTransaction"]?.text)
             let answer = await (try service()).answer(body: Question.body(signed), route: .auto)
             let handle = try #require(try JSONValue(reading: answer.answer.body)["latest_receipt"]?.text)
             return [receipt.base64, signed, handle]

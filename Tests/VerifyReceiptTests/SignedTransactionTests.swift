@@ -110,7 +110,7 @@ struct SignedTransactionTests {
                 appStore, port: port, transport: transport, store: store, answer: [.api])
             var (compared, downloads) = (0, 0)
             for customer in appStore.sample {
-                guard let line = try appStore.signedRecords.line(of: customer),
+                guard let line = try appStore.signedLine(of: customer),
                     let signed = line["signedTransaction"]?.text
                 else { continue }
                 let answer = await pipeline.answer(body: Question.body(signed), route: .auto)

@@ -68,32 +68,28 @@ package struct SimulatedVerifyReceipt: Sendable {
         .object(["environment": .string(environment.rawValue), "status": .number(21004)])
     }
 
-    /// Returns the plan of the customer's newest receipt, created now.
-    func latestPlan(
-        for receipt: IssuedReceipt, named name: String, version: UInt8?, _ transactionIds: [String]
+    /// Returns the plan of a customer's newest receipt, created now. Its id contains the instant of the last change,
+    /// because each change needs a new receipt.
+    private func latestPlan(
+        of customer: SimulatedCustomer, named name: String, version: UInt8? = nil, _ transactionIds: [String],
+        seed: UInt64
     ) -> ReceiptPlan {
-        ReceiptPlan(
-            id: Self.latestId(of: receipt.customer, name), version: version, creationDate: clock.now,
-            transactionIds: transactionIds, seed: receipt.plan.seed &+ 1)
+        let change = customer.changedAt.map { "-\($0.milliseconds)" } ?? ""
+        return ReceiptPlan(
+            id: "\(customer.id)-\(name)\(change)", version: version, creationDate: clock.now,
+            transactionIds: transactionIds, seed: seed)
     }
 
     /// Returns the newest App Receipt of a customer, whether or not a device has it.
     func latest(of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
-        let plan = ReceiptPlan(
-            id: Self.latestId(of: customer, "notified"), version: nil, creationDate: clock.now,
-            transactionIds: customer.transactions.filter(\.isInReceipts).map(\.receiptId),
-            seed: (customer.receipts.first?.seed ?? 0) &+ 2)
-        return try latest(plan, of: customer)
-    }
-
-    /// Returns the id of a newest receipt. It contains the instant of the last change, because each change needs a
-    /// new receipt.
-    private static func latestId(of customer: SimulatedCustomer, _ name: String) -> String {
-        "\(customer.id)-\(name)" + (customer.changedAt.map { "-\($0.milliseconds)" } ?? "")
+        let ids = customer.transactions.filter(\.isInReceipts).map(\.receiptId)
+        let seed = (customer.receipts.first?.seed ?? 0) &+ 2
+        return try latest(latestPlan(of: customer, named: "notified", ids, seed: seed), of: customer)
     }
 
     /// Returns the planned receipt. It is signed at the first request and the same afterwards.
-    func latest(_ plan: ReceiptPlan, of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
+    private func latest(_ plan: ReceiptPlan, of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt
+    {
         if let existing = registry.receipt(id: plan.id) { return existing }
         let issued = try issuer.issue(plan, for: customer)
         registry.add(issued)
@@ -118,7 +114,8 @@ extension SimulatedVerifyReceipt {
         ]
         if isRightPassword, !receipt.transactions.isEmpty {
             let current = receipt.customer.transactions.filter(\.isInReceipts)
-            let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.receiptId))
+            let plan = latestPlan(
+                of: receipt.customer, named: "latest", current.map(\.receiptId), seed: receipt.plan.seed &+ 1)
             let latest = try latest(plan, of: receipt.customer)
             let rows = excludesOld ? newestPerSeries(current) : Array(ascending(current).suffix(100))
             members += [
@@ -185,8 +182,9 @@ extension SimulatedVerifyReceipt {
         else { return .object([own, Member("status", .number(0))]) }
         let newest = receipt.customer.newestTransaction(of: renewal) ?? transaction
         let plan = latestPlan(
-            for: receipt, named: "latest-\(newest.originalTransactionId)",
-            version: ReceiptPlan.transactionReceiptVersion(at: clock.now), [newest.transactionId])
+            of: receipt.customer, named: "latest-\(newest.originalTransactionId)",
+            version: ReceiptPlan.transactionReceiptVersion(at: clock.now), [newest.transactionId],
+            seed: receipt.plan.seed &+ 1)
         let info = newestObject(plan, of: receipt.customer)
         let willRenew = Member("auto_renew_status", .number(renewal.willRenew ? 1 : 0))
         let product = Member("auto_renew_product_id", .string(renewal.autoRenewProductId))

@@ -25,7 +25,6 @@ package final class SimulatedStore: Sendable {
     package let faults = FaultRegistry()
     /// Log of the requests to verifyReceipt and the Server API.
     package let requests = RequestLog()
-    private let payloads: NotificationPayload
     private let running = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates a store. Makes new keys unless `pki` is given, which takes about half a second.
@@ -55,23 +54,15 @@ package final class SimulatedStore: Sendable {
         self.credentials = credentials
         verifyReceipt = SimulatedVerifyReceipt(
             issuer: issuer, registry: registry, clock: clock, customerRegistry: customerRegistry, onIssue: onIssue)
-        let bodies = NotificationBodies(
-            log: NotificationLog(), payloads: NotificationPayload(issuer: JWSIssuer(pki.jwsSigner)),
-            version1: NotificationV1Body(customerRegistry: customerRegistry, verifyReceipt: verifyReceipt))
-        let deliveryLoop = DeliveryLoop(log: bodies.log, clock: clock) { bodies.body(of: $0) }
-        payloads = bodies.payloads
+        let signer = JWSIssuer(pki.jwsSigner)
         events = EventScheduler(customerRegistry)
-        outbox = NotificationOutbox(log: bodies.log, deliveryLoop: deliveryLoop)
+        outbox = NotificationOutbox(
+            DeliveryLoop(log: NotificationLog(world), issuer: signer, verifyReceipt: verifyReceipt))
         serverAPI = try SimulatedServerAPI(
-            customerRegistry: customerRegistry, events: events, outbox: outbox, issuer: bodies.payloads.issuer,
-            credentials: credentials,
-            clock: clock)
+            events: events, outbox: outbox, issuer: signer, credentials: credentials, clock: clock)
     }
 
     package var issuer: ReceiptIssuer { verifyReceipt.issuer }
-
-    /// Signs what the customers' devices have.
-    package var signedRecords: SignedRecords { SignedRecords(issuer: payloads.issuer, clock: clock) }
 
     /// All receipts of the world, in the order of its customers. Those that were not signed yet are signed now.
     package var receipts: [IssuedReceipt] { verifyReceipt.registry.all }
@@ -125,7 +116,7 @@ extension SimulatedStore {
 
     /// Returns the body that is posted for a notification in version 2.
     package func body(of notification: SimulatedNotification) throws(CryptographyError) -> [UInt8] {
-        JSONValue.object(["signedPayload": .string(try payloads.signed(notification))]).bytes
+        try serverAPI.issuer.body(of: notification)
     }
 
     /// The notifications about all events since the world was generated.
@@ -169,11 +160,8 @@ extension SimulatedStore {
         onReady: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let (failures, failure) = AsyncThrowingStream.makeStream(of: Never.self)
-        let routes = SimulatorRoutes(
-            verifyReceipt: verifyReceipt, serverAPI: serverAPI, signedRecords: signedRecords, faults: faults,
-            requests: requests, events: events, outbox: outbox)
         let application = Application(
-            router: routes.router(),
+            router: SimulatorRoutes(store: self).router(),
             configuration: .init(address: .hostname(host, port: port)),
             onServerRunning: { channel in
                 do {

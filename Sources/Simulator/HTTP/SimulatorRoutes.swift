@@ -6,13 +6,7 @@ import Logging
 import NIOCore
 
 struct SimulatorRoutes: Sendable {
-    let verifyReceipt: SimulatedVerifyReceipt
-    let serverAPI: SimulatedServerAPI
-    let signedRecords: SignedRecords
-    let faults: FaultRegistry
-    let requests: RequestLog
-    let events: EventScheduler
-    let outbox: NotificationOutbox
+    let store: SimulatedStore
 
     /// Maximum size of a request body in bytes. Apple's endpoint responds with 413 above it.
     static let maximumBodySize = 3_145_728
@@ -34,33 +28,35 @@ struct SimulatorRoutes: Sendable {
         }
         router.post("faults") { request, _ in try await addFault(request) }
         router.delete("faults") { _, _ in
-            faults.removeAll()
-            serverAPI.limiter.reset()
+            store.faults.removeAll()
+            store.serverAPI.limiter.reset()
             return HTTPResponse.Status.noContent
         }
-        router.get("requests") { _, _ in Self.json(requests.document(rateLimited: serverAPI.limiter.refused)) }
+        router.get("requests") { _, _ in
+            Self.json(store.requests.document(rateLimited: store.serverAPI.limiter.refused))
+        }
         router.delete("requests") { _, _ in
-            requests.removeAll()
+            store.requests.removeAll()
             return HTTPResponse.Status.noContent
         }
         router.get("customers/{id}") { _, context in try customer(context.parameters.get("id") ?? "") }
         router.post("events") { request, _ in try await simulateEvents(request) }
-        router.get("notifications/deliveries") { _, _ in Self.json(outbox.counts.document) }
-        router.get("notifications/targets") { _, _ in Self.json(outbox.targets.document) }
+        router.get("notifications/deliveries") { _, _ in Self.json(store.outbox.counts.document) }
+        router.get("notifications/targets") { _, _ in Self.json(store.outbox.targets.document) }
         router.post("notifications/targets") { request, _ in try await setTarget(request) }
         router.delete("notifications/targets") { _, _ in
-            outbox.targets.removeAll()
+            store.outbox.targets.removeAll()
             return HTTPResponse.Status.noContent
         }
         return router
     }
 
-    /// Responds with the JWS on a customer's device, as in ``SignedRecords/document(of:)``.
+    /// Responds with the JWS on a customer's device, as in ``SimulatedStore/signedDocument(of:)``.
     private func customer(_ id: String) throws -> Response {
-        guard let customer = serverAPI.customerRegistry.customer(id) else {
+        guard let customer = store.serverAPI.customerRegistry.customer(id) else {
             throw HTTPError(.notFound, message: "no such customer")
         }
-        return Self.json(try signedRecords.document(of: customer))
+        return Self.json(try store.signedDocument(of: customer))
     }
 
     private func addVerifyReceipt(
@@ -88,12 +84,14 @@ struct SimulatorRoutes: Sendable {
     ) async throws -> Response {
         let body = try await request.body.collect(upTo: Self.maximumBodySize)
         let bytes = Array(body.readableBytesView)
-        requests.add(
+        store.requests.add(
             .init(
                 request, endpoint: "verifyReceipt.\(endpoint)",
                 contentLength: request.headers[.contentLength].flatMap { Int($0) }, body: bytes))
         let fault = try await fault(at: "verifyReceipt", in: endpoint == .sandbox ? .sandbox : .production)
-        return try await Self.response(to: fault?.kind, context) { try verifyReceipt.answer(body: bytes, at: endpoint) }
+        return try await Self.response(to: fault?.kind, context) {
+            try store.verifyReceipt.answer(body: bytes, at: endpoint)
+        }
     }
 
     /// Returns the fault for a request, after its delay. An unknown endpoint has none.
@@ -101,7 +99,7 @@ struct SimulatorRoutes: Sendable {
         at endpoint: String?, group: String? = nil, in environment: AppStoreEnvironment
     ) async throws -> SimulatedFault? {
         guard let endpoint else { return nil }
-        let fault = faults.consume(endpoint: endpoint, group: group, environment: environment)
+        let fault = store.faults.consume(endpoint: endpoint, group: group, environment: environment)
         if let fault, fault.milliseconds > 0 { try await Task.sleep(for: .milliseconds(fault.milliseconds)) }
         return fault
     }
@@ -116,16 +114,16 @@ struct SimulatorRoutes: Sendable {
             body: body, environment: environment)
         guard let call else { return Response(status: .notFound) }
         let name = APIEndpoint.matching(method: call.method, path: call.path)?.endpoint.rawValue
-        requests.add(
+        store.requests.add(
             .init(
                 request, endpoint: "\(name ?? "unknown").\(environment.rawValue.lowercased())",
                 contentLength: body.count, body: body))
         let fault = try await fault(at: name, group: "serverAPI", in: environment)
         switch fault?.kind {
-        case nil, .delay?, .verdict?: return Self.response(try serverAPI.answer(call))
-        case .serverAPI(let kind)?: return Self.response(try serverAPI.answer(call, fault: kind))
+        case nil, .delay?, .verdict?: return Self.response(try store.serverAPI.answer(call))
+        case .serverAPI(let kind)?: return Self.response(try store.serverAPI.answer(call, fault: kind))
         case .truncate?:
-            let answer = try serverAPI.answer(call).body ?? .object([])
+            let answer = try store.serverAPI.answer(call).body ?? .object([])
             return try await Self.response(to: .truncate, context) { answer }
         case let kind?: return try await Self.response(to: kind, context) { .object([]) }
         }
@@ -145,9 +143,9 @@ struct SimulatorRoutes: Sendable {
     private func addFault(_ request: Request) async throws -> Response {
         let document = try await document(of: request)
         if let document, let budget = SimulatedBudget(document) {
-            serverAPI.limiter.set(budget.budget, for: budget.endpoint, in: budget.environment)
+            store.serverAPI.limiter.set(budget.budget, for: budget.endpoint, in: budget.environment)
         } else if let document, let fault = SimulatedFault(document) {
-            faults.add(fault)
+            store.faults.add(fault)
         } else {
             throw HTTPError(.badRequest, message: "invalid fault: unknown member, wrong type, or value out of range")
         }
@@ -227,10 +225,11 @@ extension SimulatorRoutes {
         }
         var outcomes: [EventOutcome]
         switch eventsRequest.kind {
-        case .many(let count): outcomes = events.make(count, seed: eventsRequest.seed, in: eventsRequest.environment)
+        case .many(let count):
+            outcomes = store.events.make(count, seed: eventsRequest.seed, in: eventsRequest.environment)
         case .one(let event):
             do {
-                outcomes = [try events.make(event, seed: eventsRequest.seed)]
+                outcomes = [try store.events.make(event, seed: eventsRequest.seed)]
             } catch .unknown {
                 throw HTTPError(.notFound, message: "no such customer or transaction")
             } catch .impossible {
@@ -238,7 +237,7 @@ extension SimulatorRoutes {
             }
         }
         if eventsRequest.isSilent { outcomes = outcomes.map(\.silent) }
-        outbox.post(outcomes, eventsRequest.options)
+        store.outbox.post(outcomes, eventsRequest.options)
         return Self.json(.object(["events": .array(outcomes.map(\.document))]))
     }
 
@@ -256,7 +255,7 @@ extension SimulatorRoutes {
             throw HTTPError(.badRequest, message: "environment must be production or sandbox")
         }
         let seconds = min(max(document?["timeout"]?.integer ?? 30, 1), 600)
-        outbox.targets.set(.init(url: url, version: version, timeout: .seconds(seconds)), for: environment)
+        store.outbox.targets.set(.init(url: url, version: version, timeout: .seconds(seconds)), for: environment)
         return Response(status: .created)
     }
 

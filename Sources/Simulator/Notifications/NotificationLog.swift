@@ -2,6 +2,8 @@ package import Base
 import Synchronization
 
 /// A log of the notifications about events since the world was generated, with the attempts to send them.
+///
+/// Get Notification History lists those of the time before, too.
 package final class NotificationLog: Sendable {
     /// A notification and its attempts.
     package struct Entry: Sendable {
@@ -21,7 +23,13 @@ package final class NotificationLog: Sendable {
         }
     }
 
+    private let world: World
     private let entries = Mutex<[Entry]>([])
+    private let past = Mutex<[AppStoreEnvironment: [Entry]]>([:])
+
+    init(_ world: World) {
+        self.world = world
+    }
 
     package var count: Int { entries.withLock { $0.count } }
 
@@ -44,6 +52,22 @@ package final class NotificationLog: Sendable {
             let date = max(now, last.advanced(by: .milliseconds(1)))
             entries[index].attempts.append(SendAttempt(date: date, result: result))
         }
+    }
+
+    /// Returns the content of Get Notification History, oldest first. New entries are appended, so the index of an entry
+    /// never changes.
+    func history(in environment: AppStoreEnvironment) -> [Entry] {
+        past(environment) + all.filter { $0.isListed && $0.notification.environment == environment }
+    }
+
+    /// Returns the entries of the time before the world was generated, all delivered at the first attempt.
+    private func past(_ environment: AppStoreEnvironment) -> [Entry] {
+        if let cached = past.withLock({ $0[environment] }) { return cached }
+        let entries = world.customers.filter { $0.environment == environment }.flatMap(SimulatedNotification.all)
+            .sorted { ($0.date, $0.transaction?.transactionId ?? "") < ($1.date, $1.transaction?.transactionId ?? "") }
+            .map(Entry.delivered)
+        past.withLock { $0[environment] = entries }
+        return entries
     }
 }
 
@@ -70,33 +94,5 @@ package struct SendAttempt: Sendable, Hashable {
     /// An element of `sendAttempts`.
     var document: JSONValue {
         .object(["attemptDate": .number(date.milliseconds), "sendAttemptResult": .string(result.rawValue)])
-    }
-}
-
-/// The content of Get Notification History: the notifications of the time before the world was generated, then those
-/// about events since.
-final class NotificationArchive: Sendable {
-    private let world: World
-    private let log: NotificationLog
-    private let past = Mutex<[AppStoreEnvironment: [NotificationLog.Entry]]>([:])
-
-    init(_ world: World, _ log: NotificationLog) {
-        self.world = world
-        self.log = log
-    }
-
-    /// Returns the entries, oldest first. New entries are appended, so the index of an entry never changes.
-    func entries(in environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
-        past(environment) + log.all.filter { $0.isListed && $0.notification.environment == environment }
-    }
-
-    /// Returns the entries of the time before the world was generated, all delivered at the first attempt.
-    private func past(_ environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
-        if let cached = past.withLock({ $0[environment] }) { return cached }
-        let entries = world.customers.filter { $0.environment == environment }.flatMap(SimulatedNotification.all)
-            .sorted { ($0.date, $0.transaction?.transactionId ?? "") < ($1.date, $1.transaction?.transactionId ?? "") }
-            .map(NotificationLog.Entry.delivered)
-        past.withLock { $0[environment] = entries }
-        return entries
     }
 }

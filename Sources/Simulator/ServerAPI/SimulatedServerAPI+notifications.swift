@@ -20,11 +20,11 @@ extension SimulatedServerAPI {
         let token = call.values[0]
         guard token.utf8.count <= 256, token.split(separator: "_").count == 2 else { throw APIFailure(4_000_020) }
         let key = ServerAPIJobs.Key(name: token, environment: call.environment)
-        guard let entry = jobs.withLock({ $0.testNotifications[key] }).flatMap({ log[$0] }),
+        guard let entry = jobs.withLock({ $0.testNotifications[key] }).flatMap({ outbox.log[$0] }),
             let first = entry.attempts.first
         else { throw APIFailure(4_040_008) }
         return APIAnswer([
-            "signedPayload": .string(try payloads.signed(entry.notification, call.fault?.tampering)),
+            "signedPayload": .string(try issuer.sign(entry.notification, call.fault)),
             "firstSendAttemptResult": .string(first.result.rawValue),
             "sendAttempts": .array(entry.attempts.map(\.document)),
         ])
@@ -46,7 +46,7 @@ extension SimulatedServerAPI {
             customerId = finding.customer.id
         }
         let onlyFailures = document["onlyFailures"] == .bool(true)
-        let all = archive.entries(in: call.environment).filter { entry in
+        let all = outbox.log.history(in: call.environment).filter { entry in
             let notification = entry.notification
             return period.contains(notification.date) && (type ?? notification.type) == notification.type
                 && (subtype ?? notification.subtype) == notification.subtype
@@ -61,7 +61,7 @@ extension SimulatedServerAPI {
         let next = page.endIndex < all.count ? page.endIndex : nil
         let items = try page.map { entry in
             JSONValue.object([
-                "signedPayload": .string(try payloads.signed(entry.notification, call.fault?.tampering)),
+                "signedPayload": .string(try issuer.sign(entry.notification, call.fault)),
                 "sendAttempts": .array(entry.attempts.map(\.document)),
             ])
         }

@@ -71,7 +71,7 @@ extension SimulatedServerAPI {
                 "status": .number(renewal.status.rawValue),
                 "signedTransactionInfo": try sign(newest, of: customer, for: call),
                 "signedRenewalInfo": .string(
-                    try issuer.renewal(renewal, of: customer, at: call.instant, call.fault?.tampering)),
+                    try issuer.sign(.renewal(renewal), of: customer, at: call.instant, call.fault)),
             ])
             if let index = groups.firstIndex(where: { $0.group == group }) {
                 groups[index].items.append(item)
@@ -90,9 +90,8 @@ extension SimulatedServerAPI {
     /// Handles Get App Transaction Info. Throws 4040019 if the customer has no app transaction.
     func appTransactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         guard let transaction = try customer(call).appTransaction else { throw APIFailure(4_040_019) }
-        let payload = transaction.row(
-            receiptCreationDate: clock.now, bundleId: JWSIssuer.bundleId(call.fault?.tampering))
-        return APIAnswer(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault?.tampering))])
+        let payload = transaction.row(receiptCreationDate: clock.now, bundleId: JWSIssuer.bundleId(call.fault))
+        return APIAnswer(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault))])
     }
 
     /// Handles Look Up Order ID. An unknown order has status 1, which is not an error. Only production knows orders.

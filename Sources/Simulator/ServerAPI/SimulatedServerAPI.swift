@@ -7,30 +7,23 @@ package final class SimulatedServerAPI: Sendable {
     package let credentials: SimulatedCredentials
     /// The rate limiter of all endpoints, with Apple's limits by default.
     package let limiter = RateLimiter()
-    let customerRegistry: CustomerRegistry
     let issuer: JWSIssuer
     let clock: SimulatedClock
     let jobs = Mutex(ServerAPIJobs())
     let events: EventScheduler
-    let log: NotificationLog
-    let archive: NotificationArchive
-    let payloads: NotificationPayload
     let outbox: NotificationOutbox
+    var customerRegistry: CustomerRegistry { events.customerRegistry }
     private let check: ProviderTokenCheck
 
     init(
-        customerRegistry: CustomerRegistry, events: EventScheduler, outbox: NotificationOutbox, issuer: JWSIssuer,
-        credentials: SimulatedCredentials, clock: SimulatedClock
+        events: EventScheduler, outbox: NotificationOutbox, issuer: JWSIssuer, credentials: SimulatedCredentials,
+        clock: SimulatedClock
     ) throws(CryptographyError) {
-        self.customerRegistry = customerRegistry
         self.events = events
         self.outbox = outbox
         self.credentials = credentials
         self.clock = clock
         self.issuer = issuer
-        log = outbox.log
-        archive = NotificationArchive(customerRegistry.world, outbox.log)
-        payloads = NotificationPayload(issuer: issuer)
         check = try ProviderTokenCheck(credentials, clock: clock)
     }
 
@@ -76,15 +69,6 @@ package enum ServerAPIFault: Sendable, Hashable {
     case wrongBundle
     /// Returns JWS with invalid signatures.
     case badSignature
-
-    /// The defect that this fault injects into signed data, or `nil` if the data is correct.
-    var tampering: JWSIssuer.Tampering? {
-        switch self {
-        case .wrongBundle: .wrongBundle
-        case .badSignature: .badSignature
-        default: nil
-        }
-    }
 }
 
 /// A request at its endpoint: the values of the path's parameters, and the fault to inject.
@@ -99,7 +83,7 @@ struct ServerAPICall: Sendable {
 
     /// The first members of responses about a customer.
     var envelope: [JSONValue.Member] {
-        SimulatedApp.envelope(environment, bundleId: JWSIssuer.bundleId(fault?.tampering))
+        SimulatedApp.envelope(environment, bundleId: JWSIssuer.bundleId(fault))
     }
 }
 
@@ -146,7 +130,7 @@ extension SimulatedServerAPI {
     func sign(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer, for call: ServerAPICall
     ) throws(CryptographyError) -> JSONValue {
-        .string(try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering))
+        .string(try issuer.sign(.transaction(transaction), of: customer, at: call.instant, call.fault))
     }
 }
 

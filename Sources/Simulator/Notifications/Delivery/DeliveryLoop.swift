@@ -18,16 +18,15 @@ final class DeliveryLoop: Sendable {
         var signal: AsyncStream<Void>.Continuation?
     }
 
-    private let log: NotificationLog
-    private let clock: SimulatedClock
-    /// Makes the body for each attempt, or returns `nil` if that is not possible.
-    private let body: @Sendable (QueuedNotification) -> [UInt8]?
+    let log: NotificationLog
+    private let issuer: JWSIssuer
+    private let verifyReceipt: SimulatedVerifyReceipt
     private let state = Mutex(State())
 
-    init(log: NotificationLog, clock: SimulatedClock, body: @escaping @Sendable (QueuedNotification) -> [UInt8]?) {
+    init(log: NotificationLog, issuer: JWSIssuer, verifyReceipt: SimulatedVerifyReceipt) {
         self.log = log
-        self.clock = clock
-        self.body = body
+        self.issuer = issuer
+        self.verifyReceipt = verifyReceipt
     }
 
     var counts: DeliveryCounts {
@@ -64,7 +63,7 @@ final class DeliveryLoop: Sendable {
             for await _ in signals {
                 while let notification = dequeue() {
                     group.addTask {
-                        guard let body = self.body(notification) else { return self.finish(notification, nil) }
+                        guard let body = self.body(of: notification) else { return self.finish(notification, nil) }
                         self.finish(notification, await sender.deliver(body, to: notification.target))
                     }
                 }
@@ -82,6 +81,13 @@ final class DeliveryLoop: Sendable {
             $0.signal = nil
             $0.timer = nil
         }
+    }
+
+    /// Returns the body for an attempt, or `nil` if version 1 has no such notification.
+    private func body(of queued: QueuedNotification) -> [UInt8]? {
+        guard let notification = log[queued.logIndex]?.notification else { return nil }
+        guard let type = queued.type else { return try? issuer.body(of: notification) }
+        return (try? verifyReceipt.notificationBody(notification, as: type))??.bytes
     }
 
     /// Returns the instant of a new timer, or `nil` if an earlier one is already set.
@@ -111,7 +117,9 @@ final class DeliveryLoop: Sendable {
     private func finish(_ notification: QueuedNotification, _ outcome: NotificationSender.Outcome?) {
         var notification = notification
         notification.attempts += 1
-        if let outcome, !notification.isCopy { log.add(outcome.result, at: clock.now, to: notification.logIndex) }
+        if let outcome, !notification.isCopy {
+            log.add(outcome.result, at: verifyReceipt.clock.now, to: notification.logIndex)
+        }
         let schedule = RetrySchedule(notification.target.version, notification.environment)
         let pause = schedule.pause(after: notification.attempts, speed: notification.speed)
         state.withLock { state in

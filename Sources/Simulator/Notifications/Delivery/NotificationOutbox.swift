@@ -4,12 +4,11 @@ import Synchronization
 /// An outbox for notifications: it stores them in the log and queues them for the target of their environment.
 package final class NotificationOutbox: Sendable {
     package let targets = TargetRegistry()
-    let log: NotificationLog
     let deliveryLoop: DeliveryLoop
+    var log: NotificationLog { deliveryLoop.log }
     private let speed = Mutex(1.0)
 
-    init(log: NotificationLog, deliveryLoop: DeliveryLoop) {
-        self.log = log
+    init(_ deliveryLoop: DeliveryLoop) {
         self.deliveryLoop = deliveryLoop
     }
 

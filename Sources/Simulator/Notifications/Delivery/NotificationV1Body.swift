@@ -8,15 +8,10 @@ import Cryptography
 ///
 /// The outer members describe the event. `unified_receipt` describes the moment of sending, because developers
 /// observed that its `latest_receipt` differs between duplicates (https://developer.apple.com/forums/thread/716641).
-struct NotificationV1Body: Sendable {
-    private typealias Member = JSONValue.Member
-
-    let customerRegistry: CustomerRegistry
-    let verifyReceipt: SimulatedVerifyReceipt
-
-    /// Returns the body, or `nil` if the notification is not about a customer, because version 1 has no such
+extension SimulatedVerifyReceipt {
+    /// Returns the body of a version 1 notification, or `nil` if the notification is not about a customer, because version 1 has no such
     /// notifications.
-    func document(
+    func notificationBody(
         _ notification: SimulatedNotification, as type: NotificationV1Type
     ) throws(CryptographyError) -> JSONValue? {
         guard let transaction = notification.transaction,
@@ -36,14 +31,14 @@ struct NotificationV1Body: Sendable {
             }
         }
         if let original = Int64(transaction.originalTransactionId) {
-            members.append(Member("original_transaction_id", .number(original)))
+            members.append(.init("original_transaction_id", .number(original)))
         }
-        members.append(Member("unified_receipt", try unifiedReceipt(of: customer, about: transaction)))
+        members.append(.init("unified_receipt", try unifiedReceipt(of: customer, about: transaction)))
         return .object(members)
     }
 
     /// Returns the members about the renewal.
-    private static func members(of renewal: SimulatedRenewal, isProduction: Bool) -> [Member] {
+    private static func members(of renewal: SimulatedRenewal, isProduction: Bool) -> [JSONValue.Member] {
         let product = isProduction ? SimulatedProduct.named(renewal.autoRenewProductId) : nil
         return JSONValue.members([
             "auto_renew_product_id": .string(renewal.autoRenewProductId),
@@ -56,7 +51,7 @@ struct NotificationV1Body: Sendable {
     private func unifiedReceipt(
         of customer: SimulatedCustomer, about transaction: SimulatedTransaction
     ) throws(CryptographyError) -> JSONValue {
-        let latest = try verifyReceipt.latest(of: customer)
+        let latest = try latest(of: customer)
         let rows = Self.rows(of: customer, about: transaction)
         return .object([
             "status": .number(0), "environment": .string(customer.environment.rawValue),
