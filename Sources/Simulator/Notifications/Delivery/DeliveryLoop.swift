@@ -12,16 +12,16 @@ final class DeliveryLoop: Sendable {
         var concurrency = 8
         /// Notifications that were taken from the queue and whose attempt has not ended.
         var inFlight = 0
-        /// When the loop checks the queue again without a signal.
-        var timer: ContinuousClock.Instant?
-        /// Signals the loop that the queue has changed, or `nil` if the loop does not run.
-        var signal: AsyncStream<Void>.Continuation?
+        /// When the next retry can be sent, or `nil` if there is none or too many notifications are in flight.
+        var due: ContinuousClock.Instant? { inFlight < concurrency ? queue.due : nil }
     }
 
     let log: NotificationLog
     private let issuer: JWSIssuer
     private let verifyReceipt: SimulatedVerifyReceipt
     private let state = Mutex(State())
+    /// Wakes the loop if the queue has changed.
+    private let changes = AsyncSignal()
 
     init(log: NotificationLog, issuer: JWSIssuer, verifyReceipt: SimulatedVerifyReceipt) {
         self.log = log
@@ -48,39 +48,29 @@ final class DeliveryLoop: Sendable {
             state.counts.copies += copies
             if let concurrency { state.concurrency = max(concurrency, 1) }
             state.queue.add(notifications)
-            state.signal?.yield()
         }
+        changes.signal()
     }
 
     /// Runs until the task is canceled. Queued notifications stay queued for the next run. Throws if no HTTP client can
     /// be started.
     func run() async throws {
         let sender = try NotificationSender()
-        let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        state.withLock { $0.signal = signal }
-        signal.yield()
         await withDiscardingTaskGroup { group in
-            for await _ in signals {
+            while !Task.isCancelled {
+                let signals = changes.signals
                 while let notification = dequeue() {
                     group.addTask {
                         guard let body = self.body(of: notification) else { return self.finish(notification, nil) }
                         self.finish(notification, await sender.deliver(body, to: notification.target))
                     }
                 }
-                guard let due = newTimer() else { continue }
-                group.addTask {
-                    try? await Task.sleep(until: due, clock: .continuous)
-                    self.state.withLock { if $0.timer == due { $0.timer = nil } }
-                    signal.yield()
-                }
+                let pause = state.withLock { $0.due }.map { ContinuousClock.now.duration(to: $0) }
+                await changes.wait(after: signals, atMost: pause ?? .days(1))
             }
             group.cancelAll()
         }
         await sender.shutDown()
-        state.withLock {
-            $0.signal = nil
-            $0.timer = nil
-        }
     }
 
     /// Returns the body for an attempt, or `nil` if version 1 has no such notification.
@@ -88,15 +78,6 @@ final class DeliveryLoop: Sendable {
         guard let notification = log[queued.logIndex]?.notification else { return nil }
         guard let type = queued.type else { return try? issuer.body(of: notification) }
         return (try? verifyReceipt.notificationBody(notification, as: type))??.bytes
-    }
-
-    /// Returns the instant of a new timer, or `nil` if an earlier one is already set.
-    private func newTimer() -> ContinuousClock.Instant? {
-        state.withLock { state in
-            guard let due = state.queue.due, state.timer.map({ due < $0 }) ?? true else { return nil }
-            state.timer = due
-            return due
-        }
     }
 
     /// Returns the next due notification, or `nil` if no notification is due or too many are in flight.
@@ -122,8 +103,8 @@ final class DeliveryLoop: Sendable {
         }
         let schedule = RetrySchedule(notification.target.version, notification.environment)
         let pause = schedule.pause(after: notification.attempts, speed: notification.speed)
+        defer { changes.signal() }
         state.withLock { state in
-            defer { state.signal?.yield() }
             state.inFlight -= 1
             state.counts.attempts += outcome == nil ? 0 : 1
             if notification.isCopy { return }
@@ -181,29 +162,21 @@ struct QueuedNotification: Sendable {
 
 /// A queue of notifications. Retries that are due come first, those that have been due longest before others.
 struct DeliveryQueue {
-    private typealias Waiting = (due: ContinuousClock.Instant, notification: QueuedNotification)
-
-    /// Notifications without a due date, in the order of sending; those before index `next` were sent.
-    private var ready: [QueuedNotification] = []
-    private var next = 0
+    /// Notifications without a due date, in the order of sending.
+    private var ready: ArraySlice<QueuedNotification> = []
     /// Retries, latest due date first.
-    private var later: [Waiting] = []
+    private var later: [(due: ContinuousClock.Instant, notification: QueuedNotification)] = []
 
-    var count: Int { ready.count - next + later.count }
+    var count: Int { ready.count + later.count }
 
     /// When the next retry is due, or `nil` if there is no retry.
     var due: ContinuousClock.Instant? { later.last?.due }
 
     mutating func add(_ notifications: [QueuedNotification]) { ready += notifications }
 
-    /// Inserts a retry by binary search.
+    /// Inserts a retry. A new one is usually due last, so its place is near the beginning.
     mutating func add(_ notification: QueuedNotification, due: ContinuousClock.Instant) {
-        var (low, high) = (0, later.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if later[middle].due > due { low = middle + 1 } else { high = middle }
-        }
-        later.insert((due, notification), at: low)
+        later.insert((due, notification), at: later.firstIndex { $0.due <= due } ?? later.endIndex)
     }
 
     /// Removes and returns the next notification that is due.
@@ -212,14 +185,6 @@ struct DeliveryQueue {
             later.removeLast()
             return last.notification
         }
-        guard next < ready.count else { return nil }
-        defer {
-            next += 1
-            if next > 1024, next * 2 > ready.count {
-                ready.removeFirst(next)
-                next = 0
-            }
-        }
-        return ready[next]
+        return ready.popFirst()
     }
 }
