@@ -53,9 +53,7 @@ extension EventScheduler {
     }
 
     private func makeDueEvent(of customer: SimulatedCustomer, at instant: Timestamp) -> EventOutcome? {
-        guard customerRegistry.current(customer).dueEvent(at: instant) != nil else { return nil }
-        return make(of: customer) { simulation in
-            // The customer may have changed since.
+        make(of: customer) { simulation in
             guard let (index, event) = simulation.customer.dueEvent(at: instant) else { return }
             if event == .renew {
                 simulation.renew(index, by: .schedule)

@@ -23,7 +23,6 @@ package final class ReceiptRegistry: Sendable {
     private let contents = Mutex(Contents())
     private let world: World
     private let issuer: ReceiptIssuer
-    private let complete = Mutex<[IssuedReceipt]?>(nil)
 
     /// Creates a registry with the bytes of receipts that were signed before, by their ids.
     ///
@@ -41,17 +40,8 @@ package final class ReceiptRegistry: Sendable {
         }
     }
 
-    /// All receipts of the world, in the order of its customers.
+    /// All receipts of the world, in the order of its customers. They are signed on all cores.
     var all: [IssuedReceipt] {
-        complete.withLock { complete in
-            let receipts = complete ?? signAll()
-            complete = receipts
-            return receipts
-        }
-    }
-
-    /// Signs on all cores. The result is in the order of the customers.
-    private func signAll() -> [IssuedReceipt] {
         let customers = world.customers
         let results = Mutex([[IssuedReceipt]](repeating: [], count: customers.count))
         DispatchQueue.concurrentPerform(iterations: customers.count) { index in

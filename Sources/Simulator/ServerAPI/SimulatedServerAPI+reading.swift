@@ -100,9 +100,9 @@ extension SimulatedServerAPI {
         let order = call.values[0]
         guard (1...64).contains(order.utf8.count), order.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
         else { throw APIFailure(4_000_000) }
-        guard let id = customerRegistry.transactionId(order: order),
-            case .transaction(let customer, let transaction)? = customerRegistry.find(id, in: .production)
-        else { return APIAnswer(["status": .number(1)]) }
+        guard let (customer, transaction) = customerRegistry.find(order: order) else {
+            return APIAnswer(["status": .number(1)])
+        }
         let signed = try sign(transaction, of: customer, for: call)
         return APIAnswer(["status": .number(0), "signedTransactions": .array([signed])])
     }

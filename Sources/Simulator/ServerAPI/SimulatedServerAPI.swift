@@ -111,13 +111,10 @@ extension SimulatedServerAPI {
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
         let id = call.values[0]
         try APIFailure.checkIdentifier(id, code: malformed)
-        switch try find(id, call) {
-        case .transaction(let customer, let transaction)?:
-            if let notOriginal, transaction.originalTransactionId != id { throw APIFailure(notOriginal) }
-            return (customer, transaction)
-        case .appTransaction?: throw APIFailure(4_000_048)
-        case nil: throw APIFailure(unknown)
-        }
+        guard let finding = try find(id, call) else { throw APIFailure(unknown) }
+        guard let transaction = finding.transaction else { throw APIFailure(4_000_048) }
+        if let notOriginal, transaction.originalTransactionId != id { throw APIFailure(notOriginal) }
+        return (finding.customer, transaction)
     }
 
     /// Returns the first transaction of the subscription that the path names.

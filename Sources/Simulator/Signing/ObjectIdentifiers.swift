@@ -16,15 +16,6 @@ package enum ObjectIdentifiers {
     static let data = "1.2.840.113549.1.7.1"
     static let signedData = "1.2.840.113549.1.7.2"
     static let rsaEncryption = "1.2.840.113549.1.1.1"
-    static let sha1 = "1.3.14.3.2.26"
-    static let sha256 = "2.16.840.1.101.3.4.2.1"
-    static let sha384 = "2.16.840.1.101.3.4.2.2"
-    static let sha1WithRSA = "1.2.840.113549.1.1.5"
-    static let sha256WithRSA = "1.2.840.113549.1.1.11"
-    static let sha384WithRSA = "1.2.840.113549.1.1.12"
-    static let ecdsaWithSHA1 = "1.2.840.10045.4.1"
-    static let ecdsaWithSHA256 = "1.2.840.10045.4.3.2"
-    static let ecdsaWithSHA384 = "1.2.840.10045.4.3.3"
     static let subjectKeyIdentifier = "2.5.29.14"
     static let keyUsage = "2.5.29.15"
     static let basicConstraints = "2.5.29.19"
@@ -36,9 +27,9 @@ enum AlgorithmIdentifier {
     static func digest(_ algorithm: DigestAlgorithm) -> [UInt8] {
         let identifier =
             switch algorithm {
-            case .sha1: ObjectIdentifiers.sha1
-            case .sha256: ObjectIdentifiers.sha256
-            case .sha384: ObjectIdentifiers.sha384
+            case .sha1: "1.3.14.3.2.26"
+            case .sha256: "2.16.840.1.101.3.4.2.1"
+            case .sha384: "2.16.840.1.101.3.4.2.2"
             }
         return DEREncoder.sequence(DEREncoder.objectIdentifier(identifier), DEREncoder.null)
     }
@@ -47,12 +38,12 @@ enum AlgorithmIdentifier {
     static func signature(_ algorithm: DigestAlgorithm, isRSA: Bool) -> [UInt8] {
         let identifier =
             switch (algorithm, isRSA) {
-            case (.sha1, true): ObjectIdentifiers.sha1WithRSA
-            case (.sha256, true): ObjectIdentifiers.sha256WithRSA
-            case (.sha384, true): ObjectIdentifiers.sha384WithRSA
-            case (.sha1, false): ObjectIdentifiers.ecdsaWithSHA1
-            case (.sha256, false): ObjectIdentifiers.ecdsaWithSHA256
-            case (.sha384, false): ObjectIdentifiers.ecdsaWithSHA384
+            case (.sha1, true): "1.2.840.113549.1.1.5"
+            case (.sha256, true): "1.2.840.113549.1.1.11"
+            case (.sha384, true): "1.2.840.113549.1.1.12"
+            case (.sha1, false): "1.2.840.10045.4.1"
+            case (.sha256, false): "1.2.840.10045.4.3.2"
+            case (.sha384, false): "1.2.840.10045.4.3.3"
             }
         let oid = DEREncoder.objectIdentifier(identifier)
         return isRSA ? DEREncoder.sequence(oid, DEREncoder.null) : DEREncoder.sequence(oid)

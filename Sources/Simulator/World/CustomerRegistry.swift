@@ -5,18 +5,13 @@ import Synchronization
 /// over the generated world.
 ///
 /// Any id finds its customer: a transaction id in the form of the history or of the receipts, or an
-/// `appTransactionId`. Order ids are looked up with ``transactionId(order:)``.
+/// `appTransactionId`. Order ids are looked up with ``find(order:)``.
 package final class CustomerRegistry: Sendable {
     /// The result of a lookup by id.
-    package enum Finding: Sendable, Hashable {
-        case transaction(SimulatedCustomer, SimulatedTransaction)
-        case appTransaction(SimulatedCustomer)
-
-        package var customer: SimulatedCustomer {
-            switch self {
-            case .transaction(let customer, _), .appTransaction(let customer): customer
-            }
-        }
+    struct Finding {
+        let customer: SimulatedCustomer
+        /// `nil` if the id is that of the customer's download of the app.
+        let transaction: SimulatedTransaction?
     }
 
     /// Changed customers by their id, and the index, which is built at the first lookup.
@@ -51,23 +46,24 @@ package final class CustomerRegistry: Sendable {
     }
 
     /// Returns the owner of an id, or `nil` if that environment does not know the id.
-    package func find(_ id: String, in environment: AppStoreEnvironment) -> Finding? {
+    func find(_ id: String, in environment: AppStoreEnvironment) -> Finding? {
         let found = contents.withLock { contents -> SimulatedCustomer? in
             let customerIndices = contents.customerIndices ?? Self.customerIndices(world)
             contents.customerIndices = customerIndices
             return customerIndices[id].map { contents.changed[world.customers[$0].id] ?? world.customers[$0] }
         }
         guard let found, found.environment == environment else { return nil }
-        if let transaction = found.transaction(id) { return .transaction(found, transaction) }
-        return found.hasAppTransaction ? .appTransaction(found) : nil
+        let transaction = found.transaction(id)
+        return transaction != nil || found.hasAppTransaction ? Finding(customer: found, transaction: transaction) : nil
     }
 
-    /// Returns the id of the production transaction with that order id, for example `M76RHDBYIBH`, or `nil` if there
-    /// is none.
-    package func transactionId(order: String) -> String? {
-        guard order.hasPrefix("M"), let id = Int64(order.dropFirst(), radix: 36) else { return nil }
-        guard case .transaction(_, let transaction)? = find(String(id), in: .production) else { return nil }
-        return transaction.orderId == order ? transaction.transactionId : nil
+    /// Returns the production transaction with that order id, for example `M76RHDBYIBH`, or `nil` if there is none.
+    func find(order: String) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction)? {
+        guard order.hasPrefix("M"), let id = Int64(order.dropFirst(), radix: 36),
+            let finding = find(String(id), in: .production), let transaction = finding.transaction,
+            transaction.orderId == order
+        else { return nil }
+        return (finding.customer, transaction)
     }
 
     /// Changes one customer permanently. `edit` receives the instant of the change.

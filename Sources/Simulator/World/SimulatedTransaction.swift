@@ -82,31 +82,26 @@ package struct SimulatedTransaction: Sendable, Hashable {
 package struct SimulatedOffer: Sendable, Hashable {
     /// 1 introductory, 2 promotional, 3 offer code, 4 win-back.
     package let type: Int64
-    package var identifier: String?
     /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`.
     let discountType: String
-    /// Length of the offer in ISO 8601, for example `P1W` for a week.
-    package var period: String?
+    package var identifier: String?
+    /// Length of the offer in ISO 8601, for example `P1M` for a month, or `nil` for a product that does not renew.
+    package var period: String? = "P1M"
 
     static let freeTrial = SimulatedOffer(type: 1, discountType: "FREE_TRIAL", period: "P1W")
-    package static let introductory = SimulatedOffer(type: 1, discountType: "PAY_AS_YOU_GO", period: "P1M")
-    static let promotional = SimulatedOffer(
-        type: 2, identifier: "summer_promo", discountType: "PAY_AS_YOU_GO", period: "P1M")
-    static let offerCode = SimulatedOffer(
-        type: 3, identifier: "welcome_code", discountType: "PAY_UP_FRONT", period: "P1M")
-    static let winBack = SimulatedOffer(
-        type: 4, identifier: "come_back", discountType: "PAY_AS_YOU_GO", period: "P1M")
-    static let prepaid = SimulatedOffer(type: 1, discountType: "PAY_UP_FRONT", period: "P1M")
-    static let freePromotional = SimulatedOffer(
-        type: 2, identifier: "free_promo", discountType: "FREE_TRIAL", period: "P1M")
-    static let freeCode = SimulatedOffer(
-        type: 3, identifier: "free_code", discountType: "FREE_TRIAL", period: "P1M")
-    static let freeWinBack = SimulatedOffer(
-        type: 4, identifier: "come_back_free", discountType: "FREE_TRIAL", period: "P1M")
+    package static let introductory = SimulatedOffer(type: 1, discountType: "PAY_AS_YOU_GO")
+    static let promotional = SimulatedOffer(type: 2, discountType: "PAY_AS_YOU_GO", identifier: "summer_promo")
+    static let offerCode = SimulatedOffer(type: 3, discountType: "PAY_UP_FRONT", identifier: "welcome_code")
+    static let winBack = SimulatedOffer(type: 4, discountType: "PAY_AS_YOU_GO", identifier: "come_back")
+    static let prepaid = SimulatedOffer(type: 1, discountType: "PAY_UP_FRONT")
+    static let freePromotional = SimulatedOffer(type: 2, discountType: "FREE_TRIAL", identifier: "free_promo")
+    static let freeCode = SimulatedOffer(type: 3, discountType: "FREE_TRIAL", identifier: "free_code")
+    static let freeWinBack = SimulatedOffer(type: 4, discountType: "FREE_TRIAL", identifier: "come_back_free")
     /// The win-back offers for which a customer is eligible after an expiry.
     static let winBackIds = ["come_back", "come_back_free"]
-    /// An offer code for a product that does not renew, so it has no period.
-    static let oneTimeCode = SimulatedOffer(type: 3, identifier: "unlock_code", discountType: "ONE_TIME")
+    /// An offer code for a product that does not renew.
+    static let oneTimeCode = SimulatedOffer(
+        type: 3, discountType: "ONE_TIME", identifier: "unlock_code", period: nil)
 }
 
 extension SimulatedTransaction {
