@@ -61,11 +61,11 @@ package struct SimulatedVerifyReceipt: Sendable {
     }
 
     /// Returns a response that contains nothing but the status, as most failures do.
-    static func statusOnly(_ status: Int64) -> JSONValue { .object(["status": .number(status)]) }
+    static func statusOnly(_ status: Int64) -> JSONValue { JSONValue(["status": status]) }
 
     /// Returns status 21004, which comes with the environment.
     private static func wrongPassword(_ environment: AppStoreEnvironment) -> JSONValue {
-        .object(["environment": .string(environment.rawValue), "status": .number(21004)])
+        JSONValue(["environment": environment.rawValue, "status": 21004])
     }
 
     /// Returns the plan of a customer's newest receipt, created now. Its id contains the instant of the last change,
@@ -108,46 +108,44 @@ extension SimulatedVerifyReceipt {
     func appReceiptAnswer(
         to receipt: IssuedReceipt, excludesOld: Bool, isRightPassword: Bool
     ) throws(CryptographyError) -> JSONValue {
-        var members = [
-            Member("environment", .string(receipt.environment.rawValue)),
-            Member("receipt", receiptObject(of: receipt)),
-        ]
+        var members = JSONValue.members([
+            "environment": receipt.environment.rawValue, "receipt": receiptObject(of: receipt),
+        ])
         if isRightPassword, !receipt.transactions.isEmpty {
             let current = receipt.customer.transactions.filter(\.isInReceipts)
             let plan = latestPlan(
                 of: receipt.customer, named: "latest", current.map(\.receiptId), seed: receipt.plan.seed &+ 1)
             let latest = try latest(plan, of: receipt.customer)
             let rows = excludesOld ? newestPerSeries(current) : Array(ascending(current).suffix(100))
-            members += [
-                Member("latest_receipt_info", .array(rows.map { AnswerRowWriter.transaction($0, isCurrent: true) })),
-                Member("latest_receipt", .string(latest.base64)),
-            ]
-            if receipt.customer.transactions.contains(where: \.isAutoRenewable) {
-                let renewals = receipt.customer.renewals.map(AnswerRowWriter.renewal)
-                members.append(Member("pending_renewal_info", .array(renewals)))
-            }
+            let renewals = receipt.customer.renewals.map(AnswerRowWriter.renewal)
+            members += JSONValue.members([
+                "latest_receipt_info": rows.map { AnswerRowWriter.transaction($0, isCurrent: true) },
+                "latest_receipt": latest.base64,
+                "pending_renewal_info":
+                    receipt.customer.transactions.contains(where: \.isAutoRenewable) ? renewals : nil,
+            ])
         }
-        return .object(members + [Member("status", .number(0))])
+        return .object(members + JSONValue.members(["status": 0]))
     }
 
     private func receiptObject(of receipt: IssuedReceipt) -> JSONValue {
         let content = AppReceiptContent(receipt.plan, of: receipt.customer)
         var members = JSONValue.members([
-            "receipt_type": .string(content.receiptType), "adam_id": .number(content.appAppleId),
-            "app_item_id": .number(content.appAppleId), "bundle_id": .string(content.bundleId),
-            "application_version": .string(content.applicationVersion), "download_id": .number(content.downloadId),
-            "version_external_identifier": .number(content.versionExternalIdentifier),
+            "receipt_type": content.receiptType, "adam_id": content.appAppleId,
+            "app_item_id": content.appAppleId, "bundle_id": content.bundleId,
+            "application_version": content.applicationVersion, "download_id": content.downloadId,
+            "version_external_identifier": content.versionExternalIdentifier,
         ])
         members += AnswerRowWriter.dates("receipt_creation_date", Timestamp(seconds: content.creationDate.seconds))
         members += AnswerRowWriter.dates("request_date", clock.now)
         members += AnswerRowWriter.dates("original_purchase_date", content.originalPurchaseDate)
-        members.append(Member("original_application_version", .string(content.originalApplicationVersion)))
+        members += JSONValue.members(["original_application_version": content.originalApplicationVersion])
         members += AnswerRowWriter.dates("expiration_date", content.expirationDate)
         members += AnswerRowWriter.dates("preorder_date", receipt.customer.preorderDate)
         let rows = receipt.transactions.map {
             AnswerRowWriter.transaction($0, isCurrent: false, includesOwnership: receipt.plan.includesOwnership)
         }
-        return .object(members + [Member("in_app", .array(rows))])
+        return .object(members + JSONValue.members(["in_app": rows]))
     }
 
     private func ascending(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
@@ -176,37 +174,32 @@ extension SimulatedVerifyReceipt {
     func transactionReceiptAnswer(
         to receipt: IssuedReceipt, asMadeFor previous: SimulatedCustomer
     ) throws(CryptographyError) -> JSONValue {
-        let own = Member("receipt", flat(receipt.plan, of: previous, now: receipt.customer))
+        let own = flat(receipt.plan, of: previous, now: receipt.customer)
         guard let transaction = receipt.transactions.first, transaction.isAutoRenewable,
             let renewal = receipt.customer.renewal(of: transaction)
-        else { return .object([own, Member("status", .number(0))]) }
+        else { return JSONValue(["receipt": own, "status": 0]) }
         let newest = receipt.customer.newestTransaction(of: renewal) ?? transaction
         let plan = latestPlan(
             of: receipt.customer, named: "latest-\(newest.originalTransactionId)",
             version: ReceiptPlan.transactionReceiptVersion(at: clock.now), [newest.transactionId],
             seed: receipt.plan.seed &+ 1)
         let info = newestObject(plan, of: receipt.customer)
-        let willRenew = Member("auto_renew_status", .number(renewal.willRenew ? 1 : 0))
-        let product = Member("auto_renew_product_id", .string(renewal.autoRenewProductId))
+        let willRenew = renewal.willRenew ? 1 : 0
         if renewal.isEntitled {
             let latest = try latest(plan, of: receipt.customer)
-            return .object([
-                own, product, willRenew, Member("latest_receipt_info", info),
-                Member("latest_receipt", .string(latest.base64)), Member("status", .number(0)),
+            return JSONValue([
+                "receipt": own, "auto_renew_product_id": renewal.autoRenewProductId, "auto_renew_status": willRenew,
+                "latest_receipt_info": info, "latest_receipt": latest.base64, "status": 0,
             ])
         }
-        let intent = renewal.expirationIntent.map { Member("expiration_intent", .string(String($0))) }
-        let retry = Member(
-            "is_in_billing_retry_period", .string(renewal.isInBillingRetryPeriod == true ? "1" : "0"))
-        // The response to a refunded subscription repeats the text of the date and the reason at the top level.
-        let refund = ["cancellation_date", "cancellation_reason"].compactMap { key in
-            info[key].map { Member(key, $0) }
-        }
-        return .object(
-            [
-                willRenew, Member("status", .number(21006)), product, own,
-                Member("latest_expired_receipt_info", info),
-            ] + [intent, retry].compactMap { $0 } + refund)
+        return JSONValue([
+            "auto_renew_status": willRenew, "status": 21006, "auto_renew_product_id": renewal.autoRenewProductId,
+            "receipt": own, "latest_expired_receipt_info": info,
+            "expiration_intent": renewal.expirationIntent.map { String($0) },
+            "is_in_billing_retry_period": renewal.isInBillingRetryPeriod == true ? "1" : "0",
+            // The response to a refunded subscription repeats the text of the date and the reason at the top level.
+            "cancellation_date": info["cancellation_date"], "cancellation_reason": info["cancellation_reason"],
+        ])
     }
 
     /// Returns the newest transaction of the subscription. As in genuine responses, it has no
@@ -214,7 +207,7 @@ extension SimulatedVerifyReceipt {
     private func newestObject(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> JSONValue {
         let info = flat(plan, of: customer, now: customer, omitting: "version_external_identifier")
         guard info["app_item_id"] == nil, case .object(let members) = info else { return info }
-        return .object(members + [Member("app_item_id", .string(String(SimulatedApp.first.appAppleId)))])
+        return .object(members + JSONValue.members(["app_item_id": String(SimulatedApp.first.appAppleId)]))
     }
 
     /// Returns purchase-info with underscores instead of hyphens, and the cancellation, which a receipt cannot contain.

@@ -118,13 +118,47 @@ extension JSONValue {
 extension JSONValue {
     /// Returns an object without the members whose value is `nil`.
     package static func object(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
-        .object(Self.members(members))
+        .object(members.compactMap { member in member.value.map { Member(member.key, $0) } })
+    }
+
+    /// Creates an object without the members whose value is `nil`.
+    init(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) {
+        self = .object(Self.members(members))
     }
 
     /// Returns the members whose value is not `nil`.
-    static func members(_ members: KeyValuePairs<String, JSONValue?>) -> [Member] {
-        members.compactMap { member in member.value.map { Member(member.key, $0) } }
+    static func members(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) -> [Member] {
+        members.compactMap { member in member.value.map { Member(member.key, $0.json) } }
     }
+}
+
+/// A value that stands in a JSON document as it is.
+protocol JSONRepresentable {
+    var json: JSONValue { get }
+}
+
+extension JSONValue: JSONRepresentable {
+    var json: JSONValue { self }
+}
+
+extension Bool: JSONRepresentable {
+    var json: JSONValue { .bool(self) }
+}
+
+extension Int: JSONRepresentable {
+    var json: JSONValue { .number(Int64(self)) }
+}
+
+extension Int64: JSONRepresentable {
+    var json: JSONValue { .number(self) }
+}
+
+extension String: JSONRepresentable {
+    var json: JSONValue { .string(self) }
+}
+
+extension Array: JSONRepresentable where Element: JSONRepresentable {
+    var json: JSONValue { .array(map(\.json)) }
 }
 
 /// The error of reading bytes that are not JSON.

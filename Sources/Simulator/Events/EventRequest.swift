@@ -53,21 +53,16 @@ package struct EventOutcome: Sendable {
     /// [{"notificationUUID", "notificationType", "subtype", "transactionId", "originalTransactionId",
     /// "signedDate"}]}`.
     var document: JSONValue {
-        .object([
-            "event": (event?.rawValue).map(JSONValue.string), "customer": (after?.id).map(JSONValue.string),
-            "environment": (after?.environment.rawValue).map(JSONValue.string),
-            "notifications": .array(
-                notifications.map { notification in
-                    .object([
-                        "notificationUUID": .string(notification.uuid),
-                        "notificationType": .string(notification.type),
-                        "subtype": notification.subtype.map(JSONValue.string),
-                        "transactionId": (notification.transaction?.transactionId).map(JSONValue.string),
-                        "originalTransactionId":
-                            (notification.transaction?.originalTransactionId).map(JSONValue.string),
-                        "signedDate": .number(notification.date.milliseconds),
-                    ])
-                }),
+        JSONValue([
+            "event": event?.rawValue, "customer": after?.id, "environment": after?.environment.rawValue,
+            "notifications": notifications.map { notification in
+                JSONValue([
+                    "notificationUUID": notification.uuid, "notificationType": notification.type,
+                    "subtype": notification.subtype, "transactionId": notification.transaction?.transactionId,
+                    "originalTransactionId": notification.transaction?.originalTransactionId,
+                    "signedDate": notification.date.milliseconds,
+                ])
+            },
         ])
     }
 }

@@ -56,10 +56,11 @@ package final class RequestLog: Sendable {
     /// - Parameter rateLimited: number of Server API requests with a 429 response.
     package func document(rateLimited: Int = 0) -> JSONValue {
         let (total, counts, last) = contents.withLock { ($0.total, $0.counts, $0.last) }
-        return .object([
-            "total": .number(Int64(total)), "rateLimited": .number(Int64(rateLimited)),
-            "counts": .object(counts.sorted { $0.key < $1.key }.map { .init($0.key, .number(Int64($0.value))) }),
-            "last": .array(last.map(\.document)),
+        return JSONValue([
+            "total": total, "rateLimited": rateLimited,
+            "counts": JSONValue.object(
+                counts.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .number(Int64($0.value))) }),
+            "last": last.map(\.document),
         ])
     }
 }
@@ -78,11 +79,10 @@ extension RequestLog.Entry {
     }
 
     fileprivate var document: JSONValue {
-        .object([
-            "method": .string(method), "path": .string(path), "endpoint": .string(endpoint),
-            "contentType": contentType.map(JSONValue.string),
-            "contentLength": contentLength.map { .number(Int64($0)) }, "bytes": .number(Int64(bytes)),
-            "hasPassword": .bool(hasPassword), "excludeOldTransactions": excludeOldTransactions.map(JSONValue.string),
+        JSONValue([
+            "method": method, "path": path, "endpoint": endpoint,
+            "contentType": contentType, "contentLength": contentLength, "bytes": bytes,
+            "hasPassword": hasPassword, "excludeOldTransactions": excludeOldTransactions,
         ])
     }
 }

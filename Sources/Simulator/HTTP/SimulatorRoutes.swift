@@ -238,7 +238,7 @@ extension SimulatorRoutes {
         }
         if eventsRequest.isSilent { outcomes = outcomes.map(\.silent) }
         store.outbox.post(outcomes, eventsRequest.options)
-        return Self.json(.object(["events": .array(outcomes.map(\.document))]))
+        return Self.json(JSONValue(["events": outcomes.map(\.document)]))
     }
 
     /// Handles `POST /notifications/targets`: `{"url": "http://127.0.0.1:9000/x", "version": 1 | 2, "environment":

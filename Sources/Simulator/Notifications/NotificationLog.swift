@@ -93,6 +93,6 @@ package struct SendAttempt: Sendable, Hashable {
 
     /// An element of `sendAttempts`.
     var document: JSONValue {
-        .object(["attemptDate": .number(date.milliseconds), "sendAttemptResult": .string(result.rawValue)])
+        JSONValue(["attemptDate": date.milliseconds, "sendAttemptResult": result.rawValue])
     }
 }

@@ -12,7 +12,7 @@ extension JWSIssuer {
 
     /// Returns the body that is posted: `{"signedPayload": …}`.
     func body(of notification: SimulatedNotification) throws(CryptographyError) -> [UInt8] {
-        JSONValue.object(["signedPayload": .string(try sign(notification))]).bytes
+        JSONValue(["signedPayload": try sign(notification)]).bytes
     }
 
     private func document(
@@ -20,12 +20,12 @@ extension JWSIssuer {
     ) throws(CryptographyError) -> JSONValue {
         let hasData = notification.summary == nil && notification.appTransaction == nil
         let data = hasData ? try data(notification, fault) : nil
-        return .object([
-            "notificationType": .string(notification.type), "subtype": notification.subtype.map(JSONValue.string),
-            "notificationUUID": .string(notification.uuid), "data": data,
+        return JSONValue([
+            "notificationType": notification.type, "subtype": notification.subtype,
+            "notificationUUID": notification.uuid, "data": data,
             "appData": try appData(notification, fault),
             "summary": notification.summary.map { Self.summary($0, notification.environment) },
-            "version": .string("2.0"), "signedDate": .number(notification.date.milliseconds),
+            "version": "2.0", "signedDate": notification.date.milliseconds,
         ])
     }
 
@@ -36,19 +36,17 @@ extension JWSIssuer {
         let bundleId = Self.bundleId(fault)
         var members = SimulatedApp.envelope(environment, bundleId: bundleId)
         if let transaction = notification.transaction {
-            members.append(.init("bundleVersion", .string("42")))
             let row = transaction.row(environment, signedDate: date, bundleId: bundleId)
-            members.append(.init("signedTransactionInfo", .string(try sign(row, fault))))
+            members += JSONValue.members(["bundleVersion": "42", "signedTransactionInfo": try sign(row, fault)])
         }
         if let renewal = notification.renewal {
             let row = renewal.row(environment, signedDate: date)
-            members.append(.init("signedRenewalInfo", .string(try sign(row, fault))))
-            members.append(.init("status", .number(renewal.status.rawValue)))
+            members += JSONValue.members([
+                "signedRenewalInfo": try sign(row, fault), "status": renewal.status.rawValue,
+            ])
         }
-        if let reason = notification.consumptionRequestReason {
-            members.append(.init("consumptionRequestReason", .string(reason)))
-        }
-        return .object(members)
+        return .object(
+            members + JSONValue.members(["consumptionRequestReason": notification.consumptionRequestReason]))
     }
 
     /// Returns the app transaction with its envelope, or `nil` if the notification has none.
@@ -59,9 +57,8 @@ extension JWSIssuer {
         let bundleId = Self.bundleId(fault)
         let row = transaction.row(receiptCreationDate: notification.date, bundleId: bundleId)
         return .object(
-            SimulatedApp.envelope(notification.environment, bundleId: bundleId) + [
-                .init("signedAppTransactionInfo", .string(try sign(row, fault)))
-            ])
+            SimulatedApp.envelope(notification.environment, bundleId: bundleId)
+                + JSONValue.members(["signedAppTransactionInfo": try sign(row, fault)]))
     }
 
     private static func summary(
@@ -70,10 +67,9 @@ extension JWSIssuer {
         .object(
             SimulatedApp.envelope(environment)
                 + JSONValue.members([
-                    "requestIdentifier": .string(summary.requestIdentifier), "productId": .string(summary.productId),
-                    "storefrontCountryCodes": summary.storefronts.isEmpty
-                        ? nil : .array(summary.storefronts.map(JSONValue.string)),
-                    "succeededCount": .number(summary.succeeded), "failedCount": .number(summary.failed),
+                    "requestIdentifier": summary.requestIdentifier, "productId": summary.productId,
+                    "storefrontCountryCodes": summary.storefronts.isEmpty ? nil : summary.storefronts,
+                    "succeededCount": summary.succeeded, "failedCount": summary.failed,
                 ]))
     }
 }

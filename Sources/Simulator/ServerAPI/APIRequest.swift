@@ -60,7 +60,7 @@ package struct APIAnswer: Sendable {
     }
 
     /// A successful response. Members whose value is `nil` are absent.
-    init(_ members: KeyValuePairs<String, JSONValue?>) { self.init(body: .object(members)) }
+    init(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) { self.init(body: JSONValue(members)) }
 }
 
 /// An error of the Server API with Apple's error code. Its first three digits are the HTTP status: 4040010 has status
@@ -79,9 +79,7 @@ struct APIFailure: Error, Sendable, Hashable {
     var answer: APIAnswer {
         APIAnswer(
             Int(clamping: code / 10_000), headers: retryAfter.map { [("Retry-After", $0)] } ?? [],
-            body: .object([
-                "errorCode": .number(code), "errorMessage": .string(Self.messages[code] ?? "General bad request."),
-            ]))
+            body: JSONValue(["errorCode": code, "errorMessage": Self.messages[code] ?? "General bad request."]))
     }
 
     private static let messages: [Int64: String] = [

@@ -31,9 +31,8 @@ final class JWSIssuer: Sendable {
 
     init(_ signer: ReceiptSigner) {
         key = signer.leaf.key
-        let chain = signer.certificates.map { JSONValue.string(Base64.encode($0)) }
         header = Base64.encodeURLSafe(
-            JSONValue.object(["alg": .string("ES256"), "x5c": .array(chain)]).bytes)
+            JSONValue(["alg": "ES256", "x5c": signer.certificates.map(Base64.encode)]).bytes)
     }
 
     /// Signs a payload. Each call gives another signature, because ECDSA signatures contain a random number. With

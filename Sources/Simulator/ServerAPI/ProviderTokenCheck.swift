@@ -67,16 +67,15 @@ package struct SimulatedCredentials: Sendable {
         issuedAt now: Timestamp = .now, header: JSONValue? = nil, claims: KeyValuePairs<String, JSONValue?> = [:],
         signedBy other: SigningKey? = nil
     ) throws(CryptographyError) -> String {
-        var members: [JSONValue.Member] = [
-            .init("iss", .string(issuerId)), .init("iat", .number(now.seconds)),
-            .init("exp", .number(now.seconds + 300)), .init("aud", .string("appstoreconnect-v1")),
-            .init("bid", .string(bundleId)),
-        ]
+        var members = JSONValue.members([
+            "iss": issuerId, "iat": now.seconds, "exp": now.seconds + 300, "aud": "appstoreconnect-v1",
+            "bid": bundleId,
+        ])
         for (name, value) in claims {
             members.removeAll { $0.key == name }
             if let value { members.append(.init(name, value)) }
         }
-        let head = header ?? .object(["alg": .string("ES256"), "kid": .string(keyId), "typ": .string("JWT")])
+        let head = header ?? JSONValue(["alg": "ES256", "kid": keyId, "typ": "JWT"])
         let signed = Base64.encodeURLSafe(head.bytes) + "." + Base64.encodeURLSafe(JSONValue.object(members).bytes)
         let signature = try (other ?? key).rawES256Signature(over: Array(signed.utf8))
         return "\(signed).\(Base64.encodeURLSafe(signature))"

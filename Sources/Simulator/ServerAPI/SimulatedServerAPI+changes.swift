@@ -78,9 +78,8 @@ extension SimulatedServerAPI {
         }
         let (lineItem, date) = try extend(renewal, of: customer, by: body.days)
         return APIAnswer([
-            "originalTransactionId": .string(first.transactionId),
-            "webOrderLineItemId": lineItem.map(JSONValue.string), "success": .bool(true),
-            "effectiveDate": .number(date.milliseconds),
+            "originalTransactionId": first.transactionId, "webOrderLineItemId": lineItem, "success": true,
+            "effectiveDate": date.milliseconds,
         ])
     }
 
@@ -147,7 +146,7 @@ extension SimulatedServerAPI {
             jobs.withLock { $0.extensions[key] = (summary, clock.now) }
             outbox.post([events.make(summary, in: call.environment, at: clock.now)])
         }
-        return APIAnswer(["requestIdentifier": .string(body.identifier)])
+        return APIAnswer(["requestIdentifier": body.identifier])
     }
 
     /// Handles Get Status of Subscription Renewal Date Extensions.
@@ -159,9 +158,9 @@ extension SimulatedServerAPI {
             throw APIFailure(4_040_009)
         }
         return APIAnswer([
-            "requestIdentifier": .string(identifier), "complete": .bool(true),
-            "completeDate": .number(job.date.milliseconds), "succeededCount": .number(job.summary.succeeded),
-            "failedCount": .number(job.summary.failed),
+            "requestIdentifier": identifier, "complete": true,
+            "completeDate": job.date.milliseconds, "succeededCount": job.summary.succeeded,
+            "failedCount": job.summary.failed,
         ])
     }
 

@@ -12,7 +12,7 @@ extension SimulatedServerAPI {
             uuid: random.uuid(), type: "TEST", environment: call.environment, date: now)
         guard let index = outbox.postTest(notification) else { throw APIFailure(4_040_007) }
         jobs.withLock { $0.testNotifications[.init(name: token, environment: call.environment)] = index }
-        return APIAnswer(["testNotificationToken": .string(token)])
+        return APIAnswer(["testNotificationToken": token])
     }
 
     /// Handles Get Test Notification Status. The notification is not found until its first attempt has ended.
@@ -24,9 +24,9 @@ extension SimulatedServerAPI {
             let first = entry.attempts.first
         else { throw APIFailure(4_040_008) }
         return APIAnswer([
-            "signedPayload": .string(try issuer.sign(entry.notification, call.fault)),
-            "firstSendAttemptResult": .string(first.result.rawValue),
-            "sendAttempts": .array(entry.attempts.map(\.document)),
+            "signedPayload": try issuer.sign(entry.notification, call.fault),
+            "firstSendAttemptResult": first.result.rawValue,
+            "sendAttempts": entry.attempts.map(\.document),
         ])
     }
 
@@ -60,14 +60,14 @@ extension SimulatedServerAPI {
         let page = all.dropFirst(offset ?? 0).prefix(HistoryQuery.pageSize)
         let next = page.endIndex < all.count ? page.endIndex : nil
         let items = try page.map { entry in
-            JSONValue.object([
-                "signedPayload": .string(try issuer.sign(entry.notification, call.fault)),
-                "sendAttempts": .array(entry.attempts.map(\.document)),
+            JSONValue([
+                "signedPayload": try issuer.sign(entry.notification, call.fault),
+                "sendAttempts": entry.attempts.map(\.document),
             ])
         }
         return APIAnswer([
-            "notificationHistory": .array(items), "hasMore": .bool(next != nil),
-            "paginationToken": next.map { .string(String($0)) },
+            "notificationHistory": items, "hasMore": next != nil,
+            "paginationToken": next.map { String($0) },
         ])
     }
 

@@ -3,8 +3,6 @@ import Synchronization
 
 /// Endpoints that read transactions, subscriptions and orders.
 extension SimulatedServerAPI {
-    private typealias Member = JSONValue.Member
-
     /// Handles Get Transaction Info.
     func transactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
@@ -23,8 +21,8 @@ extension SimulatedServerAPI {
         let signed = try page.rows.map { try sign($0, of: customer, for: call) }
         return APIAnswer(
             body: .object(
-                [Member("revision", .string(page.revision)), Member("hasMore", .bool(page.hasMore))] + call.envelope
-                    + [Member("signedTransactions", .array(signed))]))
+                JSONValue.members(["revision": page.revision, "hasMore": page.hasMore]) + call.envelope
+                    + JSONValue.members(["signedTransactions": signed])))
     }
 
     private struct HistoryPage {
@@ -66,12 +64,11 @@ extension SimulatedServerAPI {
             guard let newest = customer.newestTransaction(of: renewal), let group = newest.product.group else {
                 continue
             }
-            let item = JSONValue.object([
-                "originalTransactionId": .string(renewal.originalTransactionId),
-                "status": .number(renewal.status.rawValue),
+            let item = JSONValue([
+                "originalTransactionId": renewal.originalTransactionId,
+                "status": renewal.status.rawValue,
                 "signedTransactionInfo": try sign(newest, of: customer, for: call),
-                "signedRenewalInfo": .string(
-                    try issuer.sign(.renewal(renewal), of: customer, at: call.instant, call.fault)),
+                "signedRenewalInfo": try issuer.sign(.renewal(renewal), of: customer, at: call.instant, call.fault),
             ])
             if let index = groups.firstIndex(where: { $0.group == group }) {
                 groups[index].items.append(item)
@@ -80,18 +77,16 @@ extension SimulatedServerAPI {
             }
         }
         let data = groups.map {
-            JSONValue.object([
-                "subscriptionGroupIdentifier": .string($0.group), "lastTransactions": .array($0.items),
-            ])
+            JSONValue(["subscriptionGroupIdentifier": $0.group, "lastTransactions": $0.items])
         }
-        return APIAnswer(body: .object(call.envelope + [Member("data", .array(data))]))
+        return APIAnswer(body: .object(call.envelope + JSONValue.members(["data": data])))
     }
 
     /// Handles Get App Transaction Info. Throws 4040019 if the customer has no app transaction.
     func appTransactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         guard let transaction = try customer(call).appTransaction else { throw APIFailure(4_040_019) }
         let payload = transaction.row(receiptCreationDate: clock.now, bundleId: JWSIssuer.bundleId(call.fault))
-        return APIAnswer(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault))])
+        return APIAnswer(["signedAppTransactionInfo": try issuer.sign(payload, call.fault)])
     }
 
     /// Handles Look Up Order ID. An unknown order has status 1, which is not an error. Only production knows orders.
@@ -101,10 +96,10 @@ extension SimulatedServerAPI {
         guard (1...64).contains(order.utf8.count), order.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
         else { throw APIFailure(4_000_000) }
         guard let (customer, transaction) = customerRegistry.find(order: order) else {
-            return APIAnswer(["status": .number(1)])
+            return APIAnswer(["status": 1])
         }
         let signed = try sign(transaction, of: customer, for: call)
-        return APIAnswer(["status": .number(0), "signedTransactions": .array([signed])])
+        return APIAnswer(["status": 0, "signedTransactions": [signed]])
     }
 }
 
@@ -124,8 +119,8 @@ extension SimulatedServerAPI {
         let page = rest.prefix(HistoryQuery.pageSize)
         let revision = page.last.map { Self.position($0).text } ?? requestedRevision ?? "0"
         return APIAnswer([
-            "signedTransactions": .array(try page.map { try sign($0, of: customer, for: call) }),
-            "revision": .string(revision), "hasMore": .bool(rest.count > page.count),
+            "signedTransactions": try page.map { try sign($0, of: customer, for: call) },
+            "revision": revision, "hasMore": rest.count > page.count,
         ])
     }
 
@@ -133,7 +128,7 @@ extension SimulatedServerAPI {
     func refundHistoryV1(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, _) = try subscription(call)
         let newest = try Self.refunds(of: customer).suffix(50).map { try sign($0, of: customer, for: call) }
-        return APIAnswer(["signedTransactions": .array(newest)])
+        return APIAnswer(["signedTransactions": newest])
     }
 
     private static func refunds(of customer: SimulatedCustomer) -> [SimulatedTransaction] {

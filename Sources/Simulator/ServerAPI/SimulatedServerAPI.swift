@@ -126,8 +126,8 @@ extension SimulatedServerAPI {
 
     func sign(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer, for call: ServerAPICall
-    ) throws(CryptographyError) -> JSONValue {
-        .string(try issuer.sign(.transaction(transaction), of: customer, at: call.instant, call.fault))
+    ) throws(CryptographyError) -> String {
+        try issuer.sign(.transaction(transaction), of: customer, at: call.instant, call.fault)
     }
 }
 

@@ -23,10 +23,10 @@ package struct HostileReceipt: Sendable, Hashable {
 
     /// A line of `hostile.jsonl`.
     package var document: JSONValue {
-        .object([
-            "id": .string(id), "receipt": .string(text), "environment": .string(environment.rawValue),
-            "style": .string(style), "originalTransactionIds": .array(originalTransactionIds.map(JSONValue.string)),
-            "mangling": .string(mangling), "expected": .string(expected.rawValue), "status": .number(status),
+        JSONValue([
+            "id": id, "receipt": text, "environment": environment.rawValue, "style": style,
+            "originalTransactionIds": originalTransactionIds, "mangling": mangling, "expected": expected.rawValue,
+            "status": status,
         ])
     }
 

@@ -67,12 +67,11 @@ final class IssuedReceiptLog: Sendable {
 
     func add(_ receipt: IssuedReceipt) {
         let plan = receipt.plan
-        let line = JSONValue.object([
-            "id": .string(plan.id), "customer": .string(receipt.customer.id),
-            "version": plan.version.map { .number(Int64($0)) },
-            "creationDate": .number(plan.creationDate.milliseconds),
-            "transactionIds": .array(plan.transactionIds.map(JSONValue.string)),
-            "seed": .number(Int64(bitPattern: plan.seed)), "receipt": .string(receipt.base64),
+        let line = JSONValue([
+            "id": plan.id, "customer": receipt.customer.id,
+            "version": plan.version.map { Int64($0) },
+            "creationDate": plan.creationDate.milliseconds, "transactionIds": plan.transactionIds,
+            "seed": Int64(bitPattern: plan.seed), "receipt": receipt.base64,
         ])
         files.withLock { $0.append(Self.name, line: line) }
     }

@@ -37,8 +37,8 @@ package enum ReceiptEncodingVariant {
 
     /// The JSON document in which Unity's purchasing plugin stores a receipt.
     package static func unityWrapper(_ text: String, transactionId: String) -> String {
-        let wrapper = JSONValue.object([
-            "Store": .string("AppleAppStore"), "TransactionID": .string(transactionId), "Payload": .string(text),
+        let wrapper = JSONValue([
+            "Store": "AppleAppStore", "TransactionID": transactionId, "Payload": text,
         ])
         return String(decoding: wrapper.bytes, as: UTF8.self)
     }

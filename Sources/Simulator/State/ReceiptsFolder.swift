@@ -32,9 +32,9 @@ package struct ReceiptsFolder: Sendable {
         try files.writeCertificates(store.pki)
         for entry in try cases() {
             let folder = try files.files.folder(entry.name)
-            let request = JSONValue.object([
-                "receipt-data": .string(entry.receipt), "password": .string(SimulatedApp.first.sharedSecret),
-                "exclude-old-transactions": .bool(false),
+            let request = JSONValue([
+                "receipt-data": entry.receipt, "password": SimulatedApp.first.sharedSecret,
+                "exclude-old-transactions": false,
             ])
             let answer = try store.verifyReceipt.answer(body: request.bytes, at: entry.endpoint)
             try folder.write("receipt.b64", entry.receipt + "\n")

@@ -12,10 +12,10 @@ extension SimulatedStore {
         guard let newest else { return nil }
         // Not from the issuer's cache, which would keep the rows of a large world in memory.
         let row = newest.row(customer.environment, signedDate: JWSIssuer.date(of: customer, at: clock.now))
-        return .object([
-            "id": .string(customer.id), "environment": .string(customer.environment.rawValue),
-            "signedTransaction": .string(try serverAPI.issuer.sign(row)),
-            "originalTransactionId": .string(newest.originalTransactionId),
+        return JSONValue([
+            "id": customer.id, "environment": customer.environment.rawValue,
+            "signedTransaction": try serverAPI.issuer.sign(row),
+            "originalTransactionId": newest.originalTransactionId,
         ])
     }
 
@@ -28,21 +28,19 @@ extension SimulatedStore {
     /// Returns the response to `GET /customers/ID`: `{"id", "environment", "appTransactionId",
     /// "signedAppTransaction", "signedTransactions": [...], "signedRenewalInfos": [...]}`, transactions in the order of
     /// purchase.
-    func signedDocument(of customer: SimulatedCustomer) throws(CryptographyError) -> JSONValue {
+    func signedDocument(of customer: SimulatedCustomer) throws -> JSONValue {
         let instant = clock.now
-        var transactions: [JSONValue] = []
-        for row in customer.transactions {
-            transactions.append(.string(try serverAPI.issuer.sign(.transaction(row), of: customer, at: instant)))
+        let transactions = try customer.transactions.map {
+            try serverAPI.issuer.sign(.transaction($0), of: customer, at: instant)
         }
-        var renewals: [JSONValue] = []
-        for row in customer.renewals {
-            renewals.append(.string(try serverAPI.issuer.sign(.renewal(row), of: customer, at: instant)))
+        let renewals = try customer.renewals.map {
+            try serverAPI.issuer.sign(.renewal($0), of: customer, at: instant)
         }
-        return .object([
-            "id": .string(customer.id), "environment": .string(customer.environment.rawValue),
-            "appTransactionId": customer.hasAppTransaction ? .string(customer.appTransactionId) : nil,
-            "signedAppTransaction": try signedAppTransaction(of: customer).map(JSONValue.string),
-            "signedTransactions": .array(transactions), "signedRenewalInfos": .array(renewals),
+        return JSONValue([
+            "id": customer.id, "environment": customer.environment.rawValue,
+            "appTransactionId": customer.hasAppTransaction ? customer.appTransactionId : nil,
+            "signedAppTransaction": try signedAppTransaction(of: customer),
+            "signedTransactions": transactions, "signedRenewalInfos": renewals,
         ])
     }
 }

@@ -88,11 +88,9 @@ package struct StateDirectory: Sendable {
             try folder.write("\(position.rawValue).pem", identity.key.privateKeyPEM)
             try folder.write("\(position.rawValue).cer", identity.certificate)
         }
-        let world = JSONValue.object([
-            "seed": .number(Int64(bitPattern: store.world.seed)),
-            "customers": .number(Int64(store.world.requestedCount)),
-            "epoch": .number(store.world.epoch.milliseconds),
-            "options": store.world.options.document,
+        let world = JSONValue([
+            "seed": Int64(bitPattern: store.world.seed), "customers": store.world.requestedCount,
+            "epoch": store.world.epoch.milliseconds, "options": store.world.options.document,
         ])
         try folder.write("world.json", world.prettyBytes)
         try files.write(SimulatedConfiguration.keyFile, store.credentials.key.privateKeyPEM)
@@ -132,10 +130,9 @@ package struct StateDirectory: Sendable {
 extension IssuedReceipt {
     /// A line of `receipts.jsonl`.
     package var document: JSONValue {
-        .object([
-            "id": .string(id), "receipt": .string(base64), "environment": .string(environment.rawValue),
-            "style": .string(plan.style),
-            "originalTransactionIds": .array(originalTransactionIds.map(JSONValue.string)),
+        JSONValue([
+            "id": id, "receipt": base64, "environment": environment.rawValue, "style": plan.style,
+            "originalTransactionIds": originalTransactionIds,
         ])
     }
 }

@@ -12,33 +12,31 @@ package struct AdvancedCommerceDetails: Sendable, Hashable {
     package var price: Int64
 
     private var descriptors: JSONValue {
-        .object(["description": .string("All lessons"), "displayName": .string("Lessons")])
+        JSONValue(["description": "All lessons", "displayName": "Lessons"])
     }
 
     private var items: JSONValue {
         .array([
-            .object([
-                "SKU": .string(sku), "description": .string("Lessons in Greek"), "displayName": .string("Greek"),
-                "price": .number(price),
+            JSONValue([
+                "SKU": sku, "description": "Lessons in Greek", "displayName": "Greek", "price": price,
             ])
         ])
     }
 
     /// The value of `advancedCommerceInfo` in a transaction. The price includes a tax of a tenth.
     var transactionDocument: JSONValue {
-        .object([
-            "descriptors": descriptors, "estimatedTax": .number(price / 11), "items": items, "period": .string("P1M"),
-            "requestReferenceId": .string(requestReferenceId), "taxCode": .string("S021-07-1"),
-            "taxExclusivePrice": .number(price - price / 11), "taxRate": .string("0.1"),
+        JSONValue([
+            "descriptors": descriptors, "estimatedTax": price / 11, "items": items, "period": "P1M",
+            "requestReferenceId": requestReferenceId, "taxCode": "S021-07-1",
+            "taxExclusivePrice": price - price / 11, "taxRate": "0.1",
         ])
     }
 
     /// The value of `advancedCommerceInfo` in a renewal.
     var renewalDocument: JSONValue {
-        .object([
-            "consistencyToken": .string(Base64.encode(Array(requestReferenceId.utf8))), "descriptors": descriptors,
-            "items": items, "period": .string("P1M"), "requestReferenceId": .string(requestReferenceId),
-            "taxCode": .string("S021-07-1"),
+        JSONValue([
+            "consistencyToken": Base64.encode(Array(requestReferenceId.utf8)), "descriptors": descriptors,
+            "items": items, "period": "P1M", "requestReferenceId": requestReferenceId, "taxCode": "S021-07-1",
         ])
     }
 
@@ -77,9 +75,9 @@ package struct TransactionCommitment: Sendable, Hashable {
 
     /// The value of `commitmentInfo`.
     var document: JSONValue {
-        .object([
-            "billingPeriodNumber": .number(number), "totalBillingPeriods": .number(Self.totalPeriods),
-            "commitmentExpiresDate": .number(expiresDate.milliseconds), "commitmentPrice": .number(price),
+        JSONValue([
+            "billingPeriodNumber": number, "totalBillingPeriods": Self.totalPeriods,
+            "commitmentExpiresDate": expiresDate.milliseconds, "commitmentPrice": price,
         ])
     }
 
@@ -120,12 +118,10 @@ package struct RenewalCommitment: Sendable, Hashable {
 
     /// The value of `commitmentInfo`.
     var document: JSONValue {
-        .object([
-            "commitmentAutoRenewProductId": .string(productId),
-            "commitmentAutoRenewStatus": .number(willRenew ? 1 : 0),
-            "commitmentRenewalBillingPlanType": .string(billingPlan.rawValue),
-            "commitmentRenewalDate": .number(renewalDate.milliseconds),
-            "commitmentRenewalPrice": .number(price),
+        JSONValue([
+            "commitmentAutoRenewProductId": productId, "commitmentAutoRenewStatus": willRenew ? 1 : 0,
+            "commitmentRenewalBillingPlanType": billingPlan.rawValue,
+            "commitmentRenewalDate": renewalDate.milliseconds, "commitmentRenewalPrice": price,
         ])
     }
 }

@@ -17,8 +17,10 @@ package struct SimulatedApp: Sendable, Hashable {
     static func envelope(
         _ environment: AppStoreEnvironment, bundleId: String = first.bundleId
     ) -> [JSONValue.Member] {
-        [.init("environment", .string(environment.rawValue)), .init("bundleId", .string(bundleId))]
-            + (environment == .production ? [.init("appAppleId", .number(first.appAppleId))] : [])
+        JSONValue.members([
+            "environment": environment.rawValue, "bundleId": bundleId,
+            "appAppleId": environment == .production ? first.appAppleId : nil,
+        ])
     }
 }
 

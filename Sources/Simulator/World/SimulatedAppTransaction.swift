@@ -29,21 +29,18 @@ package struct SimulatedAppTransaction: Sendable, Hashable {
         receiptCreationDate: Timestamp, bundleId: String = SimulatedApp.first.bundleId
     ) -> JSONValue {
         let isProduction = environment == .production
-        return .object([
-            "receiptType": .string(environment.rawValue),
+        return JSONValue([
+            "receiptType": environment.rawValue,
             // Absent in the sandbox.
-            "appAppleId": isProduction ? .number(SimulatedApp.first.appAppleId) : nil,
-            "bundleId": .string(bundleId),
-            "applicationVersion": device.map { _ in .string("42") },
-            "versionExternalIdentifier": device.map { _ in .number(isProduction ? 860_000_001 : 0) },
-            "receiptCreationDate": .number(receiptCreationDate.milliseconds),
-            "originalPurchaseDate": .number(originalPurchaseDate.milliseconds),
-            "originalApplicationVersion": .string(originalApplicationVersion),
-            "deviceVerification": device.map { .string(Base64.encode($0.verification)) },
-            "deviceVerificationNonce": device.map { .string($0.nonce) },
-            "preorderDate": (preorderDate?.milliseconds).map(JSONValue.number),
-            "appTransactionId": .string(appTransactionId),
-            "originalPlatform": .string(originalPlatform),
+            "appAppleId": isProduction ? SimulatedApp.first.appAppleId : nil, "bundleId": bundleId,
+            "applicationVersion": device.map { _ in "42" },
+            "versionExternalIdentifier": device.map { _ in isProduction ? 860_000_001 : 0 },
+            "receiptCreationDate": receiptCreationDate.milliseconds,
+            "originalPurchaseDate": originalPurchaseDate.milliseconds,
+            "originalApplicationVersion": originalApplicationVersion,
+            "deviceVerification": device.map { Base64.encode($0.verification) },
+            "deviceVerificationNonce": device?.nonce, "preorderDate": preorderDate?.milliseconds,
+            "appTransactionId": appTransactionId, "originalPlatform": originalPlatform,
         ])
     }
 }

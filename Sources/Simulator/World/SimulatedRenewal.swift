@@ -76,31 +76,20 @@ package struct SimulatedRenewal: Sendable, Hashable {
 
     /// Returns the payload of the renewal's JWS.
     package func row(_ environment: AppStoreEnvironment, signedDate: Timestamp) -> JSONValue {
-        .object([
-            "originalTransactionId": .string(originalTransactionId),
-            "autoRenewProductId": .string(autoRenewProductId),
-            "productId": .string(productId),
-            "autoRenewStatus": .number(willRenew ? 1 : 0),
-            "expirationIntent": expirationIntent.map(JSONValue.number),
-            "isInBillingRetryPeriod": isInBillingRetryPeriod.map(JSONValue.bool),
-            "gracePeriodExpiresDate": (gracePeriodExpiresDate?.milliseconds).map(JSONValue.number),
-            "priceIncreaseStatus": priceIncreaseStatus.map(JSONValue.number),
-            "offerType": (offer?.type).map(JSONValue.number),
-            "offerIdentifier": (offer?.identifier).map(JSONValue.string),
-            "offerDiscountType": (offer?.discountType).map(JSONValue.string),
-            "offerPeriod": (offer?.period).map(JSONValue.string),
-            "eligibleWinBackOfferIds": eligibleWinBackOfferIds.isEmpty
-                ? nil : .array(eligibleWinBackOfferIds.map(JSONValue.string)),
-            "signedDate": .number(signedDate.milliseconds),
-            "environment": .string(environment.rawValue),
-            "recentSubscriptionStartDate": .number(recentSubscriptionStartDate.milliseconds),
-            "renewalDate": .number(renewalDate.milliseconds),
-            "currency": .string("USD"),
-            "renewalPrice": .number(renewalPrice),
-            "appAccountToken": appAccountToken.map(JSONValue.string),
-            "appTransactionId": appTransactionId.map(JSONValue.string),
-            "renewalBillingPlanType": (billingPlan?.rawValue).map(JSONValue.string),
-            "commitmentInfo": commitment?.document,
+        JSONValue([
+            "originalTransactionId": originalTransactionId, "autoRenewProductId": autoRenewProductId,
+            "productId": productId, "autoRenewStatus": willRenew ? 1 : 0, "expirationIntent": expirationIntent,
+            "isInBillingRetryPeriod": isInBillingRetryPeriod,
+            "gracePeriodExpiresDate": gracePeriodExpiresDate?.milliseconds,
+            "priceIncreaseStatus": priceIncreaseStatus, "offerType": offer?.type,
+            "offerIdentifier": offer?.identifier, "offerDiscountType": offer?.discountType,
+            "offerPeriod": offer?.period,
+            "eligibleWinBackOfferIds": eligibleWinBackOfferIds.isEmpty ? nil : eligibleWinBackOfferIds,
+            "signedDate": signedDate.milliseconds, "environment": environment.rawValue,
+            "recentSubscriptionStartDate": recentSubscriptionStartDate.milliseconds,
+            "renewalDate": renewalDate.milliseconds, "currency": "USD", "renewalPrice": renewalPrice,
+            "appAccountToken": appAccountToken, "appTransactionId": appTransactionId,
+            "renewalBillingPlanType": billingPlan?.rawValue, "commitmentInfo": commitment?.document,
             "advancedCommerceInfo": advancedCommerce?.renewalDocument,
         ])
     }

@@ -32,10 +32,10 @@ package struct WorldOptions: Sendable, Hashable {
     /// The options as `keys/world.json` stores them. Newer options are absent if they are off, so that directories
     /// from before them stay valid.
     var document: JSONValue {
-        .object([
-            "preOrders": .bool(preOrders), "upgradesAreCancelled": .bool(upgradesAreCancelled),
-            "newestFields": newestFields ? .bool(true) : nil,
-            "sandboxClock": sandboxClock == .real ? nil : .string(sandboxClock.rawValue),
+        JSONValue([
+            "preOrders": preOrders, "upgradesAreCancelled": upgradesAreCancelled,
+            "newestFields": newestFields ? true : nil,
+            "sandboxClock": sandboxClock == .real ? nil : sandboxClock.rawValue,
         ])
     }
 }
@@ -70,25 +70,22 @@ package struct World: Sendable {
 
     /// The content of `world.json`.
     package var document: JSONValue {
-        .object([
-            "seed": .number(Int64(bitPattern: seed)),
-            "clock": .string(epoch.rfc3339),
-            "customers": .array(customers.map { $0.document(signedDate: epoch) }),
+        JSONValue([
+            "seed": Int64(bitPattern: seed), "clock": epoch.rfc3339,
+            "customers": customers.map { $0.document(signedDate: epoch) },
         ])
     }
 }
 
 extension SimulatedCustomer {
     fileprivate func document(signedDate: Timestamp) -> JSONValue {
-        .object([
-            "id": .string(id),
-            "environment": .string(environment.rawValue),
-            "receipts": .array(receipts.map { .string($0.id) }),
-            "transactions": .array(transactions.map { $0.row(environment, signedDate: signedDate) }),
-            "renewals": .array(renewals.map { $0.row(environment, signedDate: signedDate) }),
-            "expected": .object([
-                "status": .number(expectedStatus),
-                "activeProductIds": .array(activeProductIds.map(JSONValue.string)),
+        JSONValue([
+            "id": id, "environment": environment.rawValue, "receipts": receipts.map(\.id),
+            "transactions": transactions.map { $0.row(environment, signedDate: signedDate) },
+            "renewals": renewals.map { $0.row(environment, signedDate: signedDate) },
+            "expected": JSONValue([
+                "status": expectedStatus,
+                "activeProductIds": activeProductIds,
             ]),
         ])
     }

@@ -138,10 +138,9 @@ package struct DeliveryCounts: Sendable, Hashable {
 
     /// The response to `GET /notifications/deliveries`.
     var document: JSONValue {
-        .object([
-            "made": .number(Int64(made)), "delivered": .number(Int64(delivered)), "failed": .number(Int64(failed)),
-            "lost": .number(Int64(lost)), "waiting": .number(Int64(waiting)), "copies": .number(Int64(copies)),
-            "attempts": .number(Int64(attempts)),
+        JSONValue([
+            "made": made, "delivered": delivered, "failed": failed, "lost": lost, "waiting": waiting,
+            "copies": copies, "attempts": attempts,
         ])
     }
 }

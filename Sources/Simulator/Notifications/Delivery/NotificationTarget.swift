@@ -86,9 +86,9 @@ package final class TargetRegistry: Sendable {
         return .array(
             [AppStoreEnvironment.production, .sandbox].compactMap { environment in
                 targets[environment].map {
-                    .object([
-                        "environment": .string(environment.rawValue), "url": .string($0.url.text),
-                        "version": .number($0.version.rawValue),
+                    JSONValue([
+                        "environment": environment.rawValue, "url": $0.url.text,
+                        "version": $0.version.rawValue,
                     ])
                 }
             })

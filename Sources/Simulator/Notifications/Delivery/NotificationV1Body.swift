@@ -19,10 +19,10 @@ extension SimulatedVerifyReceipt {
         else { return nil }
         let isProduction = notification.environment == .production
         var members = JSONValue.members([
-            "notification_type": .string(type.rawValue), "password": .string(SimulatedApp.first.sharedSecret),
+            "notification_type": type.rawValue, "password": SimulatedApp.first.sharedSecret,
             // Only version 1 notifications call production `PROD`.
-            "environment": .string(isProduction ? "PROD" : "Sandbox"),
-            "bid": .string(SimulatedApp.first.bundleId), "bvrs": .string("42"),
+            "environment": isProduction ? "PROD" : "Sandbox",
+            "bid": SimulatedApp.first.bundleId, "bvrs": "42",
         ])
         if let renewal = notification.renewal {
             members += Self.members(of: renewal, isProduction: isProduction)
@@ -30,10 +30,10 @@ extension SimulatedVerifyReceipt {
                 members += AnswerRowWriter.dates("auto_renew_status_change_date", notification.date)
             }
         }
-        if let original = Int64(transaction.originalTransactionId) {
-            members.append(.init("original_transaction_id", .number(original)))
-        }
-        members.append(.init("unified_receipt", try unifiedReceipt(of: customer, about: transaction)))
+        members += JSONValue.members([
+            "original_transaction_id": Int64(transaction.originalTransactionId),
+            "unified_receipt": try unifiedReceipt(of: customer, about: transaction),
+        ])
         return .object(members)
     }
 
@@ -41,10 +41,10 @@ extension SimulatedVerifyReceipt {
     private static func members(of renewal: SimulatedRenewal, isProduction: Bool) -> [JSONValue.Member] {
         let product = isProduction ? SimulatedProduct.named(renewal.autoRenewProductId) : nil
         return JSONValue.members([
-            "auto_renew_product_id": .string(renewal.autoRenewProductId),
-            "auto_renew_adam_id": product.map { .string(String($0.itemId)) },
-            "auto_renew_status": .string(AnswerRowWriter.flag(renewal.willRenew)),
-            "expiration_intent": renewal.expirationIntent.map(JSONValue.number),
+            "auto_renew_product_id": renewal.autoRenewProductId,
+            "auto_renew_adam_id": product.map { String($0.itemId) },
+            "auto_renew_status": AnswerRowWriter.flag(renewal.willRenew),
+            "expiration_intent": renewal.expirationIntent,
         ])
     }
 
@@ -53,13 +53,13 @@ extension SimulatedVerifyReceipt {
     ) throws(CryptographyError) -> JSONValue {
         let latest = try latest(of: customer)
         let rows = Self.rows(of: customer, about: transaction)
-        return .object([
-            "status": .number(0), "environment": .string(customer.environment.rawValue),
-            "latest_receipt_info": .array(
-                rows.map { AnswerRowWriter.transaction($0, isCurrent: true, includesConsumableRefunds: true) }),
-            "latest_receipt": .string(latest.base64),
-            "pending_renewal_info": customer.renewals.isEmpty
-                ? nil : .array(customer.renewals.map(AnswerRowWriter.renewal)),
+        return JSONValue([
+            "status": 0, "environment": customer.environment.rawValue,
+            "latest_receipt_info": rows.map {
+                AnswerRowWriter.transaction($0, isCurrent: true, includesConsumableRefunds: true)
+            },
+            "latest_receipt": latest.base64,
+            "pending_renewal_info": customer.renewals.isEmpty ? nil : customer.renewals.map(AnswerRowWriter.renewal),
         ])
     }
 
