@@ -33,7 +33,9 @@ package struct SimulatedVerifyReceipt: Sendable {
         default: break
         }
         let isRightPassword = request["password"]?.text == SimulatedApp.first.sharedSecret
-        if receipt.hasAutoRenewable, !isRightPassword { return Self.wrongPassword(receipt.environment) }
+        if receipt.hasAutoRenewable, !isRightPassword {
+            return JSONValue(["environment": receipt.environment.rawValue, "status": 21004])
+        }
         // The account cannot be found or has been deleted.
         if customerRegistry.current(receipt.customer).isRemoved { return Self.statusOnly(21010) }
         let excludesOld = request["exclude-old-transactions"]
@@ -62,11 +64,6 @@ package struct SimulatedVerifyReceipt: Sendable {
 
     /// Returns a response that contains nothing but the status, as most failures do.
     static func statusOnly(_ status: Int64) -> JSONValue { JSONValue(["status": status]) }
-
-    /// Returns status 21004, which comes with the environment.
-    private static func wrongPassword(_ environment: AppStoreEnvironment) -> JSONValue {
-        JSONValue(["environment": environment.rawValue, "status": 21004])
-    }
 
     /// Returns the plan of a customer's newest receipt, created now. Its id contains the instant of the last change,
     /// because each change needs a new receipt.
@@ -105,7 +102,7 @@ extension SimulatedVerifyReceipt {
     /// `latest_receipt_info` and `latest_receipt` are included only if the password is right, `pending_renewal_info`
     /// only if the customer also has an auto-renewable subscription now, in this receipt or in a newer one. A receipt
     /// without any purchase does not identify a customer, so its response never has them.
-    func appReceiptAnswer(
+    private func appReceiptAnswer(
         to receipt: IssuedReceipt, excludesOld: Bool, isRightPassword: Bool
     ) throws(CryptographyError) -> JSONValue {
         var members = JSONValue.members([
@@ -171,7 +168,7 @@ extension SimulatedVerifyReceipt {
     ///
     /// The submitted transaction is shown as it was when the receipt was created, with the refund date added if it
     /// was refunded since.
-    func transactionReceiptAnswer(
+    private func transactionReceiptAnswer(
         to receipt: IssuedReceipt, asMadeFor previous: SimulatedCustomer
     ) throws(CryptographyError) -> JSONValue {
         let own = flat(receipt.plan, of: previous, now: receipt.customer)

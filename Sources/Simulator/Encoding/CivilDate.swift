@@ -48,9 +48,14 @@ extension Timestamp {
     /// `2023-08-14 00:50:46 America/Los_Angeles`. Daylight saving time is applied, although Apple's keys end in
     /// `_pst`.
     package var losAngelesText: String {
-        let date = CivilDate(self, offset: LosAngeles.offset(at: self))
+        // Winter time if the system has no time zone data.
+        let offset = Self.losAngeles?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))) ?? -8 * 3600
+        let date = CivilDate(self, offset: Int64(offset))
         return "\(date.dayText) \(date.timeText) America/Los_Angeles"
     }
+
+    /// The time zone of Apple's `_pst` texts.
+    private static let losAngeles = TimeZone(identifier: "America/Los_Angeles")
 
     /// Reads `2026-11-21T09:35:00Z`, with or without fractional seconds or with another offset. Returns `nil` for
     /// anything else.
@@ -59,17 +64,5 @@ extension Timestamp {
         let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         guard let date = (try? whole.parse(text)) ?? (try? fractional.parse(text)) else { return nil }
         self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
-    }
-}
-
-/// The time zone of Apple's `_pst` texts.
-private enum LosAngeles {
-    /// `nil` if the system has no time zone data.
-    static let zone = TimeZone(identifier: "America/Los_Angeles")
-
-    /// Returns the offset from UTC in seconds; that of winter time if the system has no time zone data.
-    static func offset(at instant: Timestamp) -> Int64 {
-        guard let zone else { return -8 * 3600 }
-        return Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant.seconds))))
     }
 }

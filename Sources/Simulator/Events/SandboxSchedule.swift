@@ -39,6 +39,17 @@ extension SimulatedCustomer {
     }
 }
 
+extension EventSimulation {
+    fileprivate mutating func simulateDueEvent(at instant: Timestamp) {
+        guard let (index, event) = customer.dueEvent(at: instant) else { return }
+        if event == .renew {
+            renew(index, by: .schedule)
+        } else {
+            event.happen(to: .subscription(index), in: &self)
+        }
+    }
+}
+
 extension EventScheduler {
     /// Lets all events of the accelerated sandbox happen that are due. Returns the outcomes in order, for each customer
     /// the earliest first.
@@ -47,19 +58,8 @@ extension EventScheduler {
         guard world.options.sandboxClock == .apple else { return [] }
         var outcomes: [EventOutcome] = []
         for customer in world.customers where customer.environment == .sandbox {
-            while let outcome = makeDueEvent(of: customer, at: instant) { outcomes.append(outcome) }
+            while let outcome = make(of: customer, { $0.simulateDueEvent(at: instant) }) { outcomes.append(outcome) }
         }
         return outcomes
-    }
-
-    private func makeDueEvent(of customer: SimulatedCustomer, at instant: Timestamp) -> EventOutcome? {
-        make(of: customer) { simulation in
-            guard let (index, event) = simulation.customer.dueEvent(at: instant) else { return }
-            if event == .renew {
-                simulation.renew(index, by: .schedule)
-            } else {
-                event.happen(to: .subscription(index), in: &simulation)
-            }
-        }
     }
 }

@@ -221,7 +221,8 @@ extension SimulatorRoutes {
     /// Handles `POST /events`. Responds with `{"events": [...]}`, each element as in ``EventOutcome/document``.
     private func simulateEvents(_ request: Request) async throws -> Response {
         guard let eventsRequest = try await document(of: request).flatMap(EventsRequest.init) else {
-            throw HTTPError(.badRequest, message: "the body needs count, or event with one of: \(Self.eventNames)")
+            let names = WorldEvent.allCases.map(\.rawValue).joined(separator: ", ")
+            throw HTTPError(.badRequest, message: "the body needs count, or event with one of: \(names)")
         }
         var outcomes: [EventOutcome]
         switch eventsRequest.kind {
@@ -264,6 +265,4 @@ extension SimulatorRoutes {
         let body = try await request.body.collect(upTo: 65_536)
         return try? JSONValue(reading: Array(body.readableBytesView))
     }
-
-    private static var eventNames: String { WorldEvent.allCases.map(\.rawValue).joined(separator: ", ") }
 }

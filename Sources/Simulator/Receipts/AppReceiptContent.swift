@@ -8,7 +8,7 @@ package struct AppReceiptContent: Sendable, Hashable {
     /// 0 in the sandbox.
     package var appAppleId: Int64
     package var bundleId: String
-    package var applicationVersion: String
+    package var applicationVersion = "42"
     package var originalApplicationVersion: String
     package var creationDate: Timestamp
     package var originalPurchaseDate: Timestamp
@@ -19,14 +19,12 @@ package struct AppReceiptContent: Sendable, Hashable {
     /// Only for volume purchases.
     package var expirationDate: Timestamp?
     /// 3 for iOS, 2 for macOS.
-    package var platform: Int64
+    package var platform: Int64 = 3
     package var purchases: [AppReceiptPurchase]
     /// Seed of the opaque attributes 4 to 7, so that the same plan gives the same bytes.
     package var opaqueSeed: UInt64
     /// Attributes to append, for example unknown types, duplicates of known types, or wrong encodings.
-    package var extraAttributes: [ReceiptAttribute]
-    /// Types of attributes to omit.
-    var omittedTypes: Set<Int64>
+    package var extraAttributes: [ReceiptAttribute] = []
 
     package init(
         environment: AppStoreEnvironment, bundleId: String, creationDate: Timestamp,
@@ -36,7 +34,6 @@ package struct AppReceiptContent: Sendable, Hashable {
         receiptType = isProduction ? "Production" : "ProductionSandbox"
         appAppleId = isProduction ? SimulatedApp.first.appAppleId : 0
         self.bundleId = bundleId
-        applicationVersion = "42"
         originalApplicationVersion = isProduction ? "17" : "1.0"
         self.creationDate = creationDate
         // Every sandbox receipt has 2013-08-01T07:00:00Z.
@@ -44,11 +41,8 @@ package struct AppReceiptContent: Sendable, Hashable {
             isProduction ? creationDate.advanced(by: .days(-400)) : Timestamp(seconds: 1_375_340_400)
         downloadId = isProduction ? 500_900_000_000_000_000 + Int64(opaqueSeed % 1_000_000_000) : 0
         versionExternalIdentifier = isProduction ? 860_000_001 : 0
-        platform = 3
         self.purchases = purchases
         self.opaqueSeed = opaqueSeed
-        extraAttributes = []
-        omittedTypes = []
     }
 }
 
@@ -76,8 +70,8 @@ package struct AppReceiptPurchase: Sendable, Hashable {
     package var cancellationReason: Int64?
     /// Attributes to append.
     package var extraAttributes: [ReceiptAttribute] = []
-    /// Types of attributes to omit.
-    var omittedTypes: Set<Int64> = []
+    /// Whether the receipt says if the purchase is shared, as newer receipts do.
+    var includesOwnership = true
 
     package init(
         productId: String, transactionId: String, originalTransactionId: String? = nil, purchaseDate: Timestamp,
@@ -96,7 +90,7 @@ package struct AppReceiptPurchase: Sendable, Hashable {
 extension AppReceiptPurchase {
     /// The attributes 1701 to 1722, including those that are always empty.
     package var attributes: [ReceiptAttribute] {
-        (filled + Self.empty).filter { !omittedTypes.contains($0.type) } + extraAttributes
+        filled + Self.empty + extraAttributes
     }
 
     /// Attributes whose meaning is unknown and which are an empty text in every receipt.
@@ -113,14 +107,13 @@ extension AppReceiptPurchase {
         if expiresDate != nil { list.append(.number(1719, isInIntroOfferPeriod ? 1 : 0)) }
         if let cancellationReason { list.append(.number(1720, cancellationReason)) }
         if let promotionalOfferId { list.append(.text(1721, promotionalOfferId)) }
-        list.append(.number(1722, isFamilyShared ? 1 : 0))
+        if includesOwnership { list.append(.number(1722, isFamilyShared ? 1 : 0)) }
         return list
     }
 
     /// The value of attribute 17 in DER.
     package var der: [UInt8] {
-        guard omittedTypes.isEmpty, extraAttributes.isEmpty else { return DEREncoder.set(attributes.map(\.der)) }
-        return DEREncoder.set(filled.map(\.der) + Self.alwaysEmpty)
+        DEREncoder.set(filled.map(\.der) + Self.alwaysEmpty + extraAttributes.map(\.der))
     }
 }
 
@@ -146,7 +139,7 @@ extension AppReceiptContent {
         if platform == 3 { list.append(.text(20, "")) }
         if let expirationDate { list.append(.date(21, expirationDate)) }
         list.append(.number(25, platform))
-        return list.filter { !omittedTypes.contains($0.type) } + extraAttributes
+        return list + extraAttributes
     }
 
     /// Returns the signed payload: a SET of all attributes, with an attribute of type 17 for each purchase.

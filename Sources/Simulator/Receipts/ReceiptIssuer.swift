@@ -97,6 +97,6 @@ extension AppReceiptPurchase {
         let revocation = transaction.revocation(at: plan.creationDate)
         cancellationDate = revocation?.date
         cancellationReason = revocation?.reason
-        if !plan.includesOwnership { omittedTypes = [1722] }
+        includesOwnership = plan.includesOwnership
     }
 }

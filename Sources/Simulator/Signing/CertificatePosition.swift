@@ -10,7 +10,8 @@ enum CertificatePosition: String, CaseIterable, Sendable {
         let isAuthority = isRoot || [.developerRelations, .iTunesStore, .jwsAuthority].contains(self)
         let isOfJWS = [.jwsRoot, .jwsAuthority, .jwsLeaf].contains(self)
         return CertificateTemplate(
-            subject: subject(options.names), validity: isRoot ? .wide : options.validity, isAuthority: isAuthority,
+            subject: options.imitatesApple ? appleSubject : simulatorSubject,
+            validity: isRoot ? .wide : options.validity, isAuthority: isAuthority,
             pathLength: isAuthority && !isRoot ? 0 : nil, markers: markers,
             digest: isOfJWS ? .sha384 : options.certificateDigest)
     }
@@ -34,43 +35,37 @@ enum CertificatePosition: String, CaseIterable, Sendable {
         }
     }
 
-    private func subject(_ names: TestPKI.Names) -> DistinguishedName {
-        switch names {
-        case .simulator:
-            DistinguishedName(
-                commonName: "Receipt Bridge Simulator \(simulatorName)",
-                organizationalUnit: self == .jwsAuthority ? "Test Only EC" : "Test Only",
-                organization: "Receipt Bridge Simulator")
-        case .apple:
-            DistinguishedName(
-                commonName: appleName.name, organizationalUnit: appleName.unit, organization: "Apple Inc.")
-        }
+    private var simulatorSubject: DistinguishedName {
+        let name =
+            switch self {
+            case .root: "Root CA"
+            case .developerRelations, .jwsAuthority: "Worldwide Developer Relations Certification Authority"
+            case .receiptLeaf: "Mac App Store and iTunes Store Receipt Signing"
+            case .iTunesStore: "iTunes Store Certification Authority"
+            case .purchaseLeaf: "Purchase Receipt Certificate"
+            case .jwsRoot: "Root CA - EC"
+            case .jwsLeaf: "ECC Receipt Signing"
+            }
+        return DistinguishedName(
+            commonName: "Receipt Bridge Simulator \(name)",
+            organizationalUnit: self == .jwsAuthority ? "Test Only EC" : "Test Only",
+            organization: "Receipt Bridge Simulator")
     }
 
-    private var simulatorName: String {
-        switch self {
-        case .root: "Root CA"
-        case .developerRelations, .jwsAuthority: "Worldwide Developer Relations Certification Authority"
-        case .receiptLeaf: "Mac App Store and iTunes Store Receipt Signing"
-        case .iTunesStore: "iTunes Store Certification Authority"
-        case .purchaseLeaf: "Purchase Receipt Certificate"
-        case .jwsRoot: "Root CA - EC"
-        case .jwsLeaf: "ECC Receipt Signing"
-        }
-    }
-
-    private var appleName: (name: String, unit: String) {
-        switch self {
-        case .root: ("Apple Root CA", "Apple Certification Authority")
-        case .developerRelations: ("Apple Worldwide Developer Relations Certification Authority", "G5")
-        case .receiptLeaf:
-            ("Mac App Store and iTunes Store Receipt Signing", "Apple Worldwide Developer Relations")
-        case .iTunesStore: ("Apple iTunes Store Certification Authority", "Apple Certification Authority")
-        case .purchaseLeaf: ("PurchaseReceiptCertificate", "Apple iTunes Store")
-        case .jwsRoot: ("Apple Root CA - G3", "Apple Certification Authority")
-        case .jwsAuthority: ("Apple Worldwide Developer Relations Certification Authority", "G6")
-        case .jwsLeaf:
-            ("Prod ECC Mac App Store and iTunes Store Receipt Signing", "Apple Worldwide Developer Relations")
-        }
+    private var appleSubject: DistinguishedName {
+        let row: (name: String, unit: String) =
+            switch self {
+            case .root: ("Apple Root CA", "Apple Certification Authority")
+            case .developerRelations: ("Apple Worldwide Developer Relations Certification Authority", "G5")
+            case .receiptLeaf:
+                ("Mac App Store and iTunes Store Receipt Signing", "Apple Worldwide Developer Relations")
+            case .iTunesStore: ("Apple iTunes Store Certification Authority", "Apple Certification Authority")
+            case .purchaseLeaf: ("PurchaseReceiptCertificate", "Apple iTunes Store")
+            case .jwsRoot: ("Apple Root CA - G3", "Apple Certification Authority")
+            case .jwsAuthority: ("Apple Worldwide Developer Relations Certification Authority", "G6")
+            case .jwsLeaf:
+                ("Prod ECC Mac App Store and iTunes Store Receipt Signing", "Apple Worldwide Developer Relations")
+            }
+        return DistinguishedName(commonName: row.name, organizationalUnit: row.unit, organization: "Apple Inc.")
     }
 }

@@ -1,5 +1,4 @@
 package import Cryptography
-import Synchronization
 
 /// Signers that a verifier must reject, made from the genuine tree.
 extension TestPKI {
@@ -59,40 +58,31 @@ extension TestPKI {
     }
 
     /// A signer as StoreKit Testing in Xcode has: one self-signed certificate.
-    package static func xcodeSigner(bits: Int = 2048) throws(CryptographyError) -> ReceiptSigner {
+    package static func xcodeSigner() throws(CryptographyError) -> ReceiptSigner {
         let template = CertificateTemplate(
             subject: DistinguishedName(commonName: "StoreKit", organization: "StoreKit Testing"))
-        return ReceiptSigner(leaf: try .selfSigned(template, key: try forgersKey(bits: bits)), issuers: [])
+        return ReceiptSigner(leaf: try .selfSigned(template, key: try forgersKey.get()), issuers: [])
     }
 
     /// A receipt signer with all of Apple's names below a root of its own. Only the keys differ from Apple's.
     ///
-    /// Faster than ``foreign(rsaBits:)``, because only the root gets another key.
+    /// Faster than ``foreign()``, because only the root gets another key.
     func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
-        let apple = Options(names: .apple)
+        let apple = Options(imitatesApple: true)
         let root = try CertificateIdentity.selfSigned(
-            CertificatePosition.root.template(apple), key: Self.forgersKey(bits: options.rsaBits))
+            CertificatePosition.root.template(apple), key: Self.forgersKey.get())
         let authority = try root.issue(
             CertificatePosition.developerRelations.template(apple), key: developerRelations.key)
         let leaf = try authority.issue(CertificatePosition.receiptLeaf.template(apple), key: receiptLeaf.key)
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
     }
 
-    /// The keys of forgers by their sizes. No genuine certificate has one of them.
-    private static let forgersKeys = Mutex<[Int: SigningKey]>([:])
-
-    /// Returns the same key in each call, because making one takes longer than the rest of a state directory.
-    private static func forgersKey(bits: Int) throws(CryptographyError) -> SigningKey {
-        try forgersKeys.withLock { keys throws(CryptographyError) in
-            if let key = keys[bits] { return key }
-            let key = try SigningKey.rsa(bits: bits)
-            keys[bits] = key
-            return key
-        }
-    }
+    /// The key of all forgers, which no genuine certificate has. It is made once, because that takes longer than the
+    /// rest of a state directory.
+    private static let forgersKey = Result { () throws(CryptographyError) -> SigningKey in try .rsa(bits: 2048) }
 
     /// A complete tree with Apple's names and new keys.
-    package static func foreign(rsaBits: Int = 2048) throws(CryptographyError) -> TestPKI {
-        try TestPKI(Options(names: .apple, rsaBits: rsaBits))
+    package static func foreign() throws(CryptographyError) -> TestPKI {
+        try TestPKI(Options(imitatesApple: true))
     }
 }

@@ -7,17 +7,11 @@ package import Cryptography
 /// Store with the signer of version 2 transactionReceipts) and EC for JWS. Methods like
 /// ``issueReceiptSigner(key:changing:)`` issue further certificates for tests.
 package struct TestPKI: Sendable {
-    /// The names in the certificates.
-    package enum Names: Sendable {
-        /// Names that are clearly those of a simulator.
-        case simulator
-        /// Exactly Apple's names, for forgeries that a verifier must reject by their key, not by their name.
-        case apple
-    }
-
     /// Options of the whole tree.
     package struct Options: Sendable {
-        package var names: Names
+        /// Uses exactly Apple's names, for forgeries that a verifier must reject by their key, not by their name.
+        /// Otherwise the names are clearly those of a simulator.
+        package var imitatesApple: Bool
         /// Digest of the signature of every RSA certificate.
         package var certificateDigest: DigestAlgorithm
         package var validity: Validity
@@ -27,10 +21,10 @@ package struct TestPKI: Sendable {
         package var purchaseSignerBits: Int
 
         package init(
-            names: Names = .simulator, certificateDigest: DigestAlgorithm = .sha256, validity: Validity = .wide,
+            imitatesApple: Bool = false, certificateDigest: DigestAlgorithm = .sha256, validity: Validity = .wide,
             rsaBits: Int = 2048, purchaseSignerBits: Int = 1024
         ) {
-            self.names = names
+            self.imitatesApple = imitatesApple
             self.certificateDigest = certificateDigest
             self.validity = validity
             self.rsaBits = rsaBits

@@ -133,17 +133,16 @@ enum NotificationV1Type: String, Sendable, Hashable {
 
     /// Returns whether the customer resubscribed to the same product as before.
     private static func isSameProduct(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
+        guard let transaction = notification.transaction else { return false }
         let previous = outcome.before?.transactions.last {
-            $0.originalTransactionId == notification.transaction?.originalTransactionId
+            $0.originalTransactionId == transaction.originalTransactionId
         }
-        return previous?.product == notification.transaction?.product
+        return previous?.product == transaction.product
     }
 
     /// Returns whether the event turned off the renewal.
     private static func turnsOff(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
-        let previous = outcome.before?.renewals.first {
-            $0.originalTransactionId == notification.renewal?.originalTransactionId
-        }
+        let previous = notification.transaction.flatMap { outcome.before?.renewal(of: $0) }
         return previous?.willRenew == true && notification.renewal?.willRenew == false
     }
 }
