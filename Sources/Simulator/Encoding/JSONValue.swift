@@ -279,20 +279,17 @@ private struct JSONReader {
         throw failure
     }
 
+    /// The characters after the letters that stand for them: quote, backslash, slash, `b`, `f`, `n`, `r` and `t`.
+    private static let escapes: [UInt8: UInt8] = [
+        0x22: 0x22, 0x5C: 0x5C, 0x2F: 0x2F, 0x62: 0x08, 0x66: 0x0C, 0x6E: 0x0A, 0x72: 0x0D, 0x74: 0x09,
+    ]
+
     /// Reads an escape sequence after its backslash. A surrogate without its counterpart becomes U+FFFD.
     private mutating func escape() throws(JSONReadingError) -> [UInt8] {
         guard let byte = next else { throw failure }
         position += 1
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
-        case UInt8(ascii: "b"): return [0x08]
-        case UInt8(ascii: "f"): return [0x0C]
-        case UInt8(ascii: "n"): return [0x0A]
-        case UInt8(ascii: "r"): return [0x0D]
-        case UInt8(ascii: "t"): return [0x09]
-        case UInt8(ascii: "u"): break
-        default: throw failure
-        }
+        if let character = Self.escapes[byte] { return [character] }
+        guard byte == UInt8(ascii: "u") else { throw failure }
         let unit = try fourDigits()
         guard (0xD800..<0xDC00).contains(unit), consume("\\u") else { return utf8(UInt32(unit)) }
         let low = try fourDigits()

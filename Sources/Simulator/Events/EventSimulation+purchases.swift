@@ -60,12 +60,10 @@ extension EventSimulation {
     /// If the current period is refunded, the subscription is revoked and Apple turns off its renewal.
     mutating func refund(_ index: Int) {
         let isPartial = customer.transactions[index].isAutoRenewable && random.number(below: 4) == 0
-        customer.transactions[index].revocation = .init(
+        let revocation = SimulatedTransaction.Revocation(
             date: date, reason: random.number(below: 2), type: isPartial ? "REFUND_PRORATED" : "REFUND_FULL",
             percentage: isPartial ? random.number(in: 1...99) * 1000 : nil)
-        customer.transactions[index].changeDate = date
-        let current = subscription(endingWith: index)
-        if let current { customer.renewals[current].revoke() }
+        let current = revoke(index, revocation)
         emit("REFUND", of: index)
         guard let current, customer.renewals[current].willRenew else { return }
         customer.renewals[current].willRenew = false
@@ -86,13 +84,18 @@ extension EventSimulation {
     }
 
     mutating func revoke(_ index: Int) {
-        customer.transactions[index].revocation = .init(date: date, reason: 0, type: "FAMILY_REVOKE")
-        customer.transactions[index].changeDate = date
-        if let current = subscription(endingWith: index) {
-            customer.renewals[current].revoke()
-            customer.renewals[current].willRenew = false
-        }
+        let current = revoke(index, .init(date: date, reason: 0, type: "FAMILY_REVOKE"))
+        if let current { customer.renewals[current].willRenew = false }
         emit("REVOKE", of: index)
+    }
+
+    /// Revokes a transaction and, if it is the newest one of a subscription, that. Returns the index of the subscription.
+    private mutating func revoke(_ index: Int, _ revocation: SimulatedTransaction.Revocation) -> Int? {
+        customer.transactions[index].revocation = revocation
+        customer.transactions[index].changeDate = date
+        let current = subscription(endingWith: index)
+        if let current { customer.renewals[current].revoke() }
+        return current
     }
 
     /// Returns the index of the subscription whose newest transaction this is, or `nil` if the transaction is an

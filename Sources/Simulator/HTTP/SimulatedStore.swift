@@ -142,10 +142,7 @@ extension SimulatedStore {
 
     /// Stops serving after ``start(host:port:)``; open connections are closed.
     package func stop() async {
-        let task = running.withLock { running -> Task<Void, Never>? in
-            defer { running = nil }
-            return running
-        }
+        let task = running.withLock { $0.take() }
         task?.cancel()
         await task?.value
     }

@@ -48,17 +48,14 @@ package struct APIRequest: Sendable {
 
 /// A response of the Server API.
 package struct APIAnswer: Sendable {
-    package var status: Int
+    package var status = 200
     package var headers: [(name: String, value: String)] = []
     /// `nil` for an empty body.
     package var body: JSONValue?
 
-    package init(_ status: Int = 200, headers: [(name: String, value: String)] = [], body: JSONValue? = nil) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-    }
+}
 
+extension APIAnswer {
     /// A successful response. Members whose value is `nil` are absent.
     init(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) { self.init(body: JSONValue(members)) }
 }
@@ -78,7 +75,7 @@ struct APIFailure: Error, Sendable, Hashable {
     /// The error as a response.
     var answer: APIAnswer {
         APIAnswer(
-            Int(clamping: code / 10_000), headers: retryAfter.map { [("Retry-After", $0)] } ?? [],
+            status: Int(clamping: code / 10_000), headers: retryAfter.map { [("Retry-After", $0)] } ?? [],
             body: JSONValue(["errorCode": code, "errorMessage": Self.messages[code] ?? "General bad request."]))
     }
 

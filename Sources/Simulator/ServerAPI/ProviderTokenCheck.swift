@@ -4,16 +4,12 @@ package import Cryptography
 /// Verifies that a caller is the app's owner: `Authorization: Bearer` with a JWT signed by the account's key.
 struct ProviderTokenCheck: Sendable {
     private let key: VerifyingKey
-    private let keyId: String
-    private let issuerId: String
-    private let bundleId: String
+    private let credentials: SimulatedCredentials
     private let clock: SimulatedClock
 
     init(_ credentials: SimulatedCredentials, clock: SimulatedClock) throws(CryptographyError) {
         key = try VerifyingKey(publicKeyInfo: credentials.key.publicKeyInfo.span)
-        keyId = credentials.keyId
-        issuerId = credentials.issuerId
-        bundleId = credentials.bundleId
+        self.credentials = credentials
         self.clock = clock
     }
 
@@ -23,10 +19,10 @@ struct ProviderTokenCheck: Sendable {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
         let parts = authorization.dropFirst(7).split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.document(parts[0]), let claims = Self.document(parts[1]),
-            header["alg"]?.text == "ES256", header["kid"]?.text == keyId,
+            header["alg"]?.text == "ES256", header["kid"]?.text == credentials.keyId,
             header["typ"] == nil || header["typ"]?.text == "JWT",
-            claims["iss"]?.text == issuerId, claims["aud"]?.text == "appstoreconnect-v1",
-            claims["bid"]?.text == bundleId,
+            claims["iss"]?.text == credentials.issuerId, claims["aud"]?.text == "appstoreconnect-v1",
+            claims["bid"]?.text == credentials.bundleId,
             // The token may be current according to the simulated clock or to real time, because callers do not know
             // of a fixed clock.
             [Timestamp.now, clock.now].contains(where: { Self.isCurrent(claims, at: $0.seconds) }),

@@ -41,7 +41,7 @@ extension SimulatedServerAPI {
         let (_, transaction) = try transaction(call)
         try rules.check(call.request.document(), transaction.product.kind)
         if transaction.isFamilyShared { throw APIFailure(4_000_185) }
-        return APIAnswer(202)
+        return APIAnswer(status: 202)
     }
 }
 

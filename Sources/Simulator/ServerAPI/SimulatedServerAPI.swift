@@ -30,9 +30,9 @@ package final class SimulatedServerAPI: Sendable {
     /// Returns the response to a request. The token is checked first, then the path and the rate limit, then the
     /// parameters.
     package func answer(_ request: APIRequest, fault: ServerAPIFault? = nil) throws(CryptographyError) -> APIAnswer {
-        guard check.accepts(request.authorization) else { return APIAnswer(401) }
+        guard check.accepts(request.authorization) else { return APIAnswer(status: 401) }
         guard let (endpoint, values) = APIEndpoint.matching(method: request.method, path: request.path) else {
-            return APIAnswer(404)
+            return APIAnswer(status: 404)
         }
         if let later = limiter.consume(endpoint, request.environment) {
             return APIFailure(4_290_000, retryAfter: String(later.milliseconds)).answer

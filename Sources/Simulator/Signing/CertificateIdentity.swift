@@ -7,7 +7,7 @@ package struct CertificateIdentity: Sendable {
     package let issuerName: DistinguishedName
     package let key: SigningKey
     /// The certificate in DER.
-    package let certificate: [UInt8]
+    package private(set) var certificate: [UInt8]
 
     /// Creates the identity of a certificate that was issued in an earlier run and stored.
     package init(
@@ -23,9 +23,7 @@ package struct CertificateIdentity: Sendable {
     package static func selfSigned(
         _ template: CertificateTemplate, key: SigningKey
     ) throws(CryptographyError) -> CertificateIdentity {
-        let certificate = try build(template, key: key, issuerName: template.subject, issuerKey: key)
-        return CertificateIdentity(
-            template: template, issuerName: template.subject, key: key, certificate: certificate)
+        try CertificateIdentity(template, key: key, issuerName: template.subject, issuerKey: key)
     }
 
     /// Issues a certificate signed by this one's key. It is not checked whether this certificate may issue others,
@@ -33,21 +31,11 @@ package struct CertificateIdentity: Sendable {
     package func issue(
         _ template: CertificateTemplate, key subjectKey: SigningKey
     ) throws(CryptographyError) -> CertificateIdentity {
-        let certificate = try Self.build(
-            template, key: subjectKey, issuerName: self.template.subject, issuerKey: key)
-        return CertificateIdentity(
-            template: template, issuerName: self.template.subject, key: subjectKey, certificate: certificate)
+        try CertificateIdentity(template, key: subjectKey, issuerName: self.template.subject, issuerKey: key)
     }
 
     /// Serial number: eight bytes that depend only on the key and the template, positive and never zero.
-    package var serialNumber: [UInt8] { Self.serialNumber(of: key, template) }
-
-    /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }`
-    package var issuerAndSerialNumber: [UInt8] {
-        DEREncoder.sequence(issuerName.der, DEREncoder.integer(magnitude: serialNumber))
-    }
-
-    private static func serialNumber(of key: SigningKey, _ template: CertificateTemplate) -> [UInt8] {
+    package var serialNumber: [UInt8] {
         let seed = key.publicKeyInfo + template.subject.der + DEREncoder.time(template.validity.to)
         var serial = Array(SHA.digest(seed, with: .sha1).prefix(8))
         guard !serial.isEmpty else { return [1] }
@@ -55,27 +43,31 @@ package struct CertificateIdentity: Sendable {
         return serial
     }
 
+    /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }`
+    package var issuerAndSerialNumber: [UInt8] {
+        DEREncoder.sequence(issuerName.der, DEREncoder.integer(magnitude: serialNumber))
+    }
+
     /// `Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm, signatureValue }`
-    private static func build(
+    private init(
         _ template: CertificateTemplate, key: SigningKey, issuerName: DistinguishedName, issuerKey: SigningKey
-    ) throws(CryptographyError) -> [UInt8] {
+    ) throws(CryptographyError) {
+        self.init(template: template, issuerName: issuerName, key: key, certificate: [])
         let algorithm = AlgorithmIdentifier.signature(template.digest, isRSA: issuerKey.isRSA)
         let body = DEREncoder.sequence(
             DEREncoder.context(0, DEREncoder.integer(2)),
-            DEREncoder.integer(magnitude: serialNumber(of: key, template)),
+            DEREncoder.integer(magnitude: serialNumber),
             algorithm,
             issuerName.der,
             DEREncoder.sequence(DEREncoder.time(template.validity.from), DEREncoder.time(template.validity.to)),
             template.subject.der,
             key.publicKeyInfo,
-            DEREncoder.context(3, DEREncoder.sequence(extensions(template, key: key, issuerKey: issuerKey))))
+            DEREncoder.context(3, DEREncoder.sequence(extensions(signedBy: issuerKey))))
         let signature = try issuerKey.signature(over: body, digest: template.digest)
-        return DEREncoder.sequence(body, algorithm, DEREncoder.bitString(signature))
+        certificate = DEREncoder.sequence(body, algorithm, DEREncoder.bitString(signature))
     }
 
-    private static func extensions(
-        _ template: CertificateTemplate, key: SigningKey, issuerKey: SigningKey
-    ) -> [[UInt8]] {
+    private func extensions(signedBy issuerKey: SigningKey) -> [[UInt8]] {
         var constraints = template.isAuthority ? [DEREncoder.boolean(true)] : []
         if template.isAuthority, let pathLength = template.pathLength {
             constraints.append(DEREncoder.integer(pathLength))
@@ -95,16 +87,14 @@ package struct CertificateIdentity: Sendable {
     }
 
     /// `Extension ::= SEQUENCE { extnID, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }`
-    private static func entry(_ identifier: String, critical: Bool = false, _ value: [UInt8]) -> [UInt8] {
+    private func entry(_ identifier: String, critical: Bool = false, _ value: [UInt8]) -> [UInt8] {
         var parts = [DEREncoder.objectIdentifier(identifier)]
         if critical { parts.append(DEREncoder.boolean(true)) }
         parts.append(DEREncoder.octetString(value))
         return DEREncoder.sequence(parts)
     }
 
-    private static func keyIdentifier(_ key: SigningKey) -> [UInt8] {
-        SHA.digest(key.publicKeyInfo, with: .sha1)
-    }
+    private func keyIdentifier(_ key: SigningKey) -> [UInt8] { SHA.digest(key.publicKeyInfo, with: .sha1) }
 }
 
 /// An X.500 `Name` with the few attributes of Apple's certificates, in the order of Apple's newer ones.
@@ -152,26 +142,14 @@ package struct Validity: Sendable, Hashable {
 /// The content of a certificate, except key and issuer.
 package struct CertificateTemplate: Sendable, Hashable {
     package var subject: DistinguishedName
-    package var validity: Validity
+    package var validity = Validity.wide
     /// Whether the certificate is a CA (basicConstraints CA, keyUsage keyCertSign and cRLSign). Otherwise its
     /// keyUsage is only digitalSignature.
-    var isAuthority: Bool
+    var isAuthority = false
     /// `pathLenConstraint`: 0 if the CA issues only leaves, `nil` if there is no limit.
     var pathLength: Int64?
     /// Object identifiers of extensions whose value is NULL; only their presence matters.
-    package var markers: [String]
+    package var markers: [String] = []
     /// Digest of the issuer's signature on this certificate.
-    package var digest: DigestAlgorithm
-
-    package init(
-        subject: DistinguishedName, validity: Validity = .wide, isAuthority: Bool = false, pathLength: Int64? = nil,
-        markers: [String] = [], digest: DigestAlgorithm = .sha256
-    ) {
-        self.subject = subject
-        self.validity = validity
-        self.isAuthority = isAuthority
-        self.pathLength = pathLength
-        self.markers = markers
-        self.digest = digest
-    }
+    package var digest = DigestAlgorithm.sha256
 }

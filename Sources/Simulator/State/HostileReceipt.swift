@@ -80,16 +80,13 @@ extension SimulatedStore {
     /// Returns forgeries of an App Receipt.
     func forgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let content = AppReceiptContent(receipt.plan, of: receipt.customer)
-        var swapped = AppReceiptEncoder.Options()
         var richer = content
         richer.purchases.append(
             AppReceiptPurchase(
                 productId: SimulatedProduct.yearly.productId, transactionId: "999999999999999",
                 purchaseDate: content.creationDate, productType: 3,
                 expiresDate: Timestamp(seconds: content.creationDate.seconds + 31_536_000)))
-        swapped.swappedPayload = richer.payload()
-        var stripped = AppReceiptEncoder.Options()
-        stripped.stripsSignature = true
+        let payload = richer.payload()
         let forged: [(String, [UInt8])] = [
             ("tamperedByte", tampered(receipt)),
             ("foreignRoot", try encode(content, by: pki.foreignReceiptSigner())),
@@ -97,15 +94,20 @@ extension SimulatedStore {
             ("unmarkedAuthority", try encode(content, by: pki.signerBelowUnmarkedAuthority())),
             ("nonAuthority", try encode(content, by: pki.signerBelowNonAuthority())),
             ("expiredSigner", try encode(content, by: pki.expiredSigner())),
-            ("swappedContent", try AppReceiptEncoder(signer: pki.receiptSigner, options: swapped).encode(content)),
-            ("strippedSignature", try AppReceiptEncoder(signer: pki.receiptSigner, options: stripped).encode(content)),
+            ("swappedContent", try encode(content, by: pki.receiptSigner) { $0.swappedPayload = payload }),
+            ("strippedSignature", try encode(content, by: pki.receiptSigner) { $0.stripsSignature = true }),
             ("xcodeReceipt", try XcodeReceipt.encode(content)),
         ]
         return forged.map { HostileReceipt($0.0, Base64.encode($0.1), of: receipt, .refused, 21003) }
     }
 
-    private func encode(_ content: AppReceiptContent, by signer: ReceiptSigner) throws -> [UInt8] {
-        try AppReceiptEncoder(signer: signer).encode(content)
+    private func encode(
+        _ content: AppReceiptContent, by signer: ReceiptSigner,
+        changing change: (inout AppReceiptEncoder.Options) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        var encoder = AppReceiptEncoder(signer: signer)
+        change(&encoder.options)
+        return try encoder.encode(content)
     }
 
     /// Returns the receipt with one changed bit in a product id.
@@ -120,20 +122,16 @@ extension SimulatedStore {
     func transactionReceiptForgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let entries = PurchaseInfo.entries(receipt.plan, of: receipt.customer)
         let purchaseInfo = TransactionReceiptEncoder.list(entries)
-        let encoder = issuer.transactionEncoder(receipt.plan.version ?? 4, receipt.environment)
-        var edited = encoder
-        edited.options.swappedPurchaseInfo = TransactionReceiptEncoder.list(
+        let edited = TransactionReceiptEncoder.list(
             entries.map { $0.key == "product-id" ? .init($0.key, SimulatedProduct.yearly.productId) : $0 })
-        var oneLine = encoder
-        oneLine.options.oneLine = true
         let forged: [(String, String, HostileReceipt.Outcome, Int64)] = [
             (
                 "transactionReceiptLines",
                 ReceiptEncodingVariant.lines(receipt.base64, width: 64, separator: "\r\n"), .decoded, 0
             ),
-            ("transactionReceiptOneLine", Base64.encode(try oneLine.encode(purchaseInfo: entries)), .decoded, 0),
+            ("transactionReceiptOneLine", try encode(receipt) { $0.oneLine = true }, .decoded, 0),
             ("purchaseInfoOnly", Base64.encode(purchaseInfo), .refused, 21002),
-            ("editedPurchaseInfo", Base64.encode(try edited.encode(purchaseInfo: entries)), .refused, 21003),
+            ("editedPurchaseInfo", try encode(receipt) { $0.swappedPurchaseInfo = edited }, .refused, 21003),
         ]
         return forged.map { HostileReceipt($0.0, $0.1, of: receipt, $0.2, $0.3) }
             + [try editedEnvironment("environmentLineAdded", of: receipt, line: "Sandbox")]
@@ -144,10 +142,17 @@ extension SimulatedStore {
     func editedEnvironment(
         _ mangling: String, of receipt: IssuedReceipt, line: String?
     ) throws -> HostileReceipt {
+        HostileReceipt(mangling, try encode(receipt) { $0.environmentLine = line }, of: receipt, .decoded, 0)
+    }
+
+    /// Signs a transactionReceipt again.
+    private func encode(
+        _ receipt: IssuedReceipt, changing change: (inout TransactionReceiptEncoder.Options) -> Void
+    ) throws -> String {
         var encoder = issuer.transactionEncoder(receipt.plan.version ?? 4, receipt.environment)
-        encoder.options.environmentLine = line
-        let bytes = try encoder.encode(purchaseInfo: PurchaseInfo.entries(receipt.plan, of: receipt.customer))
-        return HostileReceipt(mangling, Base64.encode(bytes), of: receipt, .decoded, 0)
+        change(&encoder.options)
+        return Base64.encode(
+            try encoder.encode(purchaseInfo: PurchaseInfo.entries(receipt.plan, of: receipt.customer)))
     }
 }
 
