@@ -50,7 +50,7 @@ enum AnswerRowWriter {
             "is_in_intro_offer_period": isSubscription ? flag(row.isInIntroOfferPeriod) : nil,
             "cancellation_reason": cancellation.map { String($0.reason) },
             "promotional_offer_id": row.promotionalOfferId,
-            "in_app_ownership_type": includesOwnership ? (row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED") : nil,
+            "in_app_ownership_type": includesOwnership ? row.ownership : nil,
         ])
         guard isCurrent else { return .object(members) }
         return .object(

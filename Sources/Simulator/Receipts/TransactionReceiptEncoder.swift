@@ -85,71 +85,41 @@ package struct TransactionReceiptEncoder: Sendable {
 /// Writes the signed lines (`purchase-info`) of transactionReceipts: keys with hyphens, text values, and a different
 /// order in each receipt.
 enum PurchaseInfo {
-    typealias Entry = TransactionReceiptEncoder.Entry
-
     /// Returns the lines of a planned receipt. The same plan always gives the same lines in the same order.
-    static func entries(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> [Entry] {
+    static func entries(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> [TransactionReceiptEncoder.Entry] {
         guard let id = plan.transactionIds.first, let transaction = customer.transaction(id) else { return [] }
-        var random = SplitMix64(seed: plan.seed)
-        return random.shuffled(
-            purchase(transaction, called: id) + device(plan, customer)
-                + subscription(transaction, version: plan.version)
-                + (plan.version == 2 ? [] : newer(transaction)))
-    }
-
-    private static func purchase(_ transaction: SimulatedTransaction, called id: String) -> [Entry] {
-        entries([
+        let (bought, firstBought) = (transaction.purchaseDate, transaction.originalPurchaseDate)
+        let expires = transaction.expiresDate
+        let isProduction = customer.environment == .production
+        let isVersion2 = plan.version == 2
+        let digits = customer.vendorIdentifier.replacing("-", with: "")
+        // A device of 2014 had a UDID with 40 digits.
+        let device: String =
+            isVersion2 ? digits.lowercased() + digits.lowercased().prefix(8) : "00008020-\(digits.prefix(16))"
+        let lines: KeyValuePairs<String, String?> = [
             "transaction-id": id, "original-transaction-id": transaction.originalTransactionId,
             "product-id": transaction.product.productId, "quantity": String(transaction.quantity),
             "bid": SimulatedApp.first.bundleId, "item-id": String(transaction.product.itemId),
-        ]) + dates("purchase-date", transaction.purchaseDate)
-            + dates("original-purchase-date", transaction.originalPurchaseDate)
-    }
-
-    /// Returns identifiers of the app and of the device. A device of 2014 had a UDID with 40 digits.
-    private static func device(_ plan: ReceiptPlan, _ customer: SimulatedCustomer) -> [Entry] {
-        let digits = customer.vendorIdentifier.replacing("-", with: "")
-        let isProduction = customer.environment == .production
-        return entries([
-            "bvrs": "42", "unique-vendor-identifier": customer.vendorIdentifier,
-            "unique-identifier": plan.version == 2
-                ? digits.lowercased() + digits.lowercased().prefix(8) : "00008020-\(digits.prefix(16))",
+            "purchase-date": bought.greenwichText, "purchase-date-ms": String(bought.milliseconds),
+            "purchase-date-pst": bought.losAngelesText, "original-purchase-date": firstBought.greenwichText,
+            "original-purchase-date-ms": String(firstBought.milliseconds),
+            "original-purchase-date-pst": firstBought.losAngelesText, "bvrs": "42",
+            "unique-vendor-identifier": customer.vendorIdentifier, "unique-identifier": device,
             "app-item-id": isProduction ? String(SimulatedApp.first.appAppleId) : nil,
             "version-external-identifier": isProduction ? "860000001" : nil,
-        ])
-    }
-
-    /// Returns the lines about the period. Here `expires-date` is in milliseconds; the formatted dates have other
-    /// keys.
-    private static func subscription(_ transaction: SimulatedTransaction, version: UInt8?) -> [Entry] {
-        guard let expires = transaction.expiresDate else { return [] }
-        return entries([
-            "expires-date": String(expires.milliseconds), "expires-date-formatted": expires.greenwichText,
-            "expires-date-formatted-pst": expires.losAngelesText,
+            // In milliseconds; the formatted dates have other keys.
+            "expires-date": (expires?.milliseconds).map { String($0) },
+            "expires-date-formatted": expires?.greenwichText, "expires-date-formatted-pst": expires?.losAngelesText,
             "web-order-line-item-id": transaction.webOrderLineItemId,
-            "subscription-group-identifier": version == 2 || transaction.isFamilyShared
-                ? nil : transaction.product.group,
-        ])
-    }
-
-    /// Returns the lines that version 2 does not have.
-    private static func newer(_ transaction: SimulatedTransaction) -> [Entry] {
-        entries([
-            "is-trial-period": transaction.isTrialPeriod ? "true" : "false",
-            "is-in-intro-offer-period": transaction.isInIntroOfferPeriod ? "true" : "false",
-            "in-app-ownership-type": transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED",
-        ])
-    }
-
-    private static func entries(_ lines: KeyValuePairs<String, String?>) -> [Entry] {
-        lines.compactMap { line in line.value.map { Entry(line.key, $0) } }
-    }
-
-    /// Returns the three lines of a date, for example `purchase-date`, `purchase-date-ms` and `purchase-date-pst`.
-    private static func dates(_ stem: String, _ instant: Timestamp) -> [Entry] {
-        [
-            Entry(stem, instant.greenwichText), Entry("\(stem)-ms", String(instant.milliseconds)),
-            Entry("\(stem)-pst", instant.losAngelesText),
+            "subscription-group-identifier":
+                isVersion2 || transaction.isFamilyShared ? nil : transaction.product.group,
+            // Version 2 does not have the rest.
+            "is-trial-period": isVersion2 ? nil : AnswerRowWriter.flag(transaction.isTrialPeriod),
+            "is-in-intro-offer-period": isVersion2 ? nil : AnswerRowWriter.flag(transaction.isInIntroOfferPeriod),
+            "in-app-ownership-type": isVersion2 ? nil : transaction.ownership,
         ]
+        var random = SplitMix64(seed: plan.seed)
+        return random.shuffled(
+            lines.compactMap { line in line.value.map { TransactionReceiptEncoder.Entry(line.key, $0) } })
     }
 }

@@ -37,6 +37,25 @@ package struct APIRequest: Sendable {
 
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
+    /// Parses all values of a parameter. Throws `code` if one of them is not valid.
+    func values<Value>(
+        _ name: String, else code: Int64, _ read: (String) -> Value?
+    ) throws(APIFailure) -> [Value] {
+        let texts = values(name)
+        let parsed = texts.compactMap(read)
+        guard parsed.count == texts.count else { throw APIFailure(code) }
+        return parsed
+    }
+
+    /// Parses an optional parameter. Throws `code` if its value is not valid.
+    func value<Value>(
+        _ name: String, else code: Int64, _ read: (String) -> Value?
+    ) throws(APIFailure) -> Value? {
+        guard let text = value(name) else { return nil }
+        guard let parsed = read(text) else { throw APIFailure(code) }
+        return parsed
+    }
+
     /// Returns the body as a JSON object, without members whose value is null. Throws 4000000 if it is not an object.
     func document() throws(APIFailure) -> JSONValue {
         guard let value = try? JSONValue(reading: body), case .object(let members) = value else {

@@ -29,28 +29,31 @@ struct HistoryQuery: Sendable {
     private let isRevoked: Bool?
 
     init(_ request: APIRequest) throws(APIFailure) {
-        revision = try Self.optional(request.value("revision").flatMap { $0 == "0" ? nil : $0 }, 4_000_005) {
-            Revision($0)
-        }
+        revision = try Self.revision(of: request)
         isDescending =
-            try Self.optional(request.value("sort"), 4_000_021) {
-                ["ASCENDING": false, "DESCENDING": true][$0]
-            } ?? false
-        start = try Self.optional(request.value("startDate"), 4_000_015) { Int64($0) }
-        end = try Self.optional(request.value("endDate"), 4_000_016) { Int64($0) }
+            try request.value("sort", else: 4_000_021) { ["ASCENDING": false, "DESCENDING": true][$0] } ?? false
+        start = try request.value("startDate", else: 4_000_015) { Int64($0) }
+        end = try request.value("endDate", else: 4_000_016) { Int64($0) }
         if let start, let end, start > end { throw APIFailure(4_000_013) }
         products = request.values("productId")
         guard !products.contains("") else { throw APIFailure(4_000_023) }
-        kinds = try Self.all(request.values("productType"), 4_000_022) { Self.kinds[$0] }
-        groups = try Self.all(request.values("subscriptionGroupIdentifier"), 4_000_024) {
+        kinds = try request.values("productType", else: 4_000_022) { Self.kinds[$0] }
+        groups = try request.values("subscriptionGroupIdentifier", else: 4_000_024) {
             TransactionIdentifier(rawValue: $0)?.rawValue
         }
-        isFamilyShared = try Self.optional(request.value("inAppOwnershipType"), 4_000_026) {
+        isFamilyShared = try request.value("inAppOwnershipType", else: 4_000_026) {
             ["PURCHASED": false, "FAMILY_SHARED": true][$0]
         }
-        let revoked = try Self.optional(request.value("revoked"), 4_000_030, Self.flag)
-        let excluded = try Self.optional(request.value("excludeRevoked"), 4_000_025, Self.flag)
+        let revoked = try request.value("revoked", else: 4_000_030, Self.flag)
+        let excluded = try request.value("excludeRevoked", else: 4_000_025, Self.flag)
         isRevoked = revoked ?? (excluded == true ? false : nil)
+    }
+
+    /// Returns the position after which a page begins, or `nil` for the first page.
+    static func revision(of request: APIRequest) throws(APIFailure) -> Revision? {
+        guard let text = request.value("revision"), text != "0" else { return nil }
+        guard let revision = Revision(text) else { throw APIFailure(4_000_005) }
+        return revision
     }
 
     /// Returns the rows of one page, and whether there are more.
@@ -82,24 +85,6 @@ struct HistoryQuery: Sendable {
 
     /// Upper case is accepted too, because Apple's Python library sends `True`.
     private static func flag(_ text: String) -> Bool? { ["true": true, "false": false][text.lowercased()] }
-
-    /// Parses an optional parameter, and throws `code` if its value is not valid.
-    private static func optional<Value>(
-        _ text: String?, _ code: Int64, _ read: (String) -> Value?
-    ) throws(APIFailure) -> Value? {
-        guard let text else { return nil }
-        guard let value = read(text) else { throw APIFailure(code) }
-        return value
-    }
-
-    /// Parses all values of a parameter, and throws `code` if one of them is not valid.
-    private static func all<Value>(
-        _ texts: [String], _ code: Int64, _ read: (String) -> Value?
-    ) throws(APIFailure) -> [Value] {
-        let values = texts.compactMap(read)
-        guard values.count == texts.count else { throw APIFailure(code) }
-        return values
-    }
 }
 
 extension HistoryQuery.Revision {

@@ -53,9 +53,8 @@ extension SimulatedServerAPI {
                 && (customerId ?? notification.customerId) == notification.customerId
                 && !(onlyFailures && entry.isDelivered)
         }
-        let offset = try call.request.value("paginationToken").map { text throws(APIFailure) in
-            guard let offset = Int(text), (0...all.count).contains(offset) else { throw APIFailure(4_000_014) }
-            return offset
+        let offset = try call.request.value("paginationToken", else: 4_000_014) { text in
+            Int(text).flatMap { (0...all.count).contains($0) ? $0 : nil }
         }
         let page = all.dropFirst(offset ?? 0).prefix(HistoryQuery.pageSize)
         let next = page.endIndex < all.count ? page.endIndex : nil

@@ -55,9 +55,8 @@ extension SimulatedServerAPI {
     /// subscription group.
     func subscriptionStatuses(_ call: ServerAPICall) throws -> APIAnswer {
         let customer = try customer(call)
-        let requestedStatuses = try call.request.values("status").map { text throws(APIFailure) in
-            guard let status = Int64(text).flatMap(SimulatedRenewal.Status.init) else { throw APIFailure(4_000_031) }
-            return status
+        let requestedStatuses = try call.request.values("status", else: 4_000_031) {
+            Int64($0).flatMap(SimulatedRenewal.Status.init(rawValue:))
         }
         var groups: [(group: String, items: [JSONValue])] = []
         for renewal in customer.renewals where requestedStatuses.isEmpty || requestedStatuses.contains(renewal.status) {
@@ -109,15 +108,10 @@ extension SimulatedServerAPI {
     /// one.
     func refundHistory(_ call: ServerAPICall) throws -> APIAnswer {
         let customer = try customer(call)
-        let refunds = Self.refunds(of: customer)
-        var rest = refunds
-        let requestedRevision = call.request.value("revision")
-        if let requestedRevision, requestedRevision != "0" {
-            guard let revision = HistoryQuery.Revision(requestedRevision) else { throw APIFailure(4_000_005) }
-            rest = refunds.filter { revision.precedes(Self.position($0)) }
-        }
+        let start = try HistoryQuery.revision(of: call.request)
+        let rest = Self.refunds(of: customer).filter { start?.precedes(Self.position($0)) ?? true }
         let page = rest.prefix(HistoryQuery.pageSize)
-        let revision = page.last.map { Self.position($0).text } ?? requestedRevision ?? "0"
+        let revision = page.last.map { Self.position($0).text } ?? call.request.value("revision") ?? "0"
         return APIAnswer([
             "signedTransactions": try page.map { try sign($0, of: customer, for: call) },
             "revision": revision, "hasMore": rest.count > page.count,

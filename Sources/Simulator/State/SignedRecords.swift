@@ -21,8 +21,9 @@ extension SimulatedStore {
 
     /// Returns the app transaction on the customer's device as JWS, or `nil` for a customer without one.
     package func signedAppTransaction(of customer: SimulatedCustomer) throws(CryptographyError) -> String? {
-        guard let row = customer.deviceAppTransaction?.row(receiptCreationDate: clock.now) else { return nil }
-        return try serverAPI.issuer.sign(row)
+        guard var transaction = customer.appTransaction else { return nil }
+        transaction.isOfDevice = true
+        return try serverAPI.issuer.sign(transaction.row(receiptCreationDate: clock.now))
     }
 
     /// Returns the response to `GET /customers/ID`: `{"id", "environment", "appTransactionId",

@@ -5,42 +5,34 @@ import Cryptography
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/jwsapptransactiondecodedpayload
 package struct SimulatedAppTransaction: Sendable, Hashable {
-    /// The fields that only a device's app transaction has, not that of the Server API.
-    package struct Device: Sendable, Hashable {
-        /// UUID in lower case.
-        package let nonce: String
-        /// SHA-384 digest of the nonce and the device's identifier.
-        package let verification: [UInt8]
-    }
-
-    package let environment: AppStoreEnvironment
-    package let appTransactionId: String
-    package let originalPurchaseDate: Timestamp
-    package let originalApplicationVersion: String
-    /// `iOS`, `macOS`, `tvOS` or `visionOS`.
-    package let originalPlatform: String
-    /// Date of the order, if the app was ordered before its release.
-    package let preorderDate: Timestamp?
-    /// `nil` for the app transaction of the Server API and of notifications.
-    package var device: Device?
+    let customer: SimulatedCustomer
+    /// Whether it is the one on the customer's device, which has more fields than that of the Server API and of
+    /// notifications.
+    var isOfDevice = false
 
     /// Returns the payload of the app transaction's JWS.
     package func row(
         receiptCreationDate: Timestamp, bundleId: String = SimulatedApp.first.bundleId
     ) -> JSONValue {
-        let isProduction = environment == .production
+        let isProduction = customer.environment == .production
+        let version = isProduction ? 860_000_001 : 0
+        // The verification value is computed as Apple documents it:
+        // https://developer.apple.com/documentation/storekit/apptransaction/deviceverification
+        let nonce = SplitMix64.uuid(named: "device.\(customer.environment.rawValue).\(customer.id)")
+        let verification = SHA.digest(Array((nonce + customer.vendorIdentifier.lowercased()).utf8), with: .sha384)
         return JSONValue([
-            "receiptType": environment.rawValue,
+            "receiptType": customer.environment.rawValue,
             // Absent in the sandbox.
             "appAppleId": isProduction ? SimulatedApp.first.appAppleId : nil, "bundleId": bundleId,
-            "applicationVersion": device.map { _ in "42" },
-            "versionExternalIdentifier": device.map { _ in isProduction ? 860_000_001 : 0 },
+            "applicationVersion": isOfDevice ? "42" : nil,
+            "versionExternalIdentifier": isOfDevice ? version : nil,
             "receiptCreationDate": receiptCreationDate.milliseconds,
-            "originalPurchaseDate": originalPurchaseDate.milliseconds,
-            "originalApplicationVersion": originalApplicationVersion,
-            "deviceVerification": device.map { Base64.encode($0.verification) },
-            "deviceVerificationNonce": device?.nonce, "preorderDate": preorderDate?.milliseconds,
-            "appTransactionId": appTransactionId, "originalPlatform": originalPlatform,
+            "originalPurchaseDate": customer.originalPurchaseDate.milliseconds,
+            "originalApplicationVersion": customer.originalApplicationVersion,
+            "deviceVerification": isOfDevice ? Base64.encode(verification) : nil,
+            "deviceVerificationNonce": isOfDevice ? nonce : nil,
+            "preorderDate": customer.preorderDate?.milliseconds, "appTransactionId": customer.appTransactionId,
+            "originalPlatform": customer.originalPlatform,
         ])
     }
 }
@@ -48,22 +40,6 @@ package struct SimulatedAppTransaction: Sendable, Hashable {
 extension SimulatedCustomer {
     /// The customer's app transaction as the Server API returns it, or `nil` if there is none.
     package var appTransaction: SimulatedAppTransaction? {
-        guard hasAppTransaction else { return nil }
-        return SimulatedAppTransaction(
-            environment: environment, appTransactionId: appTransactionId, originalPurchaseDate: originalPurchaseDate,
-            originalApplicationVersion: originalApplicationVersion, originalPlatform: originalPlatform,
-            preorderDate: preorderDate)
-    }
-
-    /// The app transaction that StoreKit returns on the customer's device, or `nil` if there is none.
-    ///
-    /// The verification value is computed as Apple documents it:
-    /// https://developer.apple.com/documentation/storekit/apptransaction/deviceverification
-    var deviceAppTransaction: SimulatedAppTransaction? {
-        let nonce = SplitMix64.uuid(named: "device.\(environment.rawValue).\(id)")
-        var transaction = appTransaction
-        transaction?.device = SimulatedAppTransaction.Device(
-            nonce: nonce, verification: SHA.digest(Array((nonce + vendorIdentifier.lowercased()).utf8), with: .sha384))
-        return transaction
+        hasAppTransaction ? SimulatedAppTransaction(customer: self) : nil
     }
 }

@@ -65,6 +65,9 @@ package struct SimulatedTransaction: Sendable, Hashable {
     /// Whether receipts and `latest_receipt_info` list the transaction.
     var isInReceipts: Bool { product.kind != .consumable || !isFinished }
 
+    /// `FAMILY_SHARED` or `PURCHASED`.
+    var ownership: String { isFamilyShared ? "FAMILY_SHARED" : "PURCHASED" }
+
     /// The transaction id in receipts and verifyReceipt responses.
     package var receiptId: String { restoredId ?? transactionId }
 
@@ -131,7 +134,7 @@ extension SimulatedTransaction {
             "subscriptionGroupIdentifier": product.group, "purchaseDate": purchaseDate.milliseconds,
             "originalPurchaseDate": originalPurchaseDate.milliseconds, "expiresDate": expiresDate?.milliseconds,
             "quantity": quantity, "type": product.kind.rawValue, "appAccountToken": appAccountToken,
-            "inAppOwnershipType": isFamilyShared ? "FAMILY_SHARED" : "PURCHASED",
+            "inAppOwnershipType": ownership,
             "signedDate": signedDate.milliseconds, "revocationReason": revocation?.reason,
             "revocationDate": revocation?.date.milliseconds, "revocationType": revocation?.type,
             "revocationPercentage": revocation?.percentage, "isUpgraded": isUpgraded ? true : nil,
