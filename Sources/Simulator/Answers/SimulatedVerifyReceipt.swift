@@ -180,7 +180,7 @@ extension SimulatedVerifyReceipt {
             of: receipt.customer, named: "latest-\(newest.originalTransactionId)",
             version: ReceiptPlan.transactionReceiptVersion(at: clock.now), [newest.transactionId],
             seed: receipt.plan.seed &+ 1)
-        let info = newestObject(plan, of: receipt.customer)
+        let info = flat(plan, of: receipt.customer, now: receipt.customer, isNewest: true)
         let willRenew = renewal.willRenew ? 1 : 0
         if renewal.isEntitled {
             let latest = try latest(plan, of: receipt.customer)
@@ -199,26 +199,25 @@ extension SimulatedVerifyReceipt {
         ])
     }
 
-    /// Returns the newest transaction of the subscription. As in genuine responses, it has no
-    /// `version_external_identifier`, but it has `app_item_id` in the sandbox too.
-    private func newestObject(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> JSONValue {
-        let info = flat(plan, of: customer, now: customer, omitting: "version_external_identifier")
-        guard info["app_item_id"] == nil, case .object(let members) = info else { return info }
-        return .object(members + JSONValue.members(["app_item_id": String(SimulatedApp.first.appAppleId)]))
-    }
-
     /// Returns purchase-info with underscores instead of hyphens, and the cancellation, which a receipt cannot contain.
+    ///
+    /// As in genuine responses, the newest transaction of the subscription has no `version_external_identifier`, but it
+    /// has `app_item_id` in the sandbox too.
     private func flat(
-        _ plan: ReceiptPlan, of previous: SimulatedCustomer, now customer: SimulatedCustomer,
-        omitting omitted: String? = nil
+        _ plan: ReceiptPlan, of previous: SimulatedCustomer, now customer: SimulatedCustomer, isNewest: Bool = false
     ) -> JSONValue {
         let members = PurchaseInfo.entries(plan, of: previous).map {
             Member($0.key.replacing("-", with: "_"), .string($0.value))
         }
         let transaction = plan.transactionIds.first.flatMap(customer.transaction)
         let revocation = transaction?.product.kind == .consumable ? nil : transaction?.revocation
+        let appItemId = isNewest && customer.environment == .sandbox ? SimulatedApp.first.appAppleId : nil
         return .object(
-            members.filter { $0.key != omitted } + AnswerRowWriter.dates("cancellation_date", revocation?.date)
-                + AnswerRowWriter.texts(["cancellation_reason": (revocation?.reason).map { String($0) }]))
+            members.filter { !isNewest || $0.key != "version_external_identifier" }
+                + AnswerRowWriter.dates("cancellation_date", revocation?.date)
+                + AnswerRowWriter.texts([
+                    "cancellation_reason": (revocation?.reason).map { String($0) },
+                    "app_item_id": appItemId.map { String($0) },
+                ]))
     }
 }

@@ -29,7 +29,7 @@ extension EventSimulation {
         transaction.isRenewal = beginning != .purchase
         transaction.copyDetails(of: previous, length: clock.period(days: product.days))
         customer.transactions.append(transaction)
-        customer.renewals[index].begin(transaction, product)
+        customer.renewals[index].begin(transaction)
         return customer.transactions.count - 1
     }
 
@@ -127,24 +127,15 @@ extension SimulatedRenewal {
     }
 
     /// Clears everything that described the end of the previous period.
-    fileprivate mutating func begin(_ transaction: SimulatedTransaction, _ product: SimulatedProduct) {
-        productId = product.productId
-        autoRenewProductId = product.productId
-        status = .active
-        willRenew = true
-        expirationIntent = nil
-        isInBillingRetryPeriod = nil
-        gracePeriodExpiresDate = nil
-        priceIncreaseStatus = nil
-        offer = nil
-        eligibleWinBackOfferIds = []
-        renewalDate = transaction.expiresDate ?? renewalDate
-        renewalPrice = product.price
-        billingPlan = product.billingPlan
-        advancedCommerce = transaction.advancedCommerce
-        let wasCancelled = commitment.map { !$0.willRenew } ?? false
+    fileprivate mutating func begin(_ transaction: SimulatedTransaction) {
+        let old = self
+        self = SimulatedRenewal(after: transaction, start: old.recentSubscriptionStartDate)
+        extensionDates = old.extensionDates
+        appAccountToken = old.appAccountToken
+        appTransactionId = old.appTransactionId
+        let wasCancelled = old.commitment.map { !$0.willRenew } ?? false
         commitment = transaction.commitment.map {
-            RenewalCommitment(after: $0, of: productId, willRenew: !wasCancelled || $0.number == 1)
+            RenewalCommitment(after: $0, of: transaction.product.productId, willRenew: !wasCancelled || $0.number == 1)
         }
         // The months of a canceled commitment end with the last one.
         if let commitment, let month = transaction.commitment, month.isLast { willRenew = commitment.willRenew }

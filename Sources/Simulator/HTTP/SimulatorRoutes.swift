@@ -39,7 +39,11 @@ struct SimulatorRoutes: Sendable {
             store.requests.removeAll()
             return HTTPResponse.Status.noContent
         }
-        router.get("customers/{id}") { _, context in try customer(context.parameters.get("id") ?? "") }
+        router.get("customers/{id}") { _, context in
+            guard let id = context.parameters.get("id"), let customer = store.serverAPI.customerRegistry.customer(id)
+            else { throw HTTPError(.notFound, message: "no such customer") }
+            return Self.json(try store.signedDocument(of: customer))
+        }
         router.post("events") { request, _ in try await simulateEvents(request) }
         router.get("notifications/deliveries") { _, _ in Self.json(store.outbox.counts.document) }
         router.get("notifications/targets") { _, _ in Self.json(store.outbox.targets.document) }
@@ -49,14 +53,6 @@ struct SimulatorRoutes: Sendable {
             return HTTPResponse.Status.noContent
         }
         return router
-    }
-
-    /// Responds with the JWS on a customer's device, as in ``SimulatedStore/signedDocument(of:)``.
-    private func customer(_ id: String) throws -> Response {
-        guard let customer = store.serverAPI.customerRegistry.customer(id) else {
-            throw HTTPError(.notFound, message: "no such customer")
-        }
-        return Self.json(try store.signedDocument(of: customer))
     }
 
     private func addVerifyReceipt(

@@ -51,26 +51,21 @@ extension SimulatedNotification {
     private static func purchase(
         _ transaction: SimulatedTransaction, of customer: SimulatedCustomer
     ) -> [SimulatedNotification] {
-        let renewal = customer.renewal(of: transaction)
-        func event(_ type: String, _ subtype: String?, _ date: Timestamp) -> SimulatedNotification {
-            .past(type, subtype, of: customer, at: date, transaction, renewal)
-        }
-        var events: [SimulatedNotification] = []
         let isFirst = transaction.transactionId == transaction.originalTransactionId
-        if !transaction.isAutoRenewable {
-            events.append(event("ONE_TIME_CHARGE", nil, transaction.purchaseDate))
-        } else if transaction.isRenewal {
-            events.append(event("DID_RENEW", nil, transaction.purchaseDate))
-        } else {
-            events.append(event("SUBSCRIBED", isFirst ? "INITIAL_BUY" : "RESUBSCRIBE", transaction.purchaseDate))
+        let (type, subtype): (String, String?) =
+            !transaction.isAutoRenewable
+            ? ("ONE_TIME_CHARGE", nil)
+            : transaction.isRenewal ? ("DID_RENEW", nil) : ("SUBSCRIBED", isFirst ? "INITIAL_BUY" : "RESUBSCRIBE")
+        let events: [(type: String, subtype: String?, date: Timestamp?)] = [
+            (type, subtype, transaction.purchaseDate),
+            ("DID_CHANGE_RENEWAL_PREF", "UPGRADE", transaction.upgradedDate),
+            (transaction.isRefunded ? "REFUND" : "REVOKE", nil, transaction.revocation?.date),
+        ]
+        return events.compactMap { event in
+            event.date.map {
+                past(event.type, event.subtype, of: customer, at: $0, transaction, customer.renewal(of: transaction))
+            }
         }
-        if let upgraded = transaction.upgradedDate {
-            events.append(event("DID_CHANGE_RENEWAL_PREF", "UPGRADE", upgraded))
-        }
-        if let revocation = transaction.revocation {
-            events.append(event(revocation.type == "FAMILY_REVOKE" ? "REVOKE" : "REFUND", nil, revocation.date))
-        }
-        return events
     }
 
     /// Returns the notification about a failed renewal or an expiry, or `nil` if the subscription is active or revoked.

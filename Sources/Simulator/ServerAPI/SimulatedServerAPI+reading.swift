@@ -15,7 +15,7 @@ extension SimulatedServerAPI {
         let query = try HistoryQuery(call.request)
         let rows = customer.transactions.filter { listsFinished || $0.isInReceipts || $0.revocation != nil }
         let (pageRows, hasMore) = query.page(of: rows)
-        var page = HistoryPage(rows: pageRows, hasMore: hasMore, revision: call.request.value("revision") ?? "0")
+        var page: HistoryPage = (pageRows, hasMore, call.request.value("revision") ?? "0")
         if let last = pageRows.last { page.revision = HistoryQuery.Revision(last).text }
         applyFault(&page, of: rows, for: call)
         let signed = try page.rows.map { try sign($0, of: customer, for: call) }
@@ -25,26 +25,21 @@ extension SimulatedServerAPI {
                     + JSONValue.members(["signedTransactions": signed])))
     }
 
-    private struct HistoryPage {
-        var rows: [SimulatedTransaction]
-        var hasMore: Bool
-        var revision: String
-    }
+    private typealias HistoryPage = (rows: [SimulatedTransaction], hasMore: Bool, revision: String)
 
     private func applyFault(_ page: inout HistoryPage, of rows: [SimulatedTransaction], for call: ServerAPICall) {
         let requestedRevision = call.request.value("revision")
         switch call.fault {
         case .emptyHistory:
-            page = HistoryPage(rows: [], hasMore: false, revision: "0")
+            page = ([], false, "0")
         case .emptyPage:
-            page = HistoryPage(rows: [], hasMore: !page.rows.isEmpty, revision: requestedRevision ?? "1_1")
+            page = ([], !page.rows.isEmpty, requestedRevision ?? "1_1")
         case .unchangedRevision:
             page.hasMore = true
             page.revision = requestedRevision ?? page.revision
         case .endlessPages:
-            page = HistoryPage(
-                rows: Array(rows.prefix(HistoryQuery.pageSize)), hasMore: true,
-                revision: "\(Int64(clock.now.seconds))_\(jobs.withLock { $0.nextNumber() })")
+            let revision = "\(clock.now.seconds)_\(jobs.withLock { $0.nextNumber() })"
+            page = (Array(rows.prefix(HistoryQuery.pageSize)), true, revision)
         case .repeatedRows:
             page.rows += page.rows.prefix(1)
         default: break

@@ -72,20 +72,18 @@ package struct World: Sendable {
     package var document: JSONValue {
         JSONValue([
             "seed": Int64(bitPattern: seed), "clock": epoch.rfc3339,
-            "customers": customers.map { $0.document(signedDate: epoch) },
+            "customers": customers.map(row),
         ])
     }
-}
 
-extension SimulatedCustomer {
-    fileprivate func document(signedDate: Timestamp) -> JSONValue {
+    private func row(of customer: SimulatedCustomer) -> JSONValue {
         JSONValue([
-            "id": id, "environment": environment.rawValue, "receipts": receipts.map(\.id),
-            "transactions": transactions.map { $0.row(environment, signedDate: signedDate) },
-            "renewals": renewals.map { $0.row(environment, signedDate: signedDate) },
+            "id": customer.id, "environment": customer.environment.rawValue,
+            "receipts": customer.receipts.map(\.id),
+            "transactions": customer.transactions.map { $0.row(customer.environment, signedDate: epoch) },
+            "renewals": customer.renewals.map { $0.row(customer.environment, signedDate: epoch) },
             "expected": JSONValue([
-                "status": expectedStatus,
-                "activeProductIds": activeProductIds,
+                "status": customer.expectedStatus, "activeProductIds": customer.activeProductIds,
             ]),
         ])
     }
