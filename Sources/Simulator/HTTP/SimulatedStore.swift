@@ -56,8 +56,7 @@ package final class SimulatedStore: Sendable {
             issuer: issuer, registry: registry, clock: clock, customerRegistry: customerRegistry, onIssue: onIssue)
         let signer = JWSIssuer(pki.jwsSigner)
         events = EventScheduler(customerRegistry)
-        outbox = NotificationOutbox(
-            DeliveryLoop(log: NotificationLog(world), issuer: signer, verifyReceipt: verifyReceipt))
+        outbox = NotificationOutbox(log: NotificationLog(world), issuer: signer, verifyReceipt: verifyReceipt)
         serverAPI = try SimulatedServerAPI(
             events: events, outbox: outbox, issuer: signer, credentials: credentials, clock: clock)
     }
@@ -173,7 +172,7 @@ extension SimulatedStore {
                 if stopsOnSignals { try await application.runService() } else { try await application.run() }
             }
             group.addTask { for try await _ in failures {} }
-            group.addTask { try await self.outbox.deliveryLoop.run() }
+            group.addTask { try await self.outbox.run() }
             if world.options.sandboxClock == .apple { group.addTask { try await self.runSandbox() } }
             try await group.next()
             group.cancelAll()

@@ -4,54 +4,7 @@ import Synchronization
 
 /// Sends queued notifications while the store runs, several concurrently, retries after failures, and counts the
 /// results.
-final class DeliveryLoop: Sendable {
-    private struct State {
-        var queue = DeliveryQueue()
-        var counts = DeliveryCounts()
-        /// Maximum of ``inFlight``, from the newest call to `POST /events`.
-        var concurrency = 8
-        /// Notifications that were taken from the queue and whose attempt has not ended.
-        var inFlight = 0
-        /// When the next retry can be sent, or `nil` if there is none or too many notifications are in flight.
-        var due: ContinuousClock.Instant? { inFlight < concurrency ? queue.due : nil }
-    }
-
-    let log: NotificationLog
-    private let issuer: JWSIssuer
-    private let verifyReceipt: SimulatedVerifyReceipt
-    private let state = Mutex(State())
-    /// Wakes the loop if the queue has changed.
-    private let changes = AsyncSignal()
-
-    init(log: NotificationLog, issuer: JWSIssuer, verifyReceipt: SimulatedVerifyReceipt) {
-        self.log = log
-        self.issuer = issuer
-        self.verifyReceipt = verifyReceipt
-    }
-
-    var counts: DeliveryCounts {
-        state.withLock { state in
-            var counts = state.counts
-            counts.waiting = state.queue.count + state.inFlight
-            return counts
-        }
-    }
-
-    /// Queues notifications. They are sent in this order, as far as concurrent sending keeps an order.
-    ///
-    /// - Parameter lost: number of notifications that are only counted, not sent.
-    func add(_ notifications: [QueuedNotification], lost: Int = 0, concurrency: Int? = nil) {
-        state.withLock { state in
-            let copies = notifications.count(where: \.isCopy)
-            state.counts.made += notifications.count - copies + lost
-            state.counts.lost += lost
-            state.counts.copies += copies
-            if let concurrency { state.concurrency = max(concurrency, 1) }
-            state.queue.add(notifications)
-        }
-        changes.signal()
-    }
-
+extension NotificationOutbox {
     /// Runs until the task is canceled. Queued notifications stay queued for the next run. Throws if no HTTP client can
     /// be started.
     func run() async throws {

@@ -3,20 +3,43 @@ import Synchronization
 
 /// An outbox for notifications: it stores them in the log and queues them for the target of their environment.
 package final class NotificationOutbox: Sendable {
-    package let targets = TargetRegistry()
-    let deliveryLoop: DeliveryLoop
-    var log: NotificationLog { deliveryLoop.log }
-    private let speed = Mutex(1.0)
+    struct State {
+        var queue = DeliveryQueue()
+        var counts = DeliveryCounts()
+        var speed = 1.0
+        /// Maximum of ``inFlight``, from the newest call to `POST /events`.
+        var concurrency = 8
+        /// Notifications that were taken from the queue and whose attempt has not ended.
+        var inFlight = 0
+        /// When the next retry can be sent, or `nil` if there is none or too many notifications are in flight.
+        var due: ContinuousClock.Instant? { inFlight < concurrency ? queue.due : nil }
+    }
 
-    init(_ deliveryLoop: DeliveryLoop) {
-        self.deliveryLoop = deliveryLoop
+    package let targets = TargetRegistry()
+    let log: NotificationLog
+    let issuer: JWSIssuer
+    let verifyReceipt: SimulatedVerifyReceipt
+    let state = Mutex(State())
+    /// Wakes the delivery if the queue has changed.
+    let changes = AsyncSignal()
+
+    init(log: NotificationLog, issuer: JWSIssuer, verifyReceipt: SimulatedVerifyReceipt) {
+        self.log = log
+        self.issuer = issuer
+        self.verifyReceipt = verifyReceipt
     }
 
     /// Sets the factor by which pauses before retries are shorter than Apple's, for calls that do not set it
     /// themselves.
-    package func setSpeed(_ speed: Double) { self.speed.withLock { $0 = speed } }
+    package func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
 
-    package var counts: DeliveryCounts { deliveryLoop.counts }
+    package var counts: DeliveryCounts {
+        state.withLock { state in
+            var counts = state.counts
+            counts.waiting = state.queue.count + state.inFlight
+            return counts
+        }
+    }
 
     /// Stores and queues the notifications about events, in order.
     ///
@@ -40,14 +63,29 @@ package final class NotificationOutbox: Sendable {
         }
         let start = log.append(entries).lowerBound
         let faults = DeliveryFaults(drafts.count, options)
-        let speed = options.speed ?? speed.withLock { $0 }
+        let speed = options.speed ?? state.withLock { $0.speed }
         let queued = faults.sendings.map { sending in
             let draft = drafts[sending.position]
             return QueuedNotification(
                 logIndex: start + draft.entry, type: draft.type, target: draft.target,
                 environment: entries[draft.entry].notification.environment, speed: speed, isCopy: sending.isCopy)
         }
-        deliveryLoop.add(queued, lost: faults.lost.count, concurrency: options.concurrency)
+        add(queued, lost: faults.lost.count, concurrency: options.concurrency)
+    }
+
+    /// Queues notifications. They are sent in this order, as far as concurrent sending keeps an order.
+    ///
+    /// - Parameter lost: number of notifications that are only counted, not sent.
+    private func add(_ notifications: [QueuedNotification], lost: Int = 0, concurrency: Int? = nil) {
+        state.withLock { state in
+            let copies = notifications.count(where: \.isCopy)
+            state.counts.made += notifications.count - copies + lost
+            state.counts.lost += lost
+            state.counts.copies += copies
+            if let concurrency { state.concurrency = max(concurrency, 1) }
+            state.queue.add(notifications)
+        }
+        changes.signal()
     }
 
     /// Queues a test notification. Returns its index in the log, or `nil` if the environment has no target.
@@ -63,8 +101,8 @@ package final class NotificationOutbox: Sendable {
         if case .target(let target) = finding {
             let queued = QueuedNotification(
                 logIndex: index, type: nil, target: target, environment: notification.environment,
-                speed: speed.withLock { $0 }, isCopy: false)
-            deliveryLoop.add([queued])
+                speed: state.withLock { $0.speed }, isCopy: false)
+            add([queued])
         }
         return index
     }
