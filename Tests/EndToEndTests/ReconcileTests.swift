@@ -209,13 +209,13 @@ struct ReconcileTests {
             try appStore.simulate(request, lostOptions)
         }
         let silent = try happen(.renew, size.renewals - size.renewals / 2, &customers) { request throws(EventFailure) in
-            try appStore.simulateSilently(request)
+            try appStore.events.make(request)
         }
         var others = appStore.world.customers.filter { customer in
             !(lost + silent).contains { $0.after?.id == customer.id }
         }
         let refunds = try happen(.refund, size.refunds, &others) { request throws(EventFailure) in
-            try appStore.simulateSilently(request)
+            try appStore.events.make(request)
         }
         let fresh = try await stage.serve("fresh.yaml")
         let expected = try await stage.answers(fresh.port)

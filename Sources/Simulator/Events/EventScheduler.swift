@@ -136,8 +136,8 @@ package final class EventScheduler: Sendable {
             customerRegistry.attempt(customer) { customer, date in
                 let before = customer
                 var simulation = EventSimulation(
-                    customer, at: date, identifiers: state.identifiers, random: random,
-                    options: customerRegistry.world.options)
+                    customer: customer, identifiers: state.identifiers, random: random,
+                    options: customerRegistry.world.options, date: date)
                 apply(&simulation)
                 guard !simulation.emitted.isEmpty || simulation.isUnreported else { return nil }
                 customer = simulation.customer

@@ -19,17 +19,6 @@ struct EventSimulation {
     /// The customer has changed, and no notification reports it.
     private(set) var isUnreported = false
 
-    init(
-        _ customer: SimulatedCustomer, at date: Timestamp, identifiers: EventIdentifiers, random: SplitMix64,
-        options: WorldOptions
-    ) {
-        self.customer = customer
-        self.date = date
-        self.identifiers = identifiers
-        self.random = random
-        self.options = options
-    }
-
     /// Emits a notification about a transaction in its current state, and about its subscription.
     mutating func emit(_ type: String, _ subtype: String? = nil, of index: Int, reason: String? = nil) {
         if !emitted.isEmpty { date = customer.tick(date) }

@@ -165,19 +165,14 @@ package final class FaultRegistry: Sendable {
     }
 }
 
-/// A smaller rate limit for the Server API, which replaces Apple's until `DELETE /faults`. The token bucket is full
-/// at first.
-///
-/// Example: `{"kind": "budget", "limit": 5, "seconds": 3600, "endpoint": "history", "environment": "production"}`.
-struct SimulatedBudget: Sendable {
-    let budget: RateLimiter.Budget
-    /// `nil` for all endpoints.
-    let endpoint: APIEndpoint?
-    /// `nil` for both environments.
-    let environment: AppStoreEnvironment?
-
-    /// Returns `nil` if the document is not a valid budget.
-    init?(_ document: JSONValue) {
+extension RateLimiter {
+    /// Sets a smaller rate limit, which replaces Apple's until `DELETE /faults`. The token bucket is full at first.
+    ///
+    /// Example: `{"kind": "budget", "limit": 5, "seconds": 3600, "endpoint": "history", "environment": "production"}`.
+    /// Without an endpoint it applies to all of them, and without an environment to both.
+    ///
+    /// - Returns: whether the document is a valid budget.
+    func set(_ document: JSONValue) -> Bool {
         let members: [String: MemberType] = [
             "kind": .text, "limit": .number, "seconds": .number, "endpoint": .text, "environment": .text,
         ]
@@ -185,9 +180,9 @@ struct SimulatedBudget: Sendable {
         guard document["kind"]?.text == "budget", document.hasOnly(members), let limit = document["limit"]?.integer,
             limit >= 0, let environment = document.environment,
             name == "serverAPI" || APIEndpoint(rawValue: name) != nil
-        else { return nil }
-        budget = .init(capacity: limit, seconds: document["seconds"]?.integer ?? 3600)
-        endpoint = APIEndpoint(rawValue: name)
-        self.environment = environment
+        else { return false }
+        let budget = Budget(capacity: limit, seconds: document["seconds"]?.integer ?? 3600)
+        set(budget, for: APIEndpoint(rawValue: name), in: environment)
+        return true
     }
 }

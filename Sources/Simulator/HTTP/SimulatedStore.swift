@@ -94,14 +94,6 @@ extension SimulatedStore {
         return outcome
     }
 
-    /// Lets one event happen without a notification about it.
-    @discardableResult
-    package func simulateSilently(_ request: EventRequest, seed: UInt64? = nil) throws(EventFailure) -> EventOutcome {
-        let outcome = try events.make(request, seed: seed).silent
-        outbox.post([outcome])
-        return outcome
-    }
-
     /// Renews and expires the subscriptions of the accelerated sandbox whose date has come, and sends the notifications
     /// about it.
     ///

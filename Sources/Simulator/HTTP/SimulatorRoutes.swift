@@ -138,13 +138,11 @@ struct SimulatorRoutes: Sendable {
     /// Handles `POST /faults`.
     private func addFault(_ request: Request) async throws -> Response {
         let document = try await document(of: request)
-        if let document, let budget = SimulatedBudget(document) {
-            store.serverAPI.limiter.set(budget.budget, for: budget.endpoint, in: budget.environment)
-        } else if let document, let fault = SimulatedFault(document) {
-            store.faults.add(fault)
-        } else {
+        if let document, store.serverAPI.limiter.set(document) { return Response(status: .created) }
+        guard let fault = document.flatMap({ SimulatedFault($0) }) else {
             throw HTTPError(.badRequest, message: "invalid fault: unknown member, wrong type, or value out of range")
         }
+        store.faults.add(fault)
         return Response(status: .created)
     }
 }

@@ -69,10 +69,7 @@ package struct TestPKI: Sendable {
     }
 
     /// A key and its certificate, in the form that a state directory stores.
-    struct StoredIdentity: Sendable {
-        let privateKeyPEM: String
-        let certificate: [UInt8]
-    }
+    typealias StoredIdentity = (privateKeyPEM: String, certificate: [UInt8])
 
     /// All keys and certificates.
     var identities: [(CertificatePosition, CertificateIdentity)] {

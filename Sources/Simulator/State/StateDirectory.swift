@@ -111,7 +111,7 @@ package struct StateDirectory: Sendable {
             guard let pem = files.read("keys/\(position.rawValue).pem"),
                 let certificate = files.read("keys/\(position.rawValue).cer")
             else { return [:] }
-            stored[position] = .init(privateKeyPEM: String(decoding: pem, as: UTF8.self), certificate: certificate)
+            stored[position] = (String(decoding: pem, as: UTF8.self), certificate)
         }
         return stored
     }

@@ -130,25 +130,8 @@ struct CustomerBuilder {
         customer.renewals.append(renewal)
     }
 
-    /// Adds an App Receipt with the transactions up to `index`, created five seconds after the newest purchase in it.
-    /// Finished consumables are not listed.
-    mutating func appReceipt(upTo index: Int, isVolumePurchase: Bool) {
-        let listed = customer.transactions.prefix(index + 1)
-        let newest = listed.map(\.purchaseDate).max() ?? ago(days: 20)
-        addReceipt(
-            nil, at: newest.advanced(by: .seconds(5)),
-            listed.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
-    }
-
-    /// Adds the transactionReceipt that the device received with one transaction.
-    mutating func transactionReceipt(of index: Int) {
-        let transaction = customer.transactions[index]
-        addReceipt(
-            ReceiptPlan.transactionReceiptVersion(at: transaction.purchaseDate),
-            at: transaction.purchaseDate.advanced(by: .seconds(1)), [transaction.receiptId])
-    }
-
-    private mutating func addReceipt(
+    /// Adds a receipt with these transactions; `version` is `nil` for an App Receipt.
+    mutating func addReceipt(
         _ version: UInt8?, at date: Timestamp, _ ids: [String], isVolumePurchase: Bool = false
     ) {
         let id = "\(customer.id)-r\(customer.receipts.count + 1)"

@@ -105,8 +105,17 @@ extension CustomerBuilder {
             }
         case .changed(let index, let change): change(&customer.transactions[position(index)])
         case .appReceipt(let index, let isVolumePurchase):
-            appReceipt(upTo: position(index), isVolumePurchase: isVolumePurchase)
-        case .transactionReceipt(let index): transactionReceipt(of: position(index))
+            // Created five seconds after the newest purchase in it. Finished consumables are not listed.
+            let listed = customer.transactions.prefix(position(index) + 1)
+            let newest = listed.map(\.purchaseDate).max() ?? ago(days: 20)
+            addReceipt(
+                nil, at: newest.advanced(by: .seconds(5)), listed.filter(\.isInReceipts).map(\.receiptId),
+                isVolumePurchase: isVolumePurchase)
+        case .transactionReceipt(let index):
+            let transaction = customer.transactions[position(index)]
+            addReceipt(
+                ReceiptPlan.transactionReceiptVersion(at: transaction.purchaseDate),
+                at: transaction.purchaseDate.advanced(by: .seconds(1)), [transaction.receiptId])
         case .other(let change): change(&self)
         }
     }
