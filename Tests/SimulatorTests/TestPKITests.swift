@@ -53,7 +53,10 @@ struct TestPKITests {
 
     @Test("Digests, key sizes and validity can be chosen")
     func options() throws {
-        let pki = try TestPKI(.init(certificateDigest: .sha1, validity: .past, rsaBits: 1536, purchaseSignerBits: 768))
+        var options = TestPKI.Options()
+        (options.certificateDigest, options.validity) = (.sha1, .past)
+        (options.rsaBits, options.purchaseSignerBits) = (1536, 768)
+        let pki = try TestPKI(options)
         let scratch = try Scratch()
         let file = try scratch.writeCertificates("leaf.pem", [pki.receiptLeaf.certificate])
         let text = String(decoding: try scratch.openssl("x509", "-in", file, "-noout", "-text").output, as: UTF8.self)

@@ -2,24 +2,17 @@ import Base
 
 /// Writes the members of verifyReceipt responses to App Receipts.
 enum AnswerRowWriter {
-    typealias Member = JSONValue.Member
-
     /// Returns the members `X`, `X_ms` and `X_pst`, all with text values, or none if `instant` is `nil`.
-    static func dates(_ stem: String, _ instant: Timestamp?) -> [Member] {
+    static func dates(_ stem: String, _ instant: Timestamp?) -> [JSONValue.Member] {
         guard let instant else { return [] }
-        return [
-            Member(stem, .string(instant.greenwichText)),
-            Member("\(stem)_ms", .string(String(instant.milliseconds))),
-            Member("\(stem)_pst", .string(instant.losAngelesText)),
-        ]
+        return JSONValue.members([
+            stem: instant.greenwichText, "\(stem)_ms": String(instant.milliseconds),
+            "\(stem)_pst": instant.losAngelesText,
+        ])
     }
 
     /// Cuts off the milliseconds, because dates inside an App Receipt have whole seconds only.
     private static func wholeSeconds(_ instant: Timestamp) -> Timestamp { Timestamp(seconds: instant.seconds) }
-
-    static func texts(_ members: KeyValuePairs<String, String?>) -> [Member] {
-        members.compactMap { member in member.value.map { Member(member.key, .string($0)) } }
-    }
 
     static func flag(_ flag: Bool) -> String { flag ? "true" : "false" }
 
@@ -38,14 +31,14 @@ enum AnswerRowWriter {
         } else if row.reportsUpgradeAsCancellation {
             cancellation = (row.upgradedDate, 0)
         }
-        var members = texts([
+        var members = JSONValue.members([
             "quantity": String(row.quantity), "product_id": row.product.productId,
             "transaction_id": row.receiptId, "original_transaction_id": row.originalTransactionId,
         ])
         members += dates("purchase_date", wholeSeconds(row.purchaseDate))
         members += dates("original_purchase_date", wholeSeconds(row.originalPurchaseDate))
         members += dates("expires_date", row.expiresDate) + dates("cancellation_date", cancellation?.date)
-        members += texts([
+        members += JSONValue.members([
             "web_order_line_item_id": row.webOrderLineItemId, "is_trial_period": flag(row.isTrialPeriod),
             "is_in_intro_offer_period": isSubscription ? flag(row.isInIntroOfferPeriod) : nil,
             "cancellation_reason": cancellation.map { String($0.reason) },
@@ -53,32 +46,30 @@ enum AnswerRowWriter {
             "in_app_ownership_type": includesOwnership ? row.ownership : nil,
         ])
         guard isCurrent else { return .object(members) }
-        return .object(
-            members
-                + texts([
-                    "subscription_group_identifier": row.isFamilyShared ? nil : row.product.group,
-                    "is_upgraded": row.isUpgraded ? "true" : nil,
-                    "offer_code_ref_name": row.offerCodeRefName,
-                    "app_account_token": row.appAccountToken,
-                ]))
+        members += JSONValue.members([
+            "subscription_group_identifier": row.isFamilyShared ? nil : row.product.group,
+            "is_upgraded": row.isUpgraded ? "true" : nil, "offer_code_ref_name": row.offerCodeRefName,
+            "app_account_token": row.appAccountToken,
+        ])
+        return .object(members)
     }
 
     /// Returns an element of `pending_renewal_info`.
     static func renewal(_ renewal: SimulatedRenewal) -> JSONValue {
         let consent = renewal.priceIncreaseStatus.map { String($0) }
-        return .object(
-            texts([
-                "expiration_intent": renewal.expirationIntent.map { String($0) },
-                "auto_renew_product_id": renewal.autoRenewProductId,
-                "is_in_billing_retry_period": renewal.isInBillingRetryPeriod.map { $0 ? "1" : "0" },
-                "product_id": renewal.productId,
-                "original_transaction_id": renewal.originalTransactionId,
-                "auto_renew_status": renewal.willRenew ? "1" : "0",
-            ]) + dates("grace_period_expires_date", renewal.gracePeriodExpiresDate)
-                + texts([
-                    "price_increase_status": consent, "price_consent_status": consent,
-                    "promotional_offer_id": renewal.offer?.type == 2 ? renewal.offer?.identifier : nil,
-                    "offer_code_ref_name": renewal.offer?.type == 3 ? renewal.offer?.identifier : nil,
-                ]))
+        var members = JSONValue.members([
+            "expiration_intent": renewal.expirationIntent.map { String($0) },
+            "auto_renew_product_id": renewal.autoRenewProductId,
+            "is_in_billing_retry_period": renewal.isInBillingRetryPeriod.map { $0 ? "1" : "0" },
+            "product_id": renewal.productId, "original_transaction_id": renewal.originalTransactionId,
+            "auto_renew_status": renewal.willRenew ? "1" : "0",
+        ])
+        members += dates("grace_period_expires_date", renewal.gracePeriodExpiresDate)
+        members += JSONValue.members([
+            "price_increase_status": consent, "price_consent_status": consent,
+            "promotional_offer_id": renewal.offer?.type == 2 ? renewal.offer?.identifier : nil,
+            "offer_code_ref_name": renewal.offer?.type == 3 ? renewal.offer?.identifier : nil,
+        ])
+        return .object(members)
     }
 }

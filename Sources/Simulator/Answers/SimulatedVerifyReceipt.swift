@@ -206,18 +206,18 @@ extension SimulatedVerifyReceipt {
     private func flat(
         _ plan: ReceiptPlan, of previous: SimulatedCustomer, now customer: SimulatedCustomer, isNewest: Bool = false
     ) -> JSONValue {
-        let members = PurchaseInfo.entries(plan, of: previous).map {
+        var members = PurchaseInfo.entries(plan, of: previous).map {
             Member($0.key.replacing("-", with: "_"), .string($0.value))
         }
+        if isNewest { members.removeAll { $0.key == "version_external_identifier" } }
         let transaction = plan.transactionIds.first.flatMap(customer.transaction)
         let revocation = transaction?.product.kind == .consumable ? nil : transaction?.revocation
         let appItemId = isNewest && customer.environment == .sandbox ? SimulatedApp.first.appAppleId : nil
-        return .object(
-            members.filter { !isNewest || $0.key != "version_external_identifier" }
-                + AnswerRowWriter.dates("cancellation_date", revocation?.date)
-                + AnswerRowWriter.texts([
-                    "cancellation_reason": (revocation?.reason).map { String($0) },
-                    "app_item_id": appItemId.map { String($0) },
-                ]))
+        members += AnswerRowWriter.dates("cancellation_date", revocation?.date)
+        members += JSONValue.members([
+            "cancellation_reason": (revocation?.reason).map { String($0) },
+            "app_item_id": appItemId.map { String($0) },
+        ])
+        return .object(members)
     }
 }

@@ -137,26 +137,11 @@ protocol JSONRepresentable {
     var json: JSONValue { get }
 }
 
-extension JSONValue: JSONRepresentable {
-    var json: JSONValue { self }
-}
-
-extension Bool: JSONRepresentable {
-    var json: JSONValue { .bool(self) }
-}
-
-extension Int: JSONRepresentable {
-    var json: JSONValue { .number(Int64(self)) }
-}
-
-extension Int64: JSONRepresentable {
-    var json: JSONValue { .number(self) }
-}
-
-extension String: JSONRepresentable {
-    var json: JSONValue { .string(self) }
-}
-
+extension JSONValue: JSONRepresentable { var json: JSONValue { self } }
+extension Bool: JSONRepresentable { var json: JSONValue { .bool(self) } }
+extension Int: JSONRepresentable { var json: JSONValue { .number(Int64(self)) } }
+extension Int64: JSONRepresentable { var json: JSONValue { .number(self) } }
+extension String: JSONRepresentable { var json: JSONValue { .string(self) } }
 extension Array: JSONRepresentable where Element: JSONRepresentable {
     var json: JSONValue { .array(map(\.json)) }
 }

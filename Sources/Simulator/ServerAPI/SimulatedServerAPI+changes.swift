@@ -50,32 +50,23 @@ extension SimulatedServerAPI {
 /// A day is a day in the sandbox too, unless its subscriptions are accelerated. Each extension is reported by a
 /// notification.
 extension SimulatedServerAPI {
-    /// The members that both extension requests have.
-    private struct ExtensionRequestBody {
-        let days: Int64
-        let identifier: String
-
-        init(_ document: JSONValue) throws(APIFailure) {
-            guard let days = document["extendByDays"]?.integer, (1...90).contains(days) else {
-                throw APIFailure(4_000_009)
-            }
-            guard let reason = document["extendReasonCode"]?.integer, (0...3).contains(reason) else {
-                throw APIFailure(4_000_010)
-            }
-            guard let identifier = document["requestIdentifier"]?.text, (1...128).contains(identifier.utf8.count)
-            else { throw APIFailure(4_000_011) }
-            self.days = days
-            self.identifier = identifier
+    /// Returns the members that both extension requests have.
+    private func extensionRequest(_ document: JSONValue) throws(APIFailure) -> (days: Int64, identifier: String) {
+        guard let days = document["extendByDays"]?.integer, (1...90).contains(days) else { throw APIFailure(4_000_009) }
+        guard let reason = document["extendReasonCode"]?.integer, (0...3).contains(reason) else {
+            throw APIFailure(4_000_010)
         }
+        guard let identifier = document["requestIdentifier"]?.text, (1...128).contains(identifier.utf8.count) else {
+            throw APIFailure(4_000_011)
+        }
+        return (days, identifier)
     }
 
     /// Handles Extend a Subscription Renewal Date.
     func extend(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, first) = try subscription(call)
-        let body = try ExtensionRequestBody(call.request.document())
-        guard let renewal = customer.renewal(of: first) else {
-            throw APIFailure(4_030_004)
-        }
+        let body = try extensionRequest(call.request.document())
+        guard let renewal = customer.renewal(of: first) else { throw APIFailure(4_030_004) }
         let (lineItem, date) = try extend(renewal, of: customer, by: body.days)
         return APIAnswer([
             "originalTransactionId": first.transactionId, "webOrderLineItemId": lineItem, "success": true,
@@ -117,7 +108,7 @@ extension SimulatedServerAPI {
     /// hours. A repeated `requestIdentifier` changes nothing.
     func massExtend(_ call: ServerAPICall) throws -> APIAnswer {
         let document = try call.request.document()
-        let body = try ExtensionRequestBody(document)
+        let body = try extensionRequest(document)
         guard Self.isUUID(body.identifier) else { throw APIFailure(4_000_011) }
         guard let product = document["productId"]?.text, !product.isEmpty else { throw APIFailure(4_000_023) }
         var includesStorefront = true

@@ -19,10 +19,9 @@ extension SimulatedServerAPI {
         if let last = pageRows.last { page.revision = HistoryQuery.Revision(last).text }
         applyFault(&page, of: rows, for: call)
         let signed = try page.rows.map { try sign($0, of: customer, for: call) }
-        return APIAnswer(
-            body: .object(
-                JSONValue.members(["revision": page.revision, "hasMore": page.hasMore]) + call.envelope
-                    + JSONValue.members(["signedTransactions": signed])))
+        let position = JSONValue.members(["revision": page.revision, "hasMore": page.hasMore])
+        let transactions = JSONValue.members(["signedTransactions": signed])
+        return APIAnswer(body: .object(position + call.envelope + transactions))
     }
 
     private typealias HistoryPage = (rows: [SimulatedTransaction], hasMore: Bool, revision: String)

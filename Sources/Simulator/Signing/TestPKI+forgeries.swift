@@ -68,7 +68,7 @@ extension TestPKI {
     ///
     /// Faster than ``foreign()``, because only the root gets another key.
     func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
-        let apple = Options(imitatesApple: true)
+        let apple = Options.forgery
         let root = try CertificateIdentity.selfSigned(
             CertificatePosition.root.template(apple), key: Self.forgersKey.get())
         let authority = try root.issue(
@@ -83,6 +83,6 @@ extension TestPKI {
 
     /// A complete tree with Apple's names and new keys.
     package static func foreign() throws(CryptographyError) -> TestPKI {
-        try TestPKI(Options(imitatesApple: true))
+        try TestPKI(.forgery)
     }
 }

@@ -11,24 +11,22 @@ package struct TestPKI: Sendable {
     package struct Options: Sendable {
         /// Uses exactly Apple's names, for forgeries that a verifier must reject by their key, not by their name.
         /// Otherwise the names are clearly those of a simulator.
-        package var imitatesApple: Bool
+        package var imitatesApple = false
         /// Digest of the signature of every RSA certificate.
-        package var certificateDigest: DigestAlgorithm
-        package var validity: Validity
+        package var certificateDigest = DigestAlgorithm.sha256
+        package var validity = Validity.wide
         /// Key size of the RSA CAs and of the receipt signer.
-        package var rsaBits: Int
+        package var rsaBits = 2048
         /// Key size of the signer of version 2 transactionReceipts.
-        package var purchaseSignerBits: Int
+        package var purchaseSignerBits = 1024
 
-        package init(
-            imitatesApple: Bool = false, certificateDigest: DigestAlgorithm = .sha256, validity: Validity = .wide,
-            rsaBits: Int = 2048, purchaseSignerBits: Int = 1024
-        ) {
-            self.imitatesApple = imitatesApple
-            self.certificateDigest = certificateDigest
-            self.validity = validity
-            self.rsaBits = rsaBits
-            self.purchaseSignerBits = purchaseSignerBits
+        package init() {}
+
+        /// The options of forgeries.
+        static var forgery: Options {
+            var options = Options()
+            options.imitatesApple = true
+            return options
         }
     }
 

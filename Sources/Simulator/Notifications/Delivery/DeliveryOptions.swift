@@ -16,13 +16,12 @@ package struct DeliveryOptions: Sendable, Hashable {
 struct DeliveryFaults {
     /// The positions of the notifications that are sent, and whether this is the duplicate.
     let sendings: [(position: Int, isCopy: Bool)]
-    /// Positions of the notifications that are never sent.
-    let lost: [Int]
+    /// Number of notifications that are never sent.
+    private(set) var lost = 0
 
     init(_ count: Int, _ options: DeliveryOptions) {
         var random = SplitMix64(seed: options.seed ^ 0x6C65_7474_6572_7321)
         func happens(_ share: Double) -> Bool { Double(random.next() >> 11) < share * 0x1p53 }
-        var lost: [Int] = []
         // Sorted by a key, which is the position itself or a later one.
         var keyed: [(key: Double, position: Int, isCopy: Bool)] = []
         func later(_ position: Int) -> Double {
@@ -35,13 +34,12 @@ struct DeliveryFaults {
             )
             let (delay, copy) = (later(position), later(position))
             guard !isLost else {
-                lost.append(position)
+                lost += 1
                 continue
             }
             keyed.append((isShuffled ? delay : Double(position), position, false))
             if isDoubled { keyed.append((copy, position, true)) }
         }
         sendings = keyed.sorted { ($0.key, $0.position) < ($1.key, $1.position) }.map { ($0.position, $0.isCopy) }
-        self.lost = lost
     }
 }

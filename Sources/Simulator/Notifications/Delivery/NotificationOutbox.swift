@@ -70,7 +70,7 @@ package final class NotificationOutbox: Sendable {
                 logIndex: start + draft.entry, type: draft.type, target: draft.target,
                 environment: entries[draft.entry].notification.environment, speed: speed, isCopy: sending.isCopy)
         }
-        add(queued, lost: faults.lost.count, concurrency: options.concurrency)
+        add(queued, lost: faults.lost, concurrency: options.concurrency)
     }
 
     /// Queues notifications. They are sent in this order, as far as concurrent sending keeps an order.
