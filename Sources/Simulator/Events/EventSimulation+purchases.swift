@@ -89,7 +89,8 @@ extension EventSimulation {
         emit("REVOKE", of: index)
     }
 
-    /// Revokes a transaction and, if it is the newest one of a subscription, that. Returns the index of the subscription.
+    /// Revokes a transaction and, if it is the newest one of a subscription, the subscription. Returns the index of the
+    /// subscription.
     private mutating func revoke(_ index: Int, _ revocation: SimulatedTransaction.Revocation) -> Int? {
         customer.transactions[index].revocation = revocation
         customer.transactions[index].changeDate = date

@@ -54,8 +54,8 @@ package final class NotificationLog: Sendable {
         }
     }
 
-    /// Returns the content of Get Notification History, oldest first. New entries are appended, so the index of an entry
-    /// never changes.
+    /// Returns the content of Get Notification History, oldest first. New entries are appended, so the index of an
+    /// entry never changes.
     func history(in environment: AppStoreEnvironment) -> [Entry] {
         past(environment) + all.filter { $0.isListed && $0.notification.environment == environment }
     }

@@ -7,12 +7,9 @@ import Foundation
 /// Keys are not stored. Each run signs with new ones, so all cases and the certificates are written together.
 package struct ReceiptsFolder: Sendable {
     /// A case: its name, its description, the receipt, and the endpoint that it is sent to.
-    private struct Case {
-        let name: String
-        let about: String
-        let receipt: String
-        let endpoint: SimulatedVerifyReceipt.Endpoint
-    }
+    private typealias Case = (
+        name: String, about: String, receipt: String, endpoint: SimulatedVerifyReceipt.Endpoint
+    )
 
     /// 2026-11-21T12:00:00Z.
     package static let clock = Timestamp(seconds: 1_795_262_400)
@@ -57,13 +54,10 @@ package struct ReceiptsFolder: Sendable {
             }
             guard var receipt else { return nil }
             if let version, version != receipt.plan.version { receipt = try signedAgain(receipt, version: version) }
-            let endpoint: SimulatedVerifyReceipt.Endpoint = environment == .production ? .production : .sandbox
-            return Case(name: name, about: about, receipt: receipt.base64, endpoint: endpoint)
+            return (name, about, receipt.base64, environment == .production ? .production : .sandbox)
         }
         func forged(_ name: String, _ mangling: String, _ about: String) -> Case? {
-            hostile.first { $0.mangling == mangling }.map {
-                Case(name: name, about: about, receipt: $0.text, endpoint: .production)
-            }
+            hostile.first { $0.mangling == mangling }.map { (name, about, $0.text, .production) }
         }
         return try [
             genuine(

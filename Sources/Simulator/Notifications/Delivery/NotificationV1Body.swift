@@ -9,8 +9,8 @@ import Cryptography
 /// The outer members describe the event. `unified_receipt` describes the moment of sending, because developers
 /// observed that its `latest_receipt` differs between duplicates (https://developer.apple.com/forums/thread/716641).
 extension SimulatedVerifyReceipt {
-    /// Returns the body of a version 1 notification, or `nil` if the notification is not about a customer, because version 1 has no such
-    /// notifications.
+    /// Returns the body of a version 1 notification, or `nil` if the notification is not about a customer, because
+    /// version 1 has no such notifications.
     func notificationBody(
         _ notification: SimulatedNotification, as type: NotificationV1Type
     ) throws(CryptographyError) -> JSONValue? {
