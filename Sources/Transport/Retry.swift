@@ -18,25 +18,8 @@ package struct RetryPolicy: Sendable, Hashable {
         self.maximumDelay = maximumDelay
     }
 
-    /// The next step after a failed attempt.
-    package enum Decision: Sendable, Hashable {
-        /// Wait for this duration, then retry.
-        case retry(after: Duration)
-        /// Return the failure to the caller.
-        case giveUp(Cause)
-    }
-
-    /// The reason why there is no further attempt.
-    package enum Cause: Sendable, Hashable {
-        /// The failure is not temporary.
-        case permanent
-        /// The maximum number of attempts has been made.
-        case attemptsUsed
-        /// The delay would end after the deadline.
-        case deadline
-    }
-
-    /// Decides what to do after the given number of failed attempts.
+    /// Returns the delay before the next attempt; `nil` if there is none, because the failure is not temporary, the
+    /// maximum number of attempts has been made, or the delay would end after the deadline.
     ///
     /// For example, after the first attempt the default policy waits 50 to 100 ms, after the second 100 to 200 ms.
     ///
@@ -47,16 +30,15 @@ package struct RetryPolicy: Sendable, Hashable {
     ///   - requested: A delay requested by the server. It is never shortened, so it can exceed the deadline.
     ///   - random: A number in 0..<1. Half of the delay is fixed and half is random, so that clients that failed
     ///     together do not retry together.
-    package func decision(
+    package func delay(
         after attempts: Int, isTemporary: Bool = true, remaining: Duration, requested: Duration? = nil, random: Double
-    ) -> Decision {
-        guard isTemporary else { return .giveUp(.permanent) }
-        guard attempts < maximumAttempts else { return .giveUp(.attemptsUsed) }
+    ) -> Duration? {
+        guard isTemporary, attempts < maximumAttempts else { return nil }
         let doublings = min(max(attempts - 1, 0), 20)
         let ceiling = min(baseDelay * (1 << doublings), maximumDelay)
         let jittered = ceiling / 2 + ceiling / 2 * min(max(random, 0), 1)
         let pause = max(jittered, requested ?? .zero)
-        return pause < remaining ? .retry(after: pause) : .giveUp(.deadline)
+        return pause < remaining ? pause : nil
     }
 }
 

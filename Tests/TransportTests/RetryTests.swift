@@ -12,32 +12,29 @@ struct RetryTests {
             (1, 0.0, 50), (1, 1.0, 100), (2, 0.0, 100), (2, 0.5, 150), (3, 0.0, 150), (3, 1.0, 300),
         ])
     func pauses(attempts: Int, random: Double, milliseconds: Int) {
-        let decision = policy.decision(after: attempts, remaining: .seconds(9), random: random)
-        #expect(decision == .retry(after: .milliseconds(milliseconds)))
+        let delay = policy.delay(after: attempts, remaining: .seconds(9), random: random)
+        #expect(delay == .milliseconds(milliseconds))
     }
 
     @Test("The policy gives up after the last attempt, on a permanent failure, and if the delay exceeds the deadline")
     func givingUp() {
-        #expect(policy.decision(after: 4, remaining: .seconds(9), random: 0) == .giveUp(.attemptsUsed))
-        #expect(
-            policy.decision(after: 1, isTemporary: false, remaining: .seconds(9), random: 0) == .giveUp(.permanent))
-        #expect(policy.decision(after: 1, remaining: .milliseconds(50), random: 0) == .giveUp(.deadline))
-        #expect(policy.decision(after: 1, remaining: .zero, random: 0) == .giveUp(.deadline))
+        #expect(policy.delay(after: 4, remaining: .seconds(9), random: 0) == nil)
+        #expect(policy.delay(after: 1, isTemporary: false, remaining: .seconds(9), random: 0) == nil)
+        #expect(policy.delay(after: 1, remaining: .milliseconds(50), random: 0) == nil)
+        #expect(policy.delay(after: 1, remaining: .zero, random: 0) == nil)
     }
 
     @Test("A requested delay is honored, or the policy gives up")
     func requested() {
         #expect(
-            policy.decision(after: 1, remaining: .seconds(9), requested: .seconds(5), random: 0)
-                == .retry(after: .seconds(5)))
-        #expect(
-            policy.decision(after: 1, remaining: .seconds(9), requested: .seconds(60), random: 0) == .giveUp(.deadline))
+            policy.delay(after: 1, remaining: .seconds(9), requested: .seconds(5), random: 0) == .seconds(5))
+        #expect(policy.delay(after: 1, remaining: .seconds(9), requested: .seconds(60), random: 0) == nil)
     }
 
     @Test("A very large number of attempts does not overflow")
     func manyAttempts() {
         let patient = RetryPolicy(maximumAttempts: .max, maximumDelay: .seconds(2))
-        #expect(patient.decision(after: 1_000_000, remaining: .seconds(9), random: 1) == .retry(after: .seconds(2)))
+        #expect(patient.delay(after: 1_000_000, remaining: .seconds(9), random: 1) == .seconds(2))
     }
 
     @Test(

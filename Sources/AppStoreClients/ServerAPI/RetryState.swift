@@ -36,12 +36,9 @@ struct RetryState {
         guard failure.code != .budgetSpent, failure.code != .deadline, !failure.isRefusal else { return .giveUp }
         failures += 1
         let wasNotDone = failure.httpStatus == 429
-        let decision = policy.decision(
+        let delay = policy.delay(
             after: failures, isTemporary: failure.isTemporary && (isRepeatable || wasNotDone), remaining: remaining,
             requested: failure.retryAfter, random: random)
-        switch decision {
-        case .retry(let pause): return .retry(after: pause)
-        case .giveUp: return .giveUp
-        }
+        return delay.map { .retry(after: $0) } ?? .giveUp
     }
 }
