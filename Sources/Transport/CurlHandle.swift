@@ -77,7 +77,7 @@ final class CurlHandle {
     /// Sets all options for the transfer, which must outlive the handle's use. Throws `internalFault` if libcurl does
     /// not know an option or is out of memory.
     func prepare(_ transfer: CurlTransfer, _ configuration: CurlConfiguration) throws(TransportError) {
-        var setter = OptionSetter(pointer)
+        var setter = OptionSetter(handle: pointer)
         setter.setEndpoint(transfer.request.url, configuration)
         setter.setProtocol(transfer.request)
         setter.setBody(transfer.request)
@@ -120,10 +120,6 @@ private struct OptionSetter {
 
     let handle: UnsafeMutableRawPointer
     var results: [CURLcode] = []
-
-    init(_ handle: UnsafeMutableRawPointer) {
-        self.handle = handle
-    }
 
     private mutating func set(_ option: CURLoption, _ value: Int) {
         results.append(bridge_curl_set_long(handle, option, value))

@@ -119,11 +119,6 @@ package struct ExchangeSchedule: Sendable {
         fail(id, .cancelled, now)
     }
 
-    /// Removes an exchange that libcurl has finished.
-    package mutating func finished(_ id: ID, now: ContinuousClock.Instant) {
-        remove(id, now)
-    }
-
     /// Sets the time at which all remaining exchanges fail with `shutDown`. If called several times, the earliest
     /// counts.
     package mutating func stop(at instant: ContinuousClock.Instant) {
@@ -183,11 +178,12 @@ package struct ExchangeSchedule: Sendable {
 
     private mutating func fail(_ id: ID, _ code: TransportError.Code, _ now: ContinuousClock.Instant) {
         guard exchanges[id] != nil else { return }
-        remove(id, now)
+        finished(id, now: now)
         pendingFailures.append(.fail(id, code))
     }
 
-    private mutating func remove(_ id: ID, _ now: ContinuousClock.Instant) {
+    /// Removes an exchange that has ended.
+    package mutating func finished(_ id: ID, now: ContinuousClock.Instant) {
         guard let exchange = exchanges.removeValue(forKey: id) else { return }
         let name = exchange.arrival.origin
         switch exchange.phase {
