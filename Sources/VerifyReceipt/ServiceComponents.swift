@@ -225,9 +225,9 @@ extension VerifyReceiptSource {
         settings: ProxyConfiguration, transport: any HTTPTransport, counts: ProxyMetrics = ProxyMetrics(),
         sleep: @escaping @Sendable (Duration) async -> Void
     ) throws {
-        let endpoints: VerifyReceiptEndpoints
+        let endpoints: EnvironmentURLs
         do {
-            endpoints = try VerifyReceiptEndpoints(
+            endpoints = try EnvironmentURLs(
                 production: settings.verifyReceipt.production, sandbox: settings.verifyReceipt.sandbox)
         } catch {
             throw ConfigurationError(["upstream.verifyReceipt: \(error)"])

@@ -61,7 +61,7 @@ struct NotificationCatchUpTests {
                 privateKey: .text(Redacted(key.privateKeyPEM))),
             parts: .init(
                 transport: transport,
-                hosts: try ServerAPIHosts(production: "http://127.0.0.1:1", sandbox: "http://127.0.0.1:1"),
+                hosts: try EnvironmentURLs(productionBase: "http://127.0.0.1:1", sandboxBase: "http://127.0.0.1:1"),
                 verifier: SignedPayloadVerifier(trust: try TrustStore(anchors: .apple()))),
             budget: ServerAPIBudget())
     }

@@ -208,14 +208,17 @@ struct ServerAPICallTests {
         #expect(api.requests.isEmpty)
     }
 
-    @Test("The hosts default to Apple's, and an invalid base URL is rejected")
+    @Test("Each environment has its host, and an invalid base URL is rejected")
     func hosts() throws {
-        let hosts = try ServerAPIHosts()
+        let sandbox = "https://api.storekit-sandbox.apple.com"
+        let hosts = try EnvironmentURLs(productionBase: "https://api.storekit.apple.com/", sandboxBase: sandbox)
         #expect(hosts[.production]?.text == "https://api.storekit.apple.com")
-        #expect(hosts[.sandbox]?.text == "https://api.storekit-sandbox.apple.com")
+        #expect(hosts[.sandbox]?.text == sandbox)
         #expect(hosts[.xcode] == nil)
         for wrong in ["http://example.com", "https://example.com/?x=", "api.storekit.apple.com"] {
-            #expect(throws: (any Error).self) { try ServerAPIHosts(production: wrong) }
+            #expect(throws: (any Error).self) {
+                try EnvironmentURLs(productionBase: wrong, sandboxBase: sandbox)
+            }
         }
     }
 }

@@ -130,7 +130,8 @@ final class ScriptedServerAPI: Sendable {
                 privateKey: .text(Redacted(try Shared.pki.jwsLeaf.key.privateKeyPEM))),
             parts: ServerAPIClient.Dependencies(
                 transport: transport,
-                hosts: try ServerAPIHosts(production: server.url("/production"), sandbox: server.url("/sandbox/")),
+                hosts: try EnvironmentURLs(
+                    productionBase: server.url("/production"), sandboxBase: server.url("/sandbox/")),
                 verifier: try Shared.verifier(), retry: retry, clock: clock),
             budget: budget)
     }

@@ -15,7 +15,7 @@ struct VerifyReceiptClientTests {
         let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
         let client = VerifyReceiptClient(
             transport: transport,
-            endpoints: try VerifyReceiptEndpoints(
+            endpoints: try EnvironmentURLs(
                 production: server.url("/production/verifyReceipt"), sandbox: server.url("/sandbox/verifyReceipt")),
             maximumResponseBytes: 4 << 20)
         let reply = await client.send(body: body, to: environment, timeout: timeout)
@@ -108,13 +108,16 @@ struct VerifyReceiptClientTests {
         #expect(try await task.value.failure?.code.rawValue == "cancelled")
     }
 
-    @Test("Endpoints default to Apple's, and plain http to a host that is not loopback is rejected")
+    @Test("Each environment has its endpoint, and plain http to a host that is not loopback is rejected")
     func endpoints() throws {
-        let endpoints = try VerifyReceiptEndpoints()
-        #expect(endpoints[.production]?.text == "https://buy.itunes.apple.com/verifyReceipt")
-        #expect(endpoints[.sandbox]?.text == "https://sandbox.itunes.apple.com/verifyReceipt")
+        let production = "https://buy.itunes.apple.com/verifyReceipt"
+        let endpoints = try EnvironmentURLs(production: production, sandbox: "https://sandbox.example/verifyReceipt")
+        #expect(endpoints[.production]?.text == production)
+        #expect(endpoints[.sandbox]?.text == "https://sandbox.example/verifyReceipt")
         #expect(endpoints[.xcode] == nil)
-        #expect(throws: TransportError.self) { try VerifyReceiptEndpoints(sandbox: "http://example.com/") }
+        #expect(throws: TransportError.self) {
+            try EnvironmentURLs(production: production, sandbox: "http://example.com/")
+        }
     }
 
     @Test(

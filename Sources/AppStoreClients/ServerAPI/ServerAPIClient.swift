@@ -12,7 +12,7 @@ package struct ServerAPIClient: Sendable {
         /// The transport that sends the requests.
         package var transport: any HTTPTransport
         /// The base URLs.
-        package var hosts: ServerAPIHosts
+        package var hosts: EnvironmentURLs
         /// The verifier of JWS.
         package var verifier: SignedPayloadVerifier
         /// The retry policy.
@@ -24,7 +24,7 @@ package struct ServerAPIClient: Sendable {
 
         /// Creates dependencies. The clock and the retry policy have defaults.
         package init(
-            transport: any HTTPTransport, hosts: ServerAPIHosts, verifier: SignedPayloadVerifier,
+            transport: any HTTPTransport, hosts: EnvironmentURLs, verifier: SignedPayloadVerifier,
             retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system, counts: UpstreamMetrics? = nil
         ) {
             self.transport = transport

@@ -4,13 +4,13 @@ package import Transport
 /// A client of Apple's verifyReceipt that makes one attempt. Callers choose the environment and decide about retries.
 package final class VerifyReceiptClient: Sendable {
     private let transport: any HTTPTransport
-    private let endpoints: VerifyReceiptEndpoints
+    private let endpoints: EnvironmentURLs
     private let maximumResponseBytes: Int
     private let counts: UpstreamMetrics?
 
     /// Creates a client. Several clients can share a transport.
     package init(
-        transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, maximumResponseBytes: Int = 32 << 20,
+        transport: any HTTPTransport, endpoints: EnvironmentURLs, maximumResponseBytes: Int = 32 << 20,
         counts: UpstreamMetrics? = nil
     ) {
         self.transport = transport
@@ -94,36 +94,6 @@ package final class VerifyReceiptClient: Sendable {
                     body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable))
         } catch {
             return outage(.notJSON, error.description)
-        }
-    }
-}
-
-/// The verifyReceipt URL of each environment. They come only from the configuration, never from a request.
-package struct VerifyReceiptEndpoints: Sendable, Hashable {
-    /// Apple's production endpoint.
-    package static let productionDefault = "https://buy.itunes.apple.com/verifyReceipt"
-    /// Apple's sandbox endpoint.
-    package static let sandboxDefault = "https://sandbox.itunes.apple.com/verifyReceipt"
-
-    /// The full URL of the production endpoint.
-    package let production: HTTPURL
-    /// The full URL of the sandbox endpoint.
-    package let sandbox: HTTPURL
-
-    /// Throws `invalidURL`, or `refusedPlainHTTP` for plain http to a host that is not loopback.
-    package init(
-        production: String = productionDefault, sandbox: String = sandboxDefault
-    ) throws(TransportError) {
-        self.production = try HTTPURL(production)
-        self.sandbox = try HTTPURL(sandbox)
-    }
-
-    /// The URL for an environment. `nil` for Xcode, because no Apple endpoint knows its receipts.
-    package subscript(_ environment: AppStoreEnvironment) -> HTTPURL? {
-        switch environment {
-        case .production: production
-        case .sandbox: sandbox
-        case .xcode: nil
         }
     }
 }

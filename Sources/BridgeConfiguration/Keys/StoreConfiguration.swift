@@ -16,8 +16,6 @@ package struct DatabaseConfiguration: Sendable, Hashable {
     package var usesPreparedStatements = true
     /// Name or path of libpq.
     package var library = "libpq.so.5"
-
-    package init() {}
 }
 
 /// Where the password of a database comes from.

@@ -15,6 +15,20 @@ package struct ProxyConfiguration: Sendable {
         case refuse
     }
 
+    /// The URLs of one of Apple's services, or of a simulator.
+    package struct ServiceURLs: Sendable, Hashable {
+        package var production: String
+        package var sandbox: String
+    }
+
+    /// Limits of the archive of Apple's last good responses.
+    package struct LastGood: Sendable, Hashable {
+        /// Days since Apple last gave the response. 0 disables the archive.
+        package var days: Int64 = 30
+        /// Total size of all archived responses, in bytes.
+        package var bytes = 512 << 20
+    }
+
     /// A file with a secret, and the key that names it.
     package struct SecretFile: Sendable, Hashable {
         package let key: String
@@ -39,10 +53,14 @@ package struct ProxyConfiguration: Sendable {
     package var trustedRoots: [[UInt8]] = []
     /// Intermediate certificates (DER) that are newer than this program.
     package var intermediates: [[UInt8]] = []
-    /// URLs for the source `apple`.
-    package var verifyReceipt = VerifyReceiptURLs()
-    /// Base URLs for the source `api`.
-    package var serverAPI = ServerAPIURLs()
+    /// URLs for the source `apple`. Production is called first on the automatic route, and the sandbox after 21007.
+    package var verifyReceipt = ServiceURLs(
+        production: "https://buy.itunes.apple.com/verifyReceipt",
+        sandbox: "https://sandbox.itunes.apple.com/verifyReceipt")
+    /// Base URLs for the source `api`: Apple's hosts since May 2026. The previous ones, `api.storekit.itunes.apple.com`
+    /// and `api.storekit-sandbox.itunes.apple.com`, still work.
+    package var serverAPI = ServiceURLs(
+        production: "https://api.storekit.apple.com", sandbox: "https://api.storekit-sandbox.apple.com")
     /// Whether the configuration sets the URLs of the App Store Server API.
     var namesServerAPI = false
     /// URL of the proxy for upstream requests; `nil` uses `HTTPS_PROXY`.

@@ -12,8 +12,6 @@ package struct ReconcileConfiguration: Sendable, Hashable {
     /// The accepted texts of a window, for messages.
     package static let windowForm = "1h to 720h or 1d to 30d"
 
-    package init() {}
-
     /// Reads a window, for example `3d` or `12h`. Returns the seconds; `nil` if it is not in ``windowForm``.
     package static func window(_ text: some StringProtocol) -> Int64? {
         let units: [Character: Int64] = ["h": 3_600, "d": 86_400]

@@ -42,10 +42,10 @@ package struct ServerAPISource: Sendable {
         revocations: RevocationCache? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil,
         previous: ServerAPISource? = nil
     ) throws {
-        let hosts: ServerAPIHosts
+        let hosts: EnvironmentURLs
         do throws(TransportError) {
-            hosts = try ServerAPIHosts(
-                production: settings.serverAPI.production, sandbox: settings.serverAPI.sandbox)
+            hosts = try EnvironmentURLs(
+                productionBase: settings.serverAPI.production, sandboxBase: settings.serverAPI.sandbox)
         } catch {
             throw ConfigurationError(["upstream.serverAPI: \(error)"])
         }
