@@ -7,7 +7,7 @@ import TestSupport
 
 @Suite("Server API token")
 struct ProviderTokenTests {
-    private func account(_ source: PrivateKeySource, keyId: String = "2X9R4HXF34") -> ServerAPIAccount {
+    private func account(_ source: SecretSource, keyId: String = "2X9R4HXF34") -> ServerAPIAccount {
         ServerAPIAccount(issuerId: "57246542-96fe", keyId: keyId, bundleId: "com.example.\"app\"", privateKey: source)
     }
 

@@ -1,16 +1,9 @@
-package import Base
+import Base
 import Cryptography
 import Foundation
 
-/// The location of a Server API account's private key: the `.p8` file from App Store Connect, or its text.
-package enum PrivateKeySource: Sendable, Hashable {
-    /// A file. It is reloaded when it changes.
-    case file(path: String)
-    /// The text itself, for example from an environment variable.
-    case text(Redacted<String>)
-}
-
-/// Loads the private key and reloads it when its file changes.
+/// Loads the private key of a Server API account, the `.p8` file from App Store Connect or its text. Reloads it when
+/// its file changes.
 struct PrivateKeyLoader {
     /// The attributes by which a changed file is detected. The inode number detects an atomic replacement within a
     /// second.
@@ -23,11 +16,11 @@ struct PrivateKeyLoader {
     /// Maximum size of the file. A `.p8` has about 260 bytes.
     private static let maximumBytes = 65_536
 
-    private let source: PrivateKeySource
+    private let source: SecretSource
     private var fileVersion: FileVersion?
     private(set) var key: SigningKey?
 
-    init(_ source: PrivateKeySource) {
+    init(_ source: SecretSource) {
         self.source = source
     }
 

@@ -11,10 +11,10 @@ package struct ServerAPIAccount: Sendable, Hashable {
     /// The bundle identifier of the app. With the wrong one, Apple returns empty responses instead of errors.
     package let bundleId: String
     /// The location of the private key.
-    package let privateKey: PrivateKeySource
+    package let privateKey: SecretSource
 
     /// Creates an account.
-    package init(issuerId: String, keyId: String, bundleId: String, privateKey: PrivateKeySource) {
+    package init(issuerId: String, keyId: String, bundleId: String, privateKey: SecretSource) {
         self.issuerId = issuerId
         self.keyId = keyId
         self.bundleId = bundleId

@@ -25,5 +25,13 @@ public struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, Cust
 extension Redacted: Equatable where Value: Equatable {}
 extension Redacted: Hashable where Value: Hashable {}
 
+/// Where a private key or a password comes from.
+package enum SecretSource: Sendable, Hashable {
+    /// A file. It is read again when it changes or when the secret is needed, so that a new secret needs no restart.
+    case file(path: String)
+    /// The text itself, for example from an environment variable.
+    case text(Redacted<String>)
+}
+
 /// The shared secret of an app or an account. Old clients send it as `password`.
 package typealias SharedSecret = Redacted<String>

@@ -86,7 +86,7 @@ extension ProxyConfiguration: Configurable {
                 "database.password", "secret", default: "none", \.database.password,
                 "the password for a store of PostgreSQL; a file is read again for each new connection"
             ) { node, name, settings in
-                settings.database.password = node.privateKey(name).map { PasswordSource($0) }
+                settings.database.password = node.secretSource(name)
             }.needingRestart { $0.database.password = $1.database.password },
             .integer(
                 "database.connections", \.database.connections, in: 1...100, .connections,

@@ -1,4 +1,3 @@
-import AppStoreClients
 package import Base
 import Foundation
 import Storage
@@ -6,7 +5,7 @@ import Storage
 /// The connections to a PostgreSQL database, as the configuration key `database` describes them.
 package struct DatabaseConfiguration: Sendable, Hashable {
     /// Where the password comes from; `nil` if the server asks for none.
-    package var password: PasswordSource?
+    package var password: SecretSource?
     /// Number of connections of this process.
     package var connections: Int64 = 4
     /// Timeout of one statement.
@@ -18,13 +17,7 @@ package struct DatabaseConfiguration: Sendable, Hashable {
     package var library = "libpq.so.5"
 }
 
-/// Where the password of a database comes from.
-package enum PasswordSource: Sendable, Hashable {
-    /// A file, read again for each connection, so that a new password needs no restart.
-    case file(path: String)
-    /// The password itself, for example from an environment variable.
-    case text(Redacted<String>)
-
+extension SecretSource {
     /// An error of a file that names a password.
     package struct Unreadable: Error, Sendable, CustomStringConvertible {
         package let path: String
@@ -33,7 +26,7 @@ package enum PasswordSource: Sendable, Hashable {
         package var description: String { "cannot read the password in \(path): \(reason)" }
     }
 
-    /// Returns the password without whitespace around it.
+    /// Returns the password of a database, without whitespace around it. A file is read for each connection.
     ///
     /// - Throws: ``Unreadable`` if the file cannot be read or is empty.
     package func password() throws(Unreadable) -> String {
@@ -48,14 +41,6 @@ package enum PasswordSource: Sendable, Hashable {
             guard !password.isEmpty else { throw Unreadable(path: path, reason: "the file is empty") }
             return password
         }
-    }
-
-    init(_ source: PrivateKeySource) {
-        self =
-            switch source {
-            case .file(let path): .file(path: path)
-            case .text(let text): .text(text)
-            }
     }
 }
 

@@ -1,4 +1,3 @@
-import AppStoreClients
 import Base
 import Foundation
 import Yams
@@ -213,22 +212,22 @@ extension ConfigurationNode {
         return child(key, expecting: Self.secretForms)?.secretValue()
     }
 
-    /// Reads the source of a private key, the text of a `.p8` file, in the same forms as ``secret(_:)``. A file is
+    /// Reads the source of a private key or a password, in the same forms as ``secret(_:)``. A file is
     /// only checked here; it is reloaded when it changes.
-    func privateKey(_ key: String) -> PrivateKeySource? {
+    func secretSource(_ key: String) -> SecretSource? {
         if let path = overriding(key, "_FILE") {
-            return keyFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")
+            return secretFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")
         }
         if let text = overriding(key) { return overridingSecret(key, text).map { .text($0) } }
         guard let child = child(key, expecting: Self.secretForms) else { return nil }
         guard let path = child.text("file") else { return child.secretValue().map { .text($0) } }
         child.finish()
-        return keyFile(path, file.resolve(path), of: child.path)
+        return secretFile(path, file.resolve(path), of: child.path)
     }
 
-    private func keyFile(
+    private func secretFile(
         _ path: String, _ url: URL, of key: String, variable: String? = nil
-    ) -> PrivateKeySource? {
+    ) -> SecretSource? {
         guard ConfigurationDiagnostics.isPath(path) else {
             file.note(key, variable: variable, "expected the path of a file")
             return nil
