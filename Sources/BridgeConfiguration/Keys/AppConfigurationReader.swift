@@ -38,18 +38,22 @@ enum AppConfigurationReader {
             if pattern == nil { node.note(name, "\(text) is not a type such as REFUND or DID_RENEW/BILLING_RECOVERY") }
             return pattern
         }
-        if !app.recheck.isEmpty, app.serverAPI == nil, !node.hasFinding("serverAPI") {
-            node.note(name, "needs serverAPI with issuerId, keyId and privateKey")
-        }
+        if !app.recheck.isEmpty, lacksAccount(app, node) { node.note(name, "needs \(accountForm)") }
+    }
+
+    /// The account that several values need, for findings.
+    private static let accountForm = "serverAPI with issuerId, keyId and privateKey"
+
+    /// Returns whether the app has no account. An account with a mistake has a finding of its own.
+    private static func lacksAccount(_ app: AppConfiguration, _ node: ConfigurationNode) -> Bool {
+        app.serverAPI == nil && !node.hasFinding("serverAPI")
     }
 
     /// Reads `shadow`, and checks that the sources `api` in `answer` and `shadow` have a key of the App Store Server
     /// API.
     static func readShadow(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
-        let lacksAccount = app.serverAPI == nil && !node.hasFinding("serverAPI")
-        if app.answer.contains(.api), lacksAccount {
-            node.note("answer", "api needs serverAPI with issuerId, keyId and privateKey")
-        }
+        let lacksAccount = lacksAccount(app, node)
+        if app.answer.contains(.api), lacksAccount { node.note("answer", "api needs \(accountForm)") }
         enum Shadow: String, CaseIterable { case none, apple, api }
         switch node.choice(name, of: Shadow.self) {
         case .apple?: app.shadow = .apple
@@ -59,19 +63,7 @@ enum AppConfigurationReader {
         if let shadow = app.shadow, shadow == app.answer.first {
             node.note(name, "\(shadow.rawValue) is the first source of answer already; shadow must name another one")
         }
-        if app.shadow == .api, lacksAccount {
-            node.note(name, "api needs serverAPI with issuerId, keyId and privateKey")
-        }
-    }
-
-    /// Reads `shadowSampling`.
-    static func readShadowSampling(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
-        guard let text = node.text(name, expecting: "a number from 0 to 1") else { return }
-        if let share = Double(text), (0...1).contains(share) {
-            app.shadowSampling = share
-        } else {
-            node.note(name, "\(text) is not in the range 0 to 1")
-        }
+        if app.shadow == .api, lacksAccount { node.note(name, "api needs \(accountForm)") }
     }
 
     /// Reads `rollout: {source: api, percent: 5, stopAt: 0.5}`. The responses of the share are compared with Apple's,
@@ -80,7 +72,7 @@ enum AppConfigurationReader {
         enum Source: String, CaseIterable { case api, stored }
         guard let block = node.child(name) else { return }
         let source = block.choice("source", of: Source.self).flatMap { AnswerSource(rawValue: $0.rawValue) }
-        let (percent, stopAt) = (percentage(block, "percent"), percentage(block, "stopAt"))
+        let (percent, stopAt) = (number(block, "percent", upTo: 100), number(block, "stopAt", upTo: 100))
         block.finish()
         guard let source, let percent, let stopAt else {
             let members = ["source": source != nil, "percent": percent != nil, "stopAt": stopAt != nil]
@@ -92,16 +84,15 @@ enum AppConfigurationReader {
         if app.answer.first != .apple, !node.hasFinding("answer") {
             node.note(name, "answer must begin with apple, because the responses are compared with Apple's")
         }
-        if source == .api, app.serverAPI == nil, !node.hasFinding("serverAPI") {
-            node.note(name, "api needs serverAPI with issuerId, keyId and privateKey")
-        }
+        if source == .api, lacksAccount(app, node) { node.note(name, "api needs \(accountForm)") }
         app.rollout = RolloutConfiguration(source: source, percent: percent, stopAt: stopAt)
     }
 
-    private static func percentage(_ node: ConfigurationNode, _ name: String) -> Double? {
-        guard let text = node.text(name, expecting: "a number from 0 to 100") else { return nil }
-        guard let number = Double(text), (0...100).contains(number) else {
-            node.note(name, "\(text) is not in the range 0 to 100")
+    /// Reads a number from 0 to the maximum.
+    static func number(_ node: ConfigurationNode, _ name: String, upTo maximum: Int) -> Double? {
+        guard let text = node.text(name, expecting: "a number from 0 to \(maximum)") else { return nil }
+        guard let number = Double(text), (0...Double(maximum)).contains(number) else {
+            node.note(name, "\(text) is not in the range 0 to \(maximum)")
             return nil
         }
         return number
@@ -152,7 +143,7 @@ enum AppConfigurationReader {
                 policy.note("testers", "\(tester) is neither a transaction id nor an appAccountToken")
                 continue
             }
-            if app.serverAPI == nil, !node.hasFinding("serverAPI") {
+            if lacksAccount(app, node) {
                 policy.note("testers", "an appAccountToken needs serverAPI, because receipts do not contain it")
             }
         }

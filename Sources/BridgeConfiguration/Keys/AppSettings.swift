@@ -107,9 +107,10 @@ extension AppConfiguration: Configurable {
             .custom(
                 "shadow", "`none`, `apple`, `api`", default: "`none`", \.shadow,
                 "a second source to query, for [comparison](COMPARISON.md)", read: AppConfigurationReader.readShadow),
-            .custom(
+            .row(
                 "shadowSampling", "0 to 1", default: "1", \.shadowSampling,
-                "fraction of the responses that are compared", read: AppConfigurationReader.readShadowSampling),
+                "fraction of the responses that are compared"
+            ) { AppConfigurationReader.number($0, $1, upTo: 1) },
             .unreported(
                 "rollout", "the keys `source`, `percent` and `stopAt`", default: "none",
                 "a [gradual switch](COMPARISON.md#switching-gradually) to another source; needs `store`",

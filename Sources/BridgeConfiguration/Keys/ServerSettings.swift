@@ -11,12 +11,11 @@ extension ProxyConfiguration: Configurable {
 
     private static var listeners: [Setting<ProxyConfiguration>] {
         [
-            .custom(
+            .row(
                 "listen", "`HOST:PORT`, IPv6 as `[::]:8080`", default: "`\(defaults.listen)`", \.listen,
                 "address of the public listener"
-            ) { node, name, settings in
-                if let address = node.address(name) { settings.listen = address }
-            }.needingRestart { $0.listen = $1.listen },
+            ) { $0.address($1) }
+            .needingRestart { $0.listen = $1.listen },
             .custom(
                 "operations.listen", "`HOST:PORT`", default: "`\(defaults.operationsListen)`", \.operationsListen,
                 """
@@ -56,15 +55,13 @@ extension ProxyConfiguration: Configurable {
                 "the name of this server among those that share a store"
             ) { $2.instance = $0.text($1, expecting: "a name") }
             .needingRestart { $0.instance = $1.instance },
-            .custom(
-                "events", "`true`, `false`", default: "`\(defaults.recordsEvents)`", \.recordsEvents,
+            .flag(
+                "events", \.recordsEvents,
                 """
                 whether each change of a customer is also added to the table `events`, for `export events` and change \
                 data capture ([EVENTS](EVENTS.md))
                 """
-            ) { node, name, settings in
-                if let value = ConfigurationFile.readBoolean(node, name) { settings.recordsEvents = value }
-            }.needingRestart { $0.recordsEvents = $1.recordsEvents },
+            ).needingRestart { $0.recordsEvents = $1.recordsEvents },
             retention("notifications", \.retention.notifications, "notifications and their deliveries"),
             retention("superseded", \.retention.superseded, "replaced versions of a transaction"),
             retention("customers", \.retention.customers, from: 30, "customers, since their last record"),
@@ -85,9 +82,8 @@ extension ProxyConfiguration: Configurable {
             .custom(
                 "database.password", "secret", default: "none", \.database.password,
                 "the password for a store of PostgreSQL; a file is read again for each new connection"
-            ) { node, name, settings in
-                settings.database.password = node.secretSource(name)
-            }.needingRestart { $0.database.password = $1.database.password },
+            ) { $2.database.password = $0.secretSource($1) }
+            .needingRestart { $0.database.password = $1.database.password },
             .integer(
                 "database.connections", \.database.connections, in: 1...100, .connections,
                 "connections of this server to the database"
@@ -96,24 +92,15 @@ extension ProxyConfiguration: Configurable {
                 "database.statementSeconds", \.database.statementTimeout, in: 1...60,
                 "timeout of one statement; longer ones fail, and the request is answered without the store"
             ).needingRestart { $0.database.statementTimeout = $1.database.statementTimeout },
-            .custom(
-                "database.preparedStatements", "`true`, `false`",
-                default: "`\(defaults.database.usesPreparedStatements)`",
-                \.database.usesPreparedStatements,
+            .flag(
+                "database.preparedStatements", \.database.usesPreparedStatements,
                 "`false` for pgbouncer before 1.21 in transaction mode, which cannot pass prepared statements on"
-            ) { node, name, settings in
-                if let value = ConfigurationFile.readBoolean(node, name) {
-                    settings.database.usesPreparedStatements = value
-                }
-            }.needingRestart { $0.database.usesPreparedStatements = $1.database.usesPreparedStatements },
-            .custom(
+            ).needingRestart { $0.database.usesPreparedStatements = $1.database.usesPreparedStatements },
+            .row(
                 "database.library", "name or path", default: "`\(defaults.database.library)`", \.database.library,
                 "libpq, version 14 or later; loaded only for a store of PostgreSQL"
-            ) { node, name, settings in
-                if let library = node.text(name, expecting: "the name of a library") {
-                    settings.database.library = library
-                }
-            }.needingRestart { $0.database.library = $1.database.library },
+            ) { $0.text($1, expecting: "the name of a library") }
+            .needingRestart { $0.database.library = $1.database.library },
         ]
     }
 
@@ -277,13 +264,11 @@ extension ProxyConfiguration: Configurable {
                 available; 0 disables the archive
                 """
             ).reported(as: "lastGood"),
-            .custom(
+            .row(
                 "lastGood.megabytes", "1 to 1000000 megabytes", default: "\(defaults.lastGood.bytes >> 20)",
                 \.lastGood.bytes, "maximum size of the archive; the oldest responses are deleted"
-            ) { node, name, settings in
-                if let megabytes = node.integer(name, in: 1...1_000_000) {
-                    settings.lastGood.bytes = Int(megabytes) << 20
-                }
+            ) { node, name in
+                node.integer(name, in: 1...1_000_000).map { Int($0) << 20 }
             }.reported(as: "lastGood"),
             .secret(
                 "sharedSecret", default: "none", \.sharedSecret,

@@ -22,6 +22,16 @@ extension Setting {
             value: { AnyHashable($0[keyPath: path]) })
     }
 
+    /// A row whose value stays as it is if the key is absent or has a mistake.
+    static func row<Value: Hashable>(
+        _ key: String, _ values: String, default defaultValue: String, _ path: WritableKeyPath<Subject, Value>,
+        _ meaning: String, read: @escaping (_ node: ConfigurationNode, _ name: String) -> Value?
+    ) -> Setting {
+        custom(key, values, default: defaultValue, path, meaning) { node, name, subject in
+            if let value = read(node, name) { subject[keyPath: path] = value }
+        }
+    }
+
     /// A row that a reload does not compare, because another row reports its changes.
     static func unreported(
         _ key: String, _ values: String, default defaultValue: String, _ meaning: String, read: Reader? = nil
@@ -35,9 +45,8 @@ extension Setting {
         _ key: String, _ path: WritableKeyPath<Subject, Int64>, in range: ClosedRange<Int64>, _ unit: SettingUnit,
         _ meaning: String
     ) -> Setting {
-        custom(key, text(range, unit), default: "\(Subject.defaults[keyPath: path])", path, meaning) {
-            node, name, subject in
-            if let number = node.integer(name, in: range) { subject[keyPath: path] = number }
+        row(key, text(range, unit), default: "\(Subject.defaults[keyPath: path])", path, meaning) {
+            $0.integer($1, in: range)
         }
     }
 
@@ -57,8 +66,8 @@ extension Setting {
         _ key: String, _ path: WritableKeyPath<Subject, Duration>, in range: ClosedRange<Int64>, _ meaning: String
     ) -> Setting {
         let standard = Subject.defaults[keyPath: path].components.seconds
-        return custom(key, text(range, .seconds), default: "\(standard)", path, meaning) { node, name, subject in
-            if let seconds = node.integer(name, in: range) { subject[keyPath: path] = .seconds(seconds) }
+        return row(key, text(range, .seconds), default: "\(standard)", path, meaning) { node, name in
+            node.integer(name, in: range).map { Duration.seconds($0) }
         }
     }
 
@@ -67,9 +76,15 @@ extension Setting {
         _ key: String, _ path: WritableKeyPath<Subject, Choice>, _ meaning: String
     ) -> Setting where Choice.RawValue == String {
         let values = Choice.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
-        return custom(key, values, default: "`\(Subject.defaults[keyPath: path].rawValue)`", path, meaning) {
-            node, name, subject in
-            if let choice = node.choice(name, of: Choice.self) { subject[keyPath: path] = choice }
+        return row(key, values, default: "`\(Subject.defaults[keyPath: path].rawValue)`", path, meaning) {
+            $0.choice($1, of: Choice.self)
+        }
+    }
+
+    /// `true` or `false`.
+    static func flag(_ key: String, _ path: WritableKeyPath<Subject, Bool>, _ meaning: String) -> Setting {
+        row(key, "`true`, `false`", default: "`\(Subject.defaults[keyPath: path])`", path, meaning) {
+            ConfigurationFile.readBoolean($0, $1)
         }
     }
 
@@ -77,8 +92,8 @@ extension Setting {
     static func url(
         _ key: String, _ values: String, _ path: WritableKeyPath<Subject, String>, _ meaning: String
     ) -> Setting {
-        custom(key, values, default: "`\(Subject.defaults[keyPath: path])`", path, meaning) { node, name, subject in
-            if let url = node.text(name, expecting: "a URL") { subject[keyPath: path] = url }
+        row(key, values, default: "`\(Subject.defaults[keyPath: path])`", path, meaning) {
+            $0.text($1, expecting: "a URL")
         }
     }
 
