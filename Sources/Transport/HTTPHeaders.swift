@@ -1,3 +1,5 @@
+import Base
+
 /// HTTP header fields in the order they were received or set. Names are compared without regard to case.
 package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// One header field.
@@ -67,11 +69,6 @@ extension HTTPHeaders {
 
     /// `tchar` of RFC 9110 §5.6.2.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
+        byte.isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
 }

@@ -1,3 +1,5 @@
+import Base
+
 /// An absolute URL that requests may be sent to: https to any host, plain http only to loopback.
 ///
 ///     scheme "://" host [":" port] ["/" path] ["?" query]
@@ -86,12 +88,7 @@ package struct HTTPURL: Sendable, Hashable {
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        byte.isASCIIAlphanumeric || "-._".utf8.contains(byte)
     }
 
     /// Parses a port from 1 to 65535; `nil` if it is invalid.

@@ -129,7 +129,8 @@ struct VerifyReceiptClientTests {
             (21200, true, false),
         ] as [(Int, Bool?, Bool)])
     func retries(status: Int, isRetryable: Bool?, isTransient: Bool) {
-        #expect(VerifyReceiptStatus(rawValue: status).isTransient(isRetryable: isRetryable) == isTransient)
+        let status = VerifyReceiptStatus(rawValue: status)
+        #expect(UpstreamResponse(body: [], status: status, isRetryable: isRetryable).isTransient == isTransient)
     }
 }
 

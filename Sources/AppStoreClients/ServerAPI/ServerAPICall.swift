@@ -46,7 +46,7 @@ package struct ServerAPICall: Sendable, Hashable {
     /// Path and query.
     package var target: String {
         guard !query.isEmpty else { return path }
-        return path + "?" + query.map { "\($0.name)=\(PathSegment.escape($0.value))" }.joined(separator: "&")
+        return path + "?" + query.map { "\($0.name)=\(Self.escape($0.value))" }.joined(separator: "&")
     }
 }
 
@@ -93,10 +93,26 @@ extension ServerAPICall {
 
     /// Encodes an identifier from outside for the path. Throws `invalidIdentifier` if it could change the path.
     private static func segment(_ text: String, _ name: String) throws(UpstreamError) -> String {
-        guard let segment = PathSegment.segment(text) else {
+        guard (1...255).contains(text.utf8.count), text != ".", text != ".." else {
             throw UpstreamError(.invalidIdentifier, at: name, "must be 1 to 255 bytes and neither . nor ..")
         }
-        return segment
+        return escape(text)
+    }
+
+    /// Percent-encodes text for a path segment or a query value (RFC 3986, 2.3). All bytes except letters, digits and
+    /// `-._~` are escaped, so that no text can change the path. Example: `a/b` becomes `a%2Fb`.
+    private static func escape(_ text: String) -> String {
+        var output: [UInt8] = []
+        output.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            if byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) {
+                output.append(byte)
+            } else {
+                output.append(UInt8(ascii: "%"))
+                Hexadecimal.append(byte, to: &output, uppercase: true)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
     }
 }
 
@@ -170,33 +186,5 @@ extension ServerAPICall {
     /// https://developer.apple.com/documentation/appstoreserverapi/finish-transaction
     package static func finish(_ id: TransactionIdentifier) -> Self {
         Self(.finish, .post, "/inApps/v1/transactions/\(id)/finish", hasResponseBody: false)
-    }
-}
-
-/// Percent-encodes text for a path segment or a query value (RFC 3986, 2.3). All bytes except letters, digits and
-/// `-._~` are escaped, so that no text can change the path. Example: `a/b` becomes `a%2Fb`.
-enum PathSegment {
-    static func escape(_ text: String) -> String {
-        var output: [UInt8] = []
-        output.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                output.append(byte)
-            default:
-                output.append(UInt8(ascii: "%"))
-                Hexadecimal.append(byte, to: &output, uppercase: true)
-            }
-        }
-        return String(decoding: output, as: UTF8.self)
-    }
-
-    /// Returns the encoded path segment. `nil` if the text is empty, longer than 255 bytes, `.` or `..`, because
-    /// these would address another directory.
-    static func segment(_ text: String) -> String? {
-        guard (1...255).contains(text.utf8.count), text != ".", text != ".." else { return nil }
-        return escape(text)
     }
 }

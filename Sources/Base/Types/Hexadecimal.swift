@@ -1,3 +1,13 @@
+extension UInt8 {
+    /// Whether the byte is an ASCII letter or digit.
+    @inlinable package var isASCIIAlphanumeric: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+}
+
 /// Hexadecimal digits (RFC 4648, section 8). They are written in lower case and read in either case.
 package enum Hexadecimal {
     private static let lowerCase = Array("0123456789abcdef".utf8)
