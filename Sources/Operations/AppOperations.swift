@@ -101,6 +101,15 @@ package struct AppOperations: Sendable {
         return id
     }
 
+    /// Returns the account token of a request.
+    func accountToken(_ text: String?) throws(OperationError) -> AccountToken {
+        guard let text else { throw OperationError(.malformedRequest, "appAccountToken is missing") }
+        guard let token = AccountToken(text) else {
+            throw OperationError(.malformedAccountToken, "appAccountToken is not a UUID")
+        }
+        return token
+    }
+
     /// Runs the parts of an operation, and converts their errors.
     func converting<Value>(_ body: () async throws -> Value) async throws(OperationError) -> Value {
         do {

@@ -27,7 +27,7 @@ struct ServerAPICallTests {
             let request = ConsumptionRequest(
                 sampleContentProvided: false, deliveryStatus: .delivered, consumptionPercentage: 67932,
                 refundPreference: .grantProrated)
-            try await client.sendConsumption(id, request, in: .production)
+            try await client.sendConsumption(.consumption(id, request), in: .production)
         }
         #expect(
             lines1 == [
@@ -41,7 +41,7 @@ struct ServerAPICallTests {
             ]
             let request = try #require(
                 ConsumptionRequestV1(appAccountToken: "", sampleContentProvided: true, numbers: numbers))
-            try await client.sendConsumption(id, request, in: .production)
+            try await client.sendConsumption(.consumption(id, request), in: .production)
         }
         #expect(
             linesV1 == [

@@ -118,20 +118,13 @@ extension ServerAPIClient {
         return try read(response, "extension status", MassExtensionStatus.init)
     }
 
-    /// Sends consumption information.
+    /// Sends consumption information in either version.
+    ///
+    /// - Parameter call: One of the calls `consumption`.
     package func sendConsumption(
-        _ id: TransactionIdentifier, _ request: ConsumptionRequest, in environment: AppStoreEnvironment,
-        _ options: CallOptions = CallOptions()
+        _ call: ServerAPICall, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(UpstreamError) {
-        _ = try await send(.consumption(id, request), to: environment, callBudget(options))
-    }
-
-    /// Sends consumption information in version 1.
-    package func sendConsumption(
-        _ id: TransactionIdentifier, _ request: ConsumptionRequestV1, in environment: AppStoreEnvironment,
-        _ options: CallOptions = CallOptions()
-    ) async throws(UpstreamError) {
-        _ = try await send(.consumption(id, request), to: environment, callBudget(options))
+        _ = try await send(call, to: environment, callBudget(options))
     }
 
     /// Sets the app account token of a purchase. For a subscription, the identifier must be its original transaction.

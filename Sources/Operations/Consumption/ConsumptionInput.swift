@@ -66,17 +66,12 @@ package struct ConsumptionInput: Sendable, Hashable {
                 throw InvalidOperation("\(share): must be 0 if the purchase was not delivered")
             }
         }
-        guard let type else {
-            return ConsumptionRequest(
-                sampleContentProvided: sampleContentProvided, deliveryStatus: delivery,
-                consumptionPercentage: percentage, refundPreference: preference)
-        }
         if type == .autoRenewable {
             guard percentage == nil else {
                 throw InvalidOperation(
                     "\(share): not allowed for a subscription, whose used time Apple knows")
             }
-        } else if preference == .grantProrated {
+        } else if type != nil, preference == .grantProrated {
             guard let percentage, (1..<100_000).contains(percentage) else {
                 throw InvalidOperation(
                     "GRANT_PRORATED for a one-time purchase needs \(share) between 0 and 100000",

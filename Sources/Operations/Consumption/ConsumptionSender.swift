@@ -40,30 +40,27 @@ package struct ConsumptionSender: Sendable {
         var asked: ConsumptionDeadline?
         if let store { asked = try await ConsumptionDeadline(of: id, in: scope, store: store) }
         if !information.isLate { try asked?.check(at: now(), naming: information.naming) }
+        let call: ServerAPICall
+        var isTypeUnknown = false
         switch information.form {
         case .current(let input):
             let matters = input.dependsOnProduct
             let type = try await type(of: id, isCallAllowed: matters && !information.isDryRun, options)
-            let request = try input.request(for: type)
-            guard !information.isDryRun else {
-                return try preview(.consumption(id, request), isTypeUnknown: matters && type == nil)
-            }
-            try await client.sendConsumption(id, request, in: scope.environment, options)
+            call = .consumption(id, try input.request(for: type))
+            isTypeUnknown = matters && type == nil
         case .version1(let draft):
-            let request = try draft.request(for: try await type(of: id, isCallAllowed: false, options))
-            guard !information.isDryRun else { return try preview(.consumption(id, request), isTypeUnknown: false) }
-            try await client.sendConsumption(id, request, in: scope.environment, options)
+            call = .consumption(id, try draft.request(for: try await type(of: id, isCallAllowed: false, options)))
         }
+        guard !information.isDryRun else {
+            return .preview(try client.preview(call, in: scope.environment), isTypeUnknown: isTypeUnknown)
+        }
+        try await client.sendConsumption(call, in: scope.environment, options)
         // The information is sent, whatever the store says. If it is not marked, the case stays open.
         if let store, let uuid = asked?.uuid, let purchase = asked?.originalTransactionId {
             try? await store.consumption.markAnswered(uuid, at: now())
             try? await PurchaseCases(store).update(purchase, in: scope, at: now())
         }
         return .sent
-    }
-
-    private func preview(_ call: ServerAPICall, isTypeUnknown: Bool) throws -> Outcome {
-        .preview(try client.preview(call, in: scope.environment), isTypeUnknown: isTypeUnknown)
     }
 
     /// Returns the product's type from the store. If it is not stored, asks the App Store Server API where allowed.

@@ -27,10 +27,7 @@ extension AppOperations {
         } catch {
             throw OperationError(.malformedRequest, "the body is not a JSON object with the text appAccountToken")
         }
-        guard let given else { throw OperationError(.malformedRequest, "appAccountToken is missing") }
-        guard let token = AccountToken(given) else {
-            throw OperationError(.malformedAccountToken, "appAccountToken is not a UUID")
-        }
+        let token = try accountToken(given)
         let scope = try scope(target)
         let client = try client(for: scope.bundleId)
         try await converting {

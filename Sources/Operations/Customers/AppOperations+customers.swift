@@ -15,11 +15,7 @@ extension AppOperations {
     package func customers(
         withToken text: String?, _ view: CustomerViewService, _ target: OperationTarget
     ) async throws(OperationError) -> [UInt8] {
-        guard let text else { throw OperationError(.malformedRequest, "appAccountToken is missing") }
-        guard let token = AccountToken(text) else {
-            throw OperationError(.malformedAccountToken, "appAccountToken is not a UUID")
-        }
-        let views = try await views(withToken: token, view, target)
+        let views = try await views(withToken: try accountToken(text), view, target)
         return JSONWriter.object { writer in writer.array("customers", views) { $0.values(json: $1) } }
     }
 
