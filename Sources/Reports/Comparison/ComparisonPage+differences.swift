@@ -24,7 +24,7 @@ extension ComparisonPage {
             table(into: &html)
             if report.entries.count > shown.count {
                 let rest = Int64(report.entries.count - shown.count)
-                html.element("p", ["class": "note"], text: "\(rest.grouped) more in the report as JSON.")
+                html.note("\(rest.grouped) more in the report as JSON.")
             }
         }
     }

@@ -66,7 +66,7 @@ extension AlignedPair.Section {
             html.element("h3", text: Self.titles[name] ?? name)
             for row in rows { row.write(into: &html, isApp: name == "answer") }
             guard omitted > 0 else { return }
-            html.element("p", ["class": "note"], text: "\(Int64(omitted).grouped) more rows are not shown.")
+            html.note("\(Int64(omitted).grouped) more rows are not shown.")
         }
     }
 }
@@ -104,7 +104,7 @@ extension AlignedPair.Row {
                 }
             }
             if omitted > 0 {
-                html.element("p", ["class": "note"], text: "\(Int64(omitted).grouped) more fields are not shown.")
+                html.note("\(Int64(omitted).grouped) more fields are not shown.")
             }
         }
     }

@@ -18,7 +18,7 @@ extension ComparisonPage {
         }
         if readiness.count > Self.maximumApps {
             let rest = Int64(readiness.count - Self.maximumApps)
-            html.element("p", ["class": "note"], text: "\(rest.grouped) more in the report as JSON.")
+            html.note("\(rest.grouped) more in the report as JSON.")
         }
         for rollout in report.rollouts.prefix(Self.maximumApps) { rollout.write(into: &html) }
         html.tiles(tiles)

@@ -22,35 +22,31 @@ package struct ComparisonPage {
 
     /// The page as HTML that is also well-formed XML.
     package var bytes: [UInt8] {
-        var html = HTMLWriter()
-        html.element("html", ["lang": "en"]) { html in
-            html.head(
-                title: "Comparison of \(ComparedValue.text(report.title).truncated.displayText)", policy: Self.policy,
-                style: PackageResources.comparison_css)
-            html.element("body") { html in
-                html.element("a", ["class": "skip", "href": "#differences"], text: "To the differences")
-                html.hatches()
-                html.element("header", [:], header)
-                html.contents(links)
-                html.element("main") { html in
-                    appTable(into: &html)
-                    differences(into: &html)
-                    failures?.write(into: &html)
-                    sideBySide(into: &html)
-                    basis(into: &html)
-                }
-                html.element("footer") { html in
-                    html.element(
-                        "p",
-                        text: """
-                            Written by Receipt Bridge. This page contains no receipts, but transaction ids and \
-                            values of their fields: protect it accordingly.
-                            """)
-                }
-                html.script(Self.script)
+        HTMLWriter.page(
+            title: "Comparison of \(ComparedValue.text(report.title).truncated.displayText)", policy: Self.policy,
+            style: PackageResources.comparison_css,
+            skip: ("#differences", "To the differences")
+        ) { html in
+            html.hatches()
+            html.element("header", [:], header)
+            html.contents(links)
+            html.element("main") { html in
+                appTable(into: &html)
+                differences(into: &html)
+                failures?.write(into: &html)
+                sideBySide(into: &html)
+                basis(into: &html)
             }
+            html.element("footer") { html in
+                html.element(
+                    "p",
+                    text: """
+                        Written by Receipt Bridge. This page contains no receipts, but transaction ids and \
+                        values of their fields: protect it accordingly.
+                        """)
+            }
+            html.script(Self.script)
         }
-        return html.bytes
     }
 
     private var links: [(target: String, title: String)] {

@@ -66,13 +66,13 @@ struct ReportSection {
                         Plot.bars(entries, titled: title, into: &html)
                         if entries.count > Plot.maximumBars {
                             let rest = entries.count - Plot.maximumBars
-                            html.element("p", ["class": "note"], text: "\(rest) more in the table.")
+                            html.note("\(rest) more in the table.")
                         }
                     }
                 }
                 html.element("div") { html in
                     table(into: &html)
-                    if let note { html.element("p", ["class": "note"], text: note) }
+                    if let note { html.note(note) }
                 }
             }
         }

@@ -40,25 +40,20 @@ package struct CustomerPage: Sendable {
 
     /// The HTML, which is also well-formed XML.
     package var bytes: [UInt8] {
-        var html = HTMLWriter()
-        html.element("html", ["lang": "en"]) { html in
-            // With the policy `no-referrer` browsers send the form with `Origin: null`.
-            html.head(
-                title: "Receipt Bridge: customers", policy: Self.policy, style: PackageResources.customers_css,
-                referrer: "same-origin")
-            html.element("body") { html in
-                html.element("a", ["class": "skip", "href": "#result"], text: "To the result")
-                html.hatches()
-                html.element("header") { html in
-                    html.element("p", ["class": "product"], text: "Receipt Bridge · customers")
-                    html.element("h1", text: "Look up a customer")
-                    form(&html)
-                }
-                html.element("main", ["id": "result"], result)
-                html.element("footer", [:], footer)
+        // With the policy `no-referrer` browsers send the form with `Origin: null`.
+        HTMLWriter.page(
+            title: "Receipt Bridge: customers", policy: Self.policy, style: PackageResources.customers_css,
+            referrer: "same-origin", skip: ("#result", "To the result")
+        ) { html in
+            html.hatches()
+            html.element("header") { html in
+                html.element("p", ["class": "product"], text: "Receipt Bridge · customers")
+                html.element("h1", text: "Look up a customer")
+                form(&html)
             }
+            html.element("main", ["id": "result"], result)
+            html.element("footer", [:], footer)
         }
-        return html.bytes
     }
 
     /// Writes the form. The value is never written into a page.
@@ -116,9 +111,7 @@ package struct CustomerPage: Sendable {
                     .write(into: &html)
             }
             if customers.count > Self.maximumCustomers {
-                html.element(
-                    "p", ["class": "note"],
-                    text: "\(Int64(customers.count - Self.maximumCustomers).grouped) more are not shown.")
+                html.note("\(Int64(customers.count - Self.maximumCustomers).grouped) more are not shown.")
             }
         }
     }

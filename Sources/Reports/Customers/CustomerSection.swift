@@ -43,9 +43,7 @@ struct CustomerSection {
         facts.append(("Purchases", "\(Int64(customer.transactions.count).grouped), \(refunds) refunded"))
         html.facts("Purchases signed by the App Store", facts)
         if customer.source == "receipt" {
-            html.element(
-                "p", ["class": "note"],
-                text: "From the receipt alone: it does not show what happened after it was made.")
+            html.note("From the receipt alone: it does not show what happened after it was made.")
         }
     }
 
@@ -111,7 +109,7 @@ struct CustomerSection {
             }
         }
         let hidden = customer.transactions.count - rows.count + customer.unreadable
-        if hidden > 0 { html.element("p", ["class": "note"], text: "\(Int64(hidden).grouped) more are not shown.") }
+        if hidden > 0 { html.note("\(Int64(hidden).grouped) more are not shown.") }
     }
 
     private func table(
@@ -144,11 +142,8 @@ struct CustomerSection {
 
     private func documents(_ html: inout HTMLWriter) {
         html.element("h3", text: "Documents")
-        html.element(
-            "p", ["class": "note"],
-            text:
-                "As the App Store signed them, for engineers. The signed texts are in the response of /v1/transactions."
-        )
+        html.note(
+            "As the App Store signed them, for engineers. The signed texts are in the response of /v1/transactions.")
         html.element("div", ["class": "documents"]) { html in
             for subscription in customer.subscriptions {
                 if let renewal = subscription.renewal {

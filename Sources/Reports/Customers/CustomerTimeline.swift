@@ -46,8 +46,7 @@ struct CustomerTimeline {
             axis(&html)
         }
         if rows.count > Self.maximumRows {
-            html.element(
-                "p", ["class": "note"], text: "\(rows.count - Self.maximumRows) more products are in the table.")
+            html.note("\(rows.count - Self.maximumRows) more products are in the table.")
         }
     }
 

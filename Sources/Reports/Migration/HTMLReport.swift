@@ -12,29 +12,26 @@ struct HTMLReport {
     ///
     /// - Parameter refusals: The first refused rows.
     func page(_ refusals: [Refusal]) -> [UInt8] {
-        var html = HTMLWriter()
-        html.element("html", ["lang": "en"]) { html in
-            html.head(title: "Migration of \(report.sourceName) to \(report.destinationName)")
-            html.element("body") { html in
-                html.element("a", ["class": "skip", "href": "#outcomes"], text: "To the numbers")
-                html.hatches()
-                html.element("header", [:], header)
-                html.contents(links)
-                html.element("main") { html in
-                    for section in sections { section.write(into: &html) }
-                    refusedRows(refusals, into: &html)
-                    run(into: &html)
-                }
-                html.element("footer") { html in
-                    html.element("p") {
-                        $0.text(
-                            "Written by receipt-bridge migrate. This report contains no receipts, but row ids: protect it accordingly."
-                        )
-                    }
+        HTMLWriter.page(
+            title: "Migration of \(report.sourceName) to \(report.destinationName)",
+            skip: ("#outcomes", "To the numbers")
+        ) { html in
+            html.hatches()
+            html.element("header", [:], header)
+            html.contents(links)
+            html.element("main") { html in
+                for section in sections { section.write(into: &html) }
+                refusedRows(refusals, into: &html)
+                run(into: &html)
+            }
+            html.element("footer") { html in
+                html.element("p") {
+                    $0.text(
+                        "Written by receipt-bridge migrate. This report contains no receipts, but row ids: protect it accordingly."
+                    )
                 }
             }
         }
-        return html.bytes
     }
 
     private func header(_ html: inout HTMLWriter) {

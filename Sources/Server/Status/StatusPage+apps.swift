@@ -84,7 +84,7 @@ extension StatusPage {
                 html.text("Needs attention: \(app.concerns.joined(separator: "; ")).")
             }
         }
-        if !app.sources.isEmpty { html.element("p", ["class": "note"], text: app.answeredBy) }
+        if !app.sources.isEmpty { html.note(app.answeredBy) }
         app.rollout?.write(into: &html)
         if app.traffic.isEmpty {
             html.element("p", text: "No receipt yet.")

@@ -22,44 +22,39 @@ struct StatusPage {
 
     /// The HTML, which is also well-formed XML.
     var bytes: [UInt8] {
-        var html = HTMLWriter()
-        html.element("html", ["lang": "en"]) { html in
-            html.head(
-                title: "Receipt Bridge: \(snapshot.phase.words)", policy: Self.policy,
-                style: PackageResources.status_css)
-            html.element("body") { html in
-                html.element("a", ["class": "skip", "href": "#apps"], text: "To the apps")
-                html.element("header", [:], header)
-                html.contents(links)
-                // Hidden if scripts do not run.
-                html.element("p", ["class": "refresh", "id": "refresh", "hidden": "hidden"]) { html in
-                    html.element("label") { html in
-                        html.empty("input", ["type": "checkbox"])
-                        html.text(" Refresh every 10 seconds")
-                    }
-                    html.element("span", ["role": "status"], text: "")
+        HTMLWriter.page(
+            title: "Receipt Bridge: \(snapshot.phase.words)", policy: Self.policy, style: PackageResources.status_css,
+            skip: ("#apps", "To the apps")
+        ) { html in
+            html.element("header", [:], header)
+            html.contents(links)
+            // Hidden if scripts do not run.
+            html.element("p", ["class": "refresh", "id": "refresh", "hidden": "hidden"]) { html in
+                html.element("label") { html in
+                    html.empty("input", ["type": "checkbox"])
+                    html.text(" Refresh every 10 seconds")
                 }
-                html.element("main") { html in
-                    warnings(&html)
-                    apps(&html)
-                    sources(&html)
-                    upstream(&html)
-                    budgets(&html)
-                    notifications(&html)
-                    process(&html)
-                }
-                html.element("footer") { html in
-                    html.element(
-                        "p",
-                        text: """
-                            All counts are since the start of the process. This page contains no receipts, no \
-                            transactions and no secrets.
-                            """)
-                }
-                html.script(Self.script)
+                html.element("span", ["role": "status"], text: "")
             }
+            html.element("main") { html in
+                warnings(&html)
+                apps(&html)
+                sources(&html)
+                upstream(&html)
+                budgets(&html)
+                notifications(&html)
+                process(&html)
+            }
+            html.element("footer") { html in
+                html.element(
+                    "p",
+                    text: """
+                        All counts are since the start of the process. This page contains no receipts, no \
+                        transactions and no secrets.
+                        """)
+            }
+            html.script(Self.script)
         }
-        return html.bytes
     }
 
     // MARK: - Top
