@@ -19,9 +19,9 @@ extension AlignedPair {
         maximumRows: Int = AlignedPair.maximumRows
     ) {
         let marks = DifferenceMarks(differences)
-        self.receipt = ComparedValue.text(receipt).truncated.displayText
-        bundleId = ComparedValue.text(verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").truncated.displayText
-        environment = ComparedValue.text(verifyReceipt.environment ?? serverAPI.environment ?? "").truncated.displayText
+        self.receipt = receipt.shortened
+        bundleId = (verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").shortened
+        environment = (verifyReceipt.environment ?? serverAPI.environment ?? "").shortened
         sections = AlignedRows.all(verifyReceipt, serverAPI)
             .map { $0.section(marks, maximumRows: max(maximumRows, 0)) }
             .filter { !$0.rows.isEmpty || $0.omitted > 0 }
@@ -57,7 +57,7 @@ extension AlignedRows.Pair {
         let isApp = part == .answer
         var fields = values.map { name, left, right in
             var field = AlignedPair.Field(
-                name: ComparedValue.text(name).truncated.displayText, verifyReceipt: left?.displayText,
+                name: name.shortened, verifyReceipt: left?.displayText,
                 serverAPI: right?.displayText)
             if let difference = found.removeValue(forKey: name)?.first {
                 field.rule = difference.rule
@@ -80,7 +80,7 @@ extension AlignedRows.Pair {
             fields = included.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
         }
         return AlignedPair.Row(
-            identifier: ComparedValue.text(identifier ?? "").truncated.displayText, fields: fields, omitted: omitted,
+            identifier: (identifier ?? "").shortened, fields: fields, omitted: omitted,
             rule: ofRow?.rule, verdict: ofRow?.verdict.rawValue)
     }
 }
@@ -88,7 +88,7 @@ extension AlignedRows.Pair {
 extension AlignedPair.Field {
     fileprivate init(_ difference: Difference, named name: String) {
         self.init(
-            name: ComparedValue.text(name).truncated.displayText, verifyReceipt: difference.verifyReceipt?.displayText,
+            name: name.shortened, verifyReceipt: difference.verifyReceipt?.displayText,
             serverAPI: difference.serverAPI?.displayText, rule: difference.rule, verdict: difference.verdict.rawValue)
     }
 

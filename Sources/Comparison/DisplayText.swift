@@ -12,6 +12,11 @@ extension ComparedValue {
     }
 }
 
+extension String {
+    /// The text as reports show it: a long one is cut, and its length is added.
+    package var shortened: String { ComparedValue.text(self).truncated.displayText }
+}
+
 extension Timestamp {
     /// For example, `2026-11-21 13:25:00 UTC`. Includes milliseconds if they are not 0.
     package var displayText: String {

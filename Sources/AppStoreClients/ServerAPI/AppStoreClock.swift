@@ -1,5 +1,4 @@
 package import Base
-import Foundation
 
 /// The clock used for the App Store: time of day, uptime and sleeping. A parameter, so that tests do not have to
 /// wait.
@@ -26,8 +25,7 @@ package struct AppStoreClock: Sendable {
         let clock = ContinuousClock()
         let start = clock.now
         return AppStoreClock(
-            now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) },
-            uptime: { start.duration(to: clock.now) },
+            now: { .now }, uptime: { start.duration(to: clock.now) },
             sleep: { try await Task.sleep(for: $0) })
     }()
 }

@@ -131,11 +131,11 @@ extension ComparisonReport.Entry {
     static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path
-        return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).truncated.displayText : "order"
+        return Finding.Part(rawValue: name) == nil ? name.shortened : "order"
     }
 }
 
 extension ComparisonReport.RuleGroup {
     /// Name of the rule, which groups are filtered by.
-    var name: String { ComparedValue.text(rule).truncated.displayText }
+    var name: String { rule.shortened }
 }

@@ -6,7 +6,7 @@ extension ComparisonPage {
     var failures: ReportSection? {
         var failures: [String: Int64] = [:]
         for (code, count) in readiness.flatMap({ Array($0.app.failures) }) {
-            failures[ComparedValue.text(code).truncated.displayText, default: 0] += count
+            failures[code.shortened, default: 0] += count
         }
         guard !failures.isEmpty else { return nil }
         return ReportSection(

@@ -23,7 +23,7 @@ package struct ComparisonPage {
     /// The page as HTML that is also well-formed XML.
     package var bytes: [UInt8] {
         HTMLWriter.page(
-            title: "Comparison of \(ComparedValue.text(report.title).truncated.displayText)", policy: Self.policy,
+            title: "Comparison of \(report.title.shortened)", policy: Self.policy,
             style: PackageResources.comparison_css,
             skip: ("#differences", "To the differences")
         ) { html in
@@ -76,7 +76,7 @@ extension HTMLWriter {
         element("span", ["class": "badge \(style.rawValue)"]) { html in
             html.element("span", ["aria-hidden": "true"], text: "\(style.symbol) ")
             html.text(style.rawValue)
-            if !rule.isEmpty { html.text(": \(ComparedValue.text(rule).truncated.displayText)") }
+            if !rule.isEmpty { html.text(": \(rule.shortened)") }
         }
     }
 

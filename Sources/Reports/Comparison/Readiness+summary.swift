@@ -112,7 +112,7 @@ extension Readiness {
     /// more rules`.
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
         var words = counts.prefix(namedReasons).map {
-            "\(ComparedValue.text($0.name).truncated.displayText) \($0.count.grouped)"
+            "\($0.name.shortened) \($0.count.grouped)"
         }
         let rest = Int64(counts.count - namedReasons)
         if rest > 0 { words.append("and \(rest.grouped) \(more)\(rest == 1 ? "" : "s")") }
@@ -128,7 +128,7 @@ extension ComparisonReport.Scope {
     }
 
     /// Bundle id for display, cut if it is long; `–` if there is none.
-    var app: String { isUnnamed ? "–" : ComparedValue.text(bundleId).truncated.displayText }
+    var app: String { isUnnamed ? "–" : bundleId.shortened }
     /// Environment for display; `–` if there is none.
-    var environmentText: String { environment.isEmpty ? "–" : ComparedValue.text(environment).truncated.displayText }
+    var environmentText: String { environment.isEmpty ? "–" : environment.shortened }
 }

@@ -32,7 +32,4 @@ extension Duration {
         if seconds < 3_600 { return "\(seconds / 60) min \(seconds % 60) s" }
         return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
     }
-
-    /// Whole milliseconds, rounded toward zero.
-    package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -8,50 +8,20 @@ struct ReportSection {
     /// Header of the column with names.
     let column: String
     /// Header of the column with explanations.
-    let meaning: String
+    var meaning = "Meaning"
     let entries: [ReportEntry]
     /// Count that shares refer to.
     let whole: Int64
     /// Header of the column with counts.
-    let number: String
+    var number = "Rows"
     /// `true` for a plot over time: columns from left to right instead of bars.
-    let isInTime: Bool
+    var isInTime = false
     /// `true` if the table shows the color of each bar.
-    let hasSwatches: Bool
+    var hasSwatches = false
     /// Note below the table; `nil` if there is none.
-    let note: String?
+    var note: String?
     /// Text that replaces the plot and the table if all counts are 0.
     let none: String
-
-    /// Creates a section.
-    ///
-    /// - Parameters:
-    ///   - column: Header of the column with names.
-    ///   - meaning: Header of the column with explanations.
-    ///   - number: Header of the column with counts.
-    ///   - whole: Count that shares refer to.
-    ///   - isInTime: Shows a plot over time: columns from left to right instead of bars.
-    ///   - hasSwatches: Shows the color of each bar in the table.
-    ///   - note: Note below the table.
-    ///   - none: Text that replaces the plot and the table if all counts are 0.
-    init(
-        id: String, title: String, caption: String, column: String, meaning: String = "Meaning",
-        entries: [ReportEntry], whole: Int64, number: String = "Rows", isInTime: Bool = false,
-        hasSwatches: Bool = false, note: String? = nil, none: String
-    ) {
-        self.id = id
-        self.title = title
-        self.caption = caption
-        self.column = column
-        self.meaning = meaning
-        self.entries = entries
-        self.whole = whole
-        self.number = number
-        self.isInTime = isInTime
-        self.hasSwatches = hasSwatches
-        self.note = note
-        self.none = none
-    }
 
     /// Writes the section.
     func write(into html: inout HTMLWriter) {

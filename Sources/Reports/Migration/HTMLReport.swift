@@ -4,10 +4,6 @@ import Base
 struct HTMLReport {
     let report: MigrationReport
 
-    init(_ report: MigrationReport) {
-        self.report = report
-    }
-
     /// Returns the page.
     ///
     /// - Parameter refusals: The first refused rows.

@@ -49,7 +49,7 @@ extension MigrationReport {
         }
         writer.object("run") {
             $0.member("rows", rowsRead)
-            $0.member("milliseconds", duration.milliseconds)
+            $0.member("milliseconds", duration.inMilliseconds)
             $0.member("rowsPerSecond", rowsPerSecond)
         }
         writer.object("options") { options.write(into: &$0) }
@@ -94,7 +94,7 @@ extension MigrationReport.Options {
         writer.member("refresh", isRefresh)
         writer.member("workers", Int64(workers))
         writer.member("limit", rowLimit)
-        writer.member("maxMilliseconds", timeLimit?.milliseconds)
+        writer.member("maxMilliseconds", timeLimit?.inMilliseconds)
     }
 }
 
