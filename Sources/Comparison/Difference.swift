@@ -27,9 +27,8 @@ package struct Difference: Sendable, Hashable, Codable {
         return path.replacing("[]", with: "[\(identifier.prefix(64))]", maxReplacements: 1)
     }
 
-    /// Writes `{"receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"}`.
+    /// Writes the members of `{"receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"}`.
     package func write(into writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("receipt", receipt)
         writer.member("path", fullPath)
         writer.member("class", verdict.rawValue)
@@ -38,13 +37,8 @@ package struct Difference: Sendable, Hashable, Codable {
         writer.value(verifyReceipt)
         writer.key("serverAPI")
         writer.value(serverAPI)
-        writer.endObject()
     }
 
     /// The difference as a JSON object.
-    package var json: [UInt8] {
-        var writer = JSONWriter()
-        write(into: &writer)
-        return writer.finish()
-    }
+    package var json: [UInt8] { JSONWriter.object(write) }
 }

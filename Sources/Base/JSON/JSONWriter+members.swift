@@ -52,6 +52,13 @@ extension JSONWriter {
         for element in elements { write(&self, element) }
         endArray()
     }
+
+    /// Writes an array of objects; `members` writes the members of one.
+    package mutating func objects<Element>(
+        _ name: String, _ elements: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
+    ) {
+        array(name, elements) { writer, element in writer.object { members(&$0, element) } }
+    }
 }
 
 /// Members that are left out if they have no value.

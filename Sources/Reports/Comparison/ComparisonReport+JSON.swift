@@ -6,30 +6,27 @@ extension ComparisonReport {
     /// The report as a JSON object for programs. Its keys are stable; keys may be added. Dates are milliseconds.
     /// Shares are fractions from 0 to 1, or `null` if nothing was compared.
     package var json: [UInt8] {
-        var writer = JSONWriter(reserving: 4_096)
-        writer.beginObject()
-        writer.member("kind", kind.rawValue)
-        writer.member("title", title)
-        writer.member("madeAt", madeAt.milliseconds)
-        writer.array("apps", [Readiness](self)) { $1.write(into: &$0) }
-        if kind == .shadow { writer.array("rollouts", rollouts) { $1.write(into: &$0) } }
-        writer.array("rules", rules) { $1.write(into: &$0) }
-        writer.array("differences", entries) { $1.write(into: &$0) }
-        writer.object("historyVersions") { writer in
-            for (version, count) in historyVersions.sorted(by: { $0.key < $1.key }) {
-                writer.member("\(version)", count)
+        JSONWriter.object(reserving: 4_096) { writer in
+            writer.member("kind", kind.rawValue)
+            writer.member("title", title)
+            writer.member("madeAt", madeAt.milliseconds)
+            writer.objects("apps", [Readiness](self)) { $1.write(into: &$0) }
+            if kind == .shadow { writer.objects("rollouts", rollouts) { $1.write(into: &$0) } }
+            writer.objects("rules", rules) { $1.write(into: &$0) }
+            writer.objects("differences", entries) { $1.write(into: &$0) }
+            writer.object("historyVersions") { writer in
+                for (version, count) in historyVersions.sorted(by: { $0.key < $1.key }) {
+                    writer.member("\(version)", count)
+                }
             }
+            writer.member("unverified", unverified)
+            writer.member("notes", notes)
         }
-        writer.member("unverified", unverified)
-        writer.member("notes", notes)
-        writer.endObject()
-        return writer.finish()
     }
 }
 
 extension Readiness {
     fileprivate func write(into writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("bundleId", app.scope.bundleId)
         writer.member("environment", app.scope.environment)
         writer.member("compared", app.compared)
@@ -43,13 +40,11 @@ extension Readiness {
         writer.member("decides", decides)
         writer.member("sentence", sentence)
         writer.member("failures", app.failures)
-        writer.endObject()
     }
 }
 
 extension RolloutReport {
     fileprivate func write(into writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("bundleId", bundleId)
         writer.member("source", source)
         writer.member("state", phase.rawValue)
@@ -61,30 +56,24 @@ extension RolloutReport {
         writer.member("startedAt", startedAt?.milliseconds)
         writer.member("stoppedAt", stoppedAt?.milliseconds)
         writer.member("sentence", sentence)
-        writer.endObject()
     }
 }
 
 extension ComparisonReport.RuleGroup {
     fileprivate func write(into writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("class", verdict.rawValue)
         writer.member("rule", rule)
         writer.member("count", count)
-        writer.array("apps", apps) { writer, app in
-            writer.beginObject()
+        writer.objects("apps", apps) { writer, app in
             writer.member("bundleId", app.scope.bundleId)
             writer.member("environment", app.scope.environment)
             writer.member("count", app.count)
-            writer.endObject()
         }
-        writer.endObject()
     }
 }
 
 extension ComparisonReport.Entry {
     fileprivate func write(into writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("bundleId", scope.bundleId)
         writer.member("environment", scope.environment)
         writer.member("class", verdict.rawValue)
@@ -93,8 +82,7 @@ extension ComparisonReport.Entry {
         writer.member("count", count)
         writer.member("firstSeen", firstSeen?.milliseconds)
         writer.member("lastSeen", lastSeen?.milliseconds)
-        writer.array("examples", examples) { $1.write(into: &$0) }
-        writer.endObject()
+        writer.objects("examples", examples) { $1.write(into: &$0) }
     }
 }
 

@@ -65,13 +65,7 @@ extension DocumentConverter {
                 if isHistory, renewals.isEmpty, latest == nil { continue }
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                for renewal in renewals {
-                    writer.beginObject()
-                    for column in tables.renewal.columns {
-                        writer.member(column.field.value(of: renewal), as: column)
-                    }
-                    writer.endObject()
-                }
+                for renewal in renewals { writer.object(renewal, tables.renewal) }
                 writer.endArray()
             case .latestExpiredReceiptInfo, .autoRenewProductId, .autoRenewStatus, .expirationIntent,
                 .isInBillingRetryPeriod:

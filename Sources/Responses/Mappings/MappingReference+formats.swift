@@ -55,32 +55,24 @@ extension MappingReference {
         var writer = JSONWriter(reserving: 16_384)
         writer.beginArray()
         for reference in references {
-            writer.beginObject()
-            writer.member("file", reference.file)
-            writer.member("model", reference.model)
-            writer.member("place", reference.place)
-            writer.array("rows", reference.rows) { $1.write(into: &$0) }
-            writer.array("omitted", reference.omitted) { writer, omitted in
-                writer.object {
-                    $0.member("model", omitted.model)
-                    $0.member("because", omitted.because)
+            writer.object { writer in
+                writer.member("file", reference.file)
+                writer.member("model", reference.model)
+                writer.member("place", reference.place)
+                writer.objects("rows", reference.rows) { writer, row in
+                    writer.member("wire", row.wires)
+                    writer.member("plist", ifPresent: row.propertyListKey)
+                    writer.member("model", row.model)
+                    writer.member("as", row.conversion)
+                }
+                writer.objects("omitted", reference.omitted) { writer, omitted in
+                    writer.member("model", omitted.model)
+                    writer.member("because", omitted.because)
                 }
             }
-            writer.endObject()
         }
         writer.endArray()
         return String(decoding: writer.finish(), as: UTF8.self)
-    }
-}
-
-extension MappingReference.Row {
-    fileprivate func write(into writer: inout JSONWriter) {
-        writer.object {
-            $0.member("wire", wires)
-            $0.member("plist", ifPresent: propertyListKey)
-            $0.member("model", model)
-            $0.member("as", conversion)
-        }
     }
 }
 

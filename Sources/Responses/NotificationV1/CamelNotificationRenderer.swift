@@ -26,33 +26,29 @@ package struct CamelNotificationRenderer: Sendable {
     ) -> [UInt8] {
         let payload = verified.notification.payload
         let (transaction, renewal) = (verified.transaction?.payload.claims, verified.renewal?.payload.claims)
-        var writer = JSONWriter(reserving: 1_024 + (transaction?.count ?? 0) + (renewal?.count ?? 0))
-        writer.beginObject()
-        writer.member("notificationUUID", payload.notificationUUID ?? uuid)
-        writer.member("notificationType", ifPresent: payload.notificationType)
-        writer.member("subtype", ifPresent: payload.subtype)
-        writer.member("signedDate", ifPresent: payload.signedDate?.milliseconds)
-        writer.member("environment", ifPresent: payload.claimedEnvironment)
-        writer.member("bundleId", ifPresent: payload.claimedBundleId)
-        writer.member("appAppleId", ifPresent: payload.claimedAppAppleId)
-        writer.member("bundleVersion", ifPresent: payload.data?.bundleVersion)
-        writer.member("status", ifPresent: payload.data?.status)
-        writer.member("consumptionRequestReason", ifPresent: payload.data?.consumptionRequestReason)
-        writer.member("transaction", ifPresent: transaction)
-        writer.member("renewalInfo", ifPresent: renewal)
-        let object = try? JSONObject(payload.claims)
-        writer.member("summary", ifPresent: object?.rawJSON("summary"))
-        writer.member("externalPurchaseToken", ifPresent: object?.rawJSON("externalPurchaseToken"))
-        writer.member("appData", ifPresent: object?.rawJSON("appData"))
-        if let appAccountToken {
-            writer.key("customer")
-            writer.beginObject()
-            writer.member("appAccountToken", appAccountToken)
-            writer.endObject()
+        let size = 1_024 + (transaction?.count ?? 0) + (renewal?.count ?? 0)
+        return JSONWriter.object(reserving: size) { writer in
+            writer.member("notificationUUID", payload.notificationUUID ?? uuid)
+            writer.member("notificationType", ifPresent: payload.notificationType)
+            writer.member("subtype", ifPresent: payload.subtype)
+            writer.member("signedDate", ifPresent: payload.signedDate?.milliseconds)
+            writer.member("environment", ifPresent: payload.claimedEnvironment)
+            writer.member("bundleId", ifPresent: payload.claimedBundleId)
+            writer.member("appAppleId", ifPresent: payload.claimedAppAppleId)
+            writer.member("bundleVersion", ifPresent: payload.data?.bundleVersion)
+            writer.member("status", ifPresent: payload.data?.status)
+            writer.member("consumptionRequestReason", ifPresent: payload.data?.consumptionRequestReason)
+            writer.member("transaction", ifPresent: transaction)
+            writer.member("renewalInfo", ifPresent: renewal)
+            let object = try? JSONObject(payload.claims)
+            writer.member("summary", ifPresent: object?.rawJSON("summary"))
+            writer.member("externalPurchaseToken", ifPresent: object?.rawJSON("externalPurchaseToken"))
+            writer.member("appData", ifPresent: object?.rawJSON("appData"))
+            if let appAccountToken {
+                writer.object("customer") { $0.member("appAccountToken", appAccountToken) }
+            }
+            writer.member("verified", true)
         }
-        writer.member("verified", true)
-        writer.endObject()
-        return writer.finish()
     }
 
     /// Returns the account token in a notification: of its transaction, otherwise of its renewal info.

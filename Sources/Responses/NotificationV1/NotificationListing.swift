@@ -50,16 +50,14 @@ extension NotificationTable {
             writer.member("file", "notifications.json")
             writer.member("model", "NotificationPayload")
             writer.member("place", "notification_type")
-            writer.array("rows", rows) { writer, row in
-                writer.object {
-                    $0.member("type", row.type)
-                    $0.member("subtype", row.subtype)
-                    $0.member("when", row.conditions.map(\.rawValue))
-                    $0.member("sends", row.sends.map(\.rawValue))
-                    $0.member("profile", ifPresent: row.profile?.rawValue)
-                    $0.member("says", ifPresent: row.says.map { "\($0)" })
-                    $0.member("loss", ifPresent: row.loss)
-                }
+            writer.objects("rows", rows) { writer, row in
+                writer.member("type", row.type)
+                writer.member("subtype", row.subtype)
+                writer.member("when", row.conditions.map(\.rawValue))
+                writer.member("sends", row.sends.map(\.rawValue))
+                writer.member("profile", ifPresent: row.profile?.rawValue)
+                writer.member("says", ifPresent: row.says.map { "\($0)" })
+                writer.member("loss", ifPresent: row.loss)
             }
         }
         return String(decoding: json, as: UTF8.self)

@@ -83,16 +83,8 @@ package struct NotificationV1Renderer: Sendable {
                 writer.member("status", 0)
                 writer.member("environment", notification.environment.rawValue)
                 writer.member("latest_receipt", ifPresent: notification.handle?.reveal())
-                writer.array("latest_receipt_info", rows) { writer, row in
-                    writer.beginObject()
-                    for column in tables.transaction.columns { writer.member(column.field.value(of: row), as: column) }
-                    writer.endObject()
-                }
-                writer.array("pending_renewal_info", notification.renewals) { writer, renewal in
-                    writer.beginObject()
-                    for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
-                    writer.endObject()
-                }
+                writer.array("latest_receipt_info", rows) { $0.object($1, tables.transaction) }
+                writer.array("pending_renewal_info", notification.renewals) { $0.object($1, tables.renewal) }
             }
         }
     }

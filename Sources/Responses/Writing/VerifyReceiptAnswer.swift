@@ -17,15 +17,9 @@ package struct VerifyReceiptAnswer: Sendable, Hashable {
 }
 
 extension VerifyReceiptAnswer {
-    /// Returns an error response that contains only the status, for example `{"status":21002}`. Most errors have this
-    /// form.
-    package static func failure(_ status: VerifyReceiptStatus) -> Self {
-        failure(status, environment: nil, isRetryable: nil)
-    }
-
     /// Returns `{"environment":"Production","status":21004}`, which is a genuine body from Apple.
     package static func wrongSharedSecret(environment: AppStoreEnvironment) -> Self {
-        failure(.wrongSharedSecret, environment: environment, isRetryable: nil)
+        failure(.wrongSharedSecret, environment: environment)
     }
 
     /// Returns `{"status":21005,"is_retryable":true,"is-retryable":true}`: a response of ours that asks the client to
@@ -49,10 +43,10 @@ extension VerifyReceiptAnswer {
         failure(.accountNotFound, environment: environment, isRetryable: false)
     }
 
-    /// Returns an error response with the keys that Apple adds to some errors, in the order `environment`, `status`,
-    /// `is_retryable`.
-    private static func failure(
-        _ status: VerifyReceiptStatus, environment: AppStoreEnvironment?, isRetryable: Bool?
+    /// Returns an error response. Most contain only the status, for example `{"status":21002}`; Apple adds the other
+    /// keys to some errors, in the order `environment`, `status`, `is_retryable`.
+    package static func failure(
+        _ status: VerifyReceiptStatus, environment: AppStoreEnvironment? = nil, isRetryable: Bool? = nil
     ) -> Self {
         let body = JSONWriter.object(reserving: 80) {
             $0.member("environment", ifPresent: environment?.rawValue)

@@ -52,7 +52,7 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                for index in latest { write(records.transactions[index].payload, into: &writer) }
+                for index in latest { writer.object(records.transactions[index].payload, tables.transaction) }
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
@@ -67,25 +67,32 @@ extension VerifyReceiptRenderer {
         return VerifyReceiptAnswer(status: .valid, body: writer.finish())
     }
 
-    /// Writes one row of `latest_receipt_info`.
-    private func write(_ transaction: TransactionPayload, into writer: inout JSONWriter) {
-        writer.beginObject()
-        tables.transaction.layout.forEach { field, conversion, key in
-            writer.member(field.value(of: transaction), as: conversion, key: key)
-        }
-        writer.endObject()
-    }
-
     /// Writes `pending_renewal_info`, in the order of Apple's status response.
     private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
         writer.beginArray()
         for subscription in subscriptions {
             guard let renewal = subscription.renewal?.payload else { continue }
-            writer.beginObject()
-            for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
-            writer.endObject()
+            writer.object(renewal, tables.renewal)
         }
         writer.endArray()
+    }
+}
+
+extension JSONWriter {
+    /// Writes one row of `latest_receipt_info`.
+    mutating func object(_ transaction: TransactionPayload, _ table: FieldTable<TransactionField>) {
+        beginObject()
+        table.layout.forEach { field, conversion, key in
+            member(field.value(of: transaction), as: conversion, key: key)
+        }
+        endObject()
+    }
+
+    /// Writes one row of `pending_renewal_info`.
+    mutating func object(_ renewal: RenewalPayload, _ table: FieldTable<RenewalField>) {
+        beginObject()
+        for column in table.columns { member(column.field.value(of: renewal), as: column) }
+        endObject()
     }
 }
 
