@@ -8,9 +8,9 @@ package struct ComparisonRule: Sendable {
     /// Name of the rule, which is also the name of its differences.
     package let name: String
     /// Sections of the document that the rule applies to.
-    let parts: [Finding.Part]
+    package let parts: [Finding.Part]
     /// Subjects that the rule applies to; empty means every field.
-    let subjects: [Finding.Subject]
+    package let subjects: [Finding.Subject]
     /// Conditions, all of which must be true.
     package let conditions: [ComparisonCondition]
     /// Class of the rule's differences.

@@ -3,7 +3,7 @@ import Base
 /// A difference before a rule names it.
 package struct Finding {
     /// Section of the document.
-    package enum Part: String, CaseIterable {
+    package enum Part: String, CaseIterable, Sendable {
         /// The top level of the response.
         case answer
         /// The app and its receipt.
@@ -19,7 +19,7 @@ package struct Finding {
     }
 
     /// Element of a section that differs.
-    enum Subject: Hashable {
+    package enum Subject: Hashable, Sendable {
         /// A row that is on one side only.
         case row
         /// A row that is on one side more than once.

@@ -1,7 +1,9 @@
+import Comparison
+
 /// Documentation of the rules as a table.
-package enum RuleListing {
+enum RuleListing {
     /// Returns a Markdown table in the order in which the rules are tried.
-    package static func markdown(_ rules: [ComparisonRule]) -> String {
+    static func markdown(_ rules: [ComparisonRule]) -> String {
         let head = "| rule | class | path | condition | explanation | source |\n|---|---|---|---|---|---|\n"
         return head
             + rules.map { rule in
@@ -23,7 +25,7 @@ package enum RuleListing {
 
 extension ComparisonRule {
     /// Basis of a rule that has no public page.
-    var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }
+    fileprivate var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }
 
     fileprivate var sections: String {
         let parts = parts.map { "`\($0 == .answer ? "the response" : $0.rawValue)`" }.joined(separator: ", ")
