@@ -82,13 +82,10 @@ extension AlignedRows.Pair {
 
     /// Returns the pair with the properties that are not in the field tables added.
     fileprivate func adding(_ left: [ComparedRow.Extra], _ right: [ComparedRow.Extra]) -> Self {
-        guard !left.isEmpty || !right.isEmpty else { return self }
-        let others = Dictionary(right.map { ($0.name, $0.measured) }, uniquingKeysWith: { _, last in last })
-        let names = Set(left.map(\.name))
-        var values = values
-        values += left.map { ($0.name, $0.measured, others[$0.name]) }
-        values += right.filter { !names.contains($0.name) }.map { ($0.name, nil, $0.measured) }
-        return Self(identifier: identifier, values: values)
+        let added = ComparedRow.Extra.pairs(left, right).map { name, left, right in
+            (name: name, left: left?.measured(as: name), right: right?.measured(as: name))
+        }
+        return Self(identifier: identifier, values: values + added)
     }
 }
 
@@ -103,10 +100,10 @@ extension ComparedAnswer {
     }
 }
 
-extension ComparedRow.Extra {
-    /// The value to show. A receipt is replaced by its length, because it is never shown.
-    fileprivate var measured: ComparedValue {
-        guard name == "latestReceipt", let text = value.text else { return value }
+extension ComparedValue {
+    /// Returns the value to show. A receipt is replaced by its length, because it is never shown.
+    fileprivate func measured(as name: String) -> ComparedValue {
+        guard name == "latestReceipt", let text else { return self }
         return .text("(\(text.utf8.count) bytes)")
     }
 }

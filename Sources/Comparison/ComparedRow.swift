@@ -24,6 +24,19 @@ package struct ComparedRow: Sendable, Hashable {
         /// Name of the property: that of the field table, or the key in the response.
         package let name: String
         package let value: ComparedValue
+
+        /// Returns the values of both sides by name: those of the left side first, then those that only the right side
+        /// has.
+        static func pairs(
+            _ left: [Extra], _ right: [Extra]
+        ) -> [(name: String, left: ComparedValue?, right: ComparedValue?)] {
+            let others = Dictionary(right.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
+            let names = Set(left.map(\.name))
+            var pairs: [(name: String, left: ComparedValue?, right: ComparedValue?)] = []
+            pairs += left.map { ($0.name, $0.value, others[$0.name]) }
+            pairs += right.filter { !names.contains($0.name) }.map { ($0.name, nil, $0.value) }
+            return pairs
+        }
     }
 
     /// Creates a row without any values.

@@ -54,23 +54,11 @@ extension Comparison {
             }
             return
         }
-        compareExtras(left.properties, right.properties) { comparison, name, left, right in
+        guard left.properties != right.properties else { return }
+        for (name, left, right) in ComparedRow.Extra.pairs(left.properties, right.properties) {
             let isOfReceipt = name.hasPrefix("receipt.")
-            comparison.compare(
-                isOfReceipt ? .receipt : .answer, isOfReceipt ? String(name.dropFirst(8)) : name, left, right)
+            compare(isOfReceipt ? .receipt : .answer, isOfReceipt ? String(name.dropFirst(8)) : name, left, right)
         }
-    }
-
-    /// Compares two lists of named values.
-    mutating func compareExtras(
-        _ left: [ComparedRow.Extra], _ right: [ComparedRow.Extra],
-        _ body: (inout Comparison, String, ComparedValue?, ComparedValue?) -> Void
-    ) {
-        guard left != right else { return }
-        let others = Dictionary(right.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
-        let names = Set(left.map(\.name))
-        for extra in left { body(&self, extra.name, extra.value, others[extra.name]) }
-        for extra in right where !names.contains(extra.name) { body(&self, extra.name, nil, extra.value) }
     }
 }
 

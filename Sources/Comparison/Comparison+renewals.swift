@@ -23,8 +23,9 @@ extension Comparison {
                 for extra in other.extras { compare(.renewals, extra.name, nil, extra.value, rows: (one, other)) }
                 continue
             }
-            compareExtras(one.extras, other.extras) { comparison, name, left, right in
-                comparison.compare(.renewals, name, left, right, rows: (one, other))
+            guard one.extras != other.extras else { continue }
+            for (name, left, right) in ComparedRow.Extra.pairs(one.extras, other.extras) {
+                compare(.renewals, name, left, right, rows: (one, other))
             }
         }
         reportMissing(matching.onlyLeft, .renewals, isLeft: true)

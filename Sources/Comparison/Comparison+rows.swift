@@ -90,9 +90,9 @@ extension Comparison {
             // `in_app` and `latest_receipt_info` are compared with the same history.
             guard part == .latest || self.left.latest == nil else { return }
             for extra in right.extras { compare(part, extra.name, nil, extra.value, rows: (left, right)) }
-        } else {
-            compareExtras(left.extras, right.extras) { comparison, name, one, other in
-                comparison.compare(part, name, one, other, rows: (left, right))
+        } else if left.extras != right.extras {
+            for (name, one, other) in ComparedRow.Extra.pairs(left.extras, right.extras) {
+                compare(part, name, one, other, rows: (left, right))
             }
         }
     }

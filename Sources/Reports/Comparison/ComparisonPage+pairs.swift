@@ -163,10 +163,7 @@ extension HTMLWriter {
             guard !parts.isEmpty else { return html.text("no difference") }
             for (count, verdict) in parts {
                 html.text(" ")
-                html.element("span", ["class": "badge \(verdict.rawValue)"]) { html in
-                    html.element("span", ["aria-hidden": "true"], text: "\(verdict.symbol) ")
-                    html.text("\(count) \(verdict.rawValue)")
-                }
+                html.badge(verdict.rawValue, sign: verdict.symbol, "\(count) \(verdict.rawValue)")
             }
         }
     }

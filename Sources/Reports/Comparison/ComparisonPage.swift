@@ -73,11 +73,8 @@ extension HTMLWriter {
     /// Writes a class of differences as a symbol and a word.
     mutating func mark(_ verdict: String, rule: String) {
         let style = ComparisonRule.Class(rawValue: verdict) ?? .unexpected
-        element("span", ["class": "badge \(style.rawValue)"]) { html in
-            html.element("span", ["aria-hidden": "true"], text: "\(style.symbol) ")
-            html.text(style.rawValue)
-            if !rule.isEmpty { html.text(": \(rule.shortened)") }
-        }
+        badge(
+            style.rawValue, sign: style.symbol, rule.isEmpty ? style.rawValue : "\(style.rawValue): \(rule.shortened)")
     }
 
     /// Writes an app, with its environment below.

@@ -56,6 +56,14 @@ extension HTMLWriter {
         }
     }
 
+    /// Writes a word with a sign before it, so that the state does not depend on color.
+    mutating func badge(_ style: String, sign: String, _ text: String) {
+        element("span", ["class": style.isEmpty ? "badge" : "badge \(style)"]) { html in
+            html.element("span", ["aria-hidden": "true"], text: "\(sign) ")
+            html.text(text)
+        }
+    }
+
     /// Writes a remark.
     package mutating func note(_ text: String) { element("p", ["class": "note"], text: text) }
 

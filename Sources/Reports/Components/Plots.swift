@@ -112,9 +112,7 @@ extension Plot {
             for entry in entries where entry.count > 0 && whole > 0 && left < width {
                 let share = Int((Double(entry.count) / Double(whole) * Double(width)).rounded())
                 let length = min(max(share, 3), width - left)
-                html.empty(
-                    "rect",
-                    ["class": entry.style, "x": "\(left)", "y": "1", "width": "\(length)", "height": "12"])
+                html.rectangle(entry.style, x: "\(left)", y: 1, width: "\(length)", height: 12)
                 left += length + 1
             }
         }
@@ -122,6 +120,11 @@ extension Plot {
 }
 
 extension HTMLWriter {
+    /// Writes a rectangle of a drawing.
+    mutating func rectangle(_ style: String, x: String, y: Int, width: String, height: Int) {
+        empty("rect", ["class": style, "x": x, "y": "\(y)", "width": width, "height": "\(height)"])
+    }
+
     /// Writes the hatch patterns that `report.css` fills bars with.
     mutating func hatches() {
         element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in

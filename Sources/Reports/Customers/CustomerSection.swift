@@ -78,10 +78,7 @@ struct CustomerSection {
             for holding in holdings.prefix(100) {
                 html.element("li", ["class": "holding \(holding.state)"]) { html in
                     html.element("p", ["class": "what"]) { html in
-                        html.element("span", ["class": "badge"]) { html in
-                            html.element("span", ["aria-hidden": "true"], text: "\(holding.state.symbol) ")
-                            html.text(holding.word)
-                        }
+                        html.badge("", sign: holding.state.symbol, holding.word)
                         html.text(" ")
                         html.element("strong") { $0.untrusted(holding.productId, isPath: true) }
                     }

@@ -60,11 +60,10 @@ struct CustomerTimeline {
                     "aria-label": label(of: row),
                 ]
             ) { html in
-                html.empty(
-                    "rect", ["class": "track", "x": "0", "y": "10", "width": "\(Int(Self.width))", "height": "4"])
+                html.rectangle("track", x: "0", y: 10, width: "\(Int(Self.width))", height: 4)
                 for purchase in row.purchases.suffix(400) { draw(purchase, into: &html) }
                 let today = position(now.milliseconds)
-                html.empty("rect", ["class": "today", "x": text(today - 1), "y": "0", "width": "2", "height": "24"])
+                html.rectangle("today", x: text(today - 1), y: 0, width: "2", height: 24)
             }
         }
     }
@@ -75,20 +74,10 @@ struct CustomerTimeline {
         let left = position(date)
         let right = purchase.expiresDate.map { position($0.milliseconds) } ?? left
         let width = max(right - left - 1, purchase.expiresDate == nil ? 6 : 2)
-        html.empty(
-            "rect",
-            [
-                "class": purchase.timelineStyle, "x": text(min(left, Self.width - width)), "y": "4",
-                "width": text(width),
-                "height": "16",
-            ])
+        html.rectangle(
+            purchase.timelineStyle, x: text(min(left, Self.width - width)), y: 4, width: text(width), height: 16)
         guard let refund = purchase.revocationDate?.milliseconds else { return }
-        html.empty(
-            "rect",
-            [
-                "class": "refund", "x": text(min(position(refund), Self.width - 4)), "y": "0", "width": "4",
-                "height": "24",
-            ])
+        html.rectangle("refund", x: text(min(position(refund), Self.width - 4)), y: 0, width: "4", height: 24)
     }
 
     private func axis(_ html: inout HTMLWriter) {
@@ -112,12 +101,7 @@ struct CustomerTimeline {
                         "svg", ["viewBox": "0 0 16 12", "width": "16", "height": "12", "aria-hidden": "true"]
                     ) { html in
                         let isLine = style == "today" || style == "refund"
-                        html.empty(
-                            "rect",
-                            [
-                                "class": style, "x": isLine ? "6" : "0", "y": "0", "width": isLine ? "4" : "16",
-                                "height": "12",
-                            ])
+                        html.rectangle(style, x: isLine ? "6" : "0", y: 0, width: isLine ? "4" : "16", height: 12)
                     }
                     html.text(name)
                 }
