@@ -54,8 +54,8 @@ extension UpstreamError {
             self.rawValue = rawValue
         }
 
-        /// The code of the transport; one that it does not know if the code is listed here.
-        fileprivate var transport: TransportError.Code { TransportError.Code(rawValue: rawValue) }
+        /// The code of the transport; `nil` if the code is listed here only.
+        fileprivate var transport: TransportError.Code? { TransportError.Code(rawValue: rawValue) }
     }
 }
 
@@ -125,12 +125,12 @@ extension UpstreamError {
         case .refused: errorNumber?.isTemporary ?? false
         case .emptyBody, .notJSON, .noStatus, .noReceipt, .statusesMissing, .budgetSpent, .deadline: true
         case .httpStatus: httpStatus.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
-        default: code.transport.isTemporary
+        default: code.transport?.isTemporary ?? false
         }
     }
 
     /// True if the request was not sent, to protect the App Store. An immediate retry would be rejected too.
-    package var isRefusal: Bool { code.transport.isRefusal }
+    package var isRefusal: Bool { code.transport?.isRefusal ?? false }
 
     /// True if no connection to the host could be made. Other requests to it would fail as well.
     package var isUnreachable: Bool { [.connectFailed, .nameNotResolved, .tlsFailed].contains(code.transport) }

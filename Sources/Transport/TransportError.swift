@@ -24,70 +24,60 @@ package struct TransportError: Error, Sendable, Hashable, CustomStringConvertibl
 }
 
 extension TransportError {
-    /// The kind of a failure. A struct instead of an enum, so that a new kind breaks no `switch`.
-    package struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name used in logs and metrics.
-        package let rawValue: String
+    /// The kind of a failure. The raw value is the name used in logs and metrics.
+    package enum Code: String, Sendable, Hashable {
+        /// The text is not an absolute URL of the restricted form that `HTTPURL` accepts.
+        case invalidURL
+        /// A header has a line break or is reserved for the transport, or a GET has a body.
+        case invalidRequest
+        /// Plain http to a host that is not loopback.
+        case refusedPlainHTTP
+        /// A setting of the transport cannot work, for example a proxy with an unknown scheme.
+        case invalidConfiguration
+        /// The host name or the proxy name cannot be resolved.
+        case nameNotResolved
+        /// The connection was refused, or the proxy rejected the request.
+        case connectFailed
+        /// The TLS handshake failed or the certificate is not trusted.
+        case tlsFailed
+        /// No complete response before the deadline.
+        case timedOut
+        /// The connection broke while sending or receiving.
+        case connectionReset
+        /// The connection was closed before the first byte of a response.
+        case emptyReply
+        /// The connection was closed in the middle of a response.
+        case truncated
+        /// The response body or headers exceeded the size limit.
+        case responseTooLarge
+        /// The server violated the HTTP protocol.
+        case protocolError
+        /// The waiting task was canceled.
+        case cancelled
+        /// No connection was free before the deadline, or none is expected to be; the request was not sent.
+        case noConnection
+        /// The circuit breaker of the host is open after repeated failures; the request was not sent.
+        case circuitOpen
+        /// The retry budget of the host is used up; the request was not sent.
+        case tooManyRepetitions
+        /// The transport was shut down.
+        case shutDown
+        /// libcurl failed for a reason that says nothing about the server.
+        case internalFault
 
-        /// Creates a code from its name.
-        package init(rawValue: String) {
-            self.rawValue = rawValue
-        }
+        private static let temporary: Set<Self> = [
+            .nameNotResolved, .connectFailed, .tlsFailed, .timedOut, .connectionReset, .emptyReply, .truncated,
+            .protocolError, .noConnection, .circuitOpen, .tooManyRepetitions, .internalFault,
+        ]
+
+        private static let refusals: Set<Self> = [.noConnection, .circuitOpen, .tooManyRepetitions]
+
+        /// True if the request was not sent at all, to protect the host and this process. An immediate retry would be
+        /// rejected too.
+        package var isRefusal: Bool { Self.refusals.contains(self) }
+
+        /// True if the same request may succeed later. False if the request itself is wrong, or if this process ended
+        /// the exchange on purpose.
+        package var isTemporary: Bool { Self.temporary.contains(self) }
     }
-}
-
-extension TransportError.Code {
-    /// The text is not an absolute URL of the restricted form that `HTTPURL` accepts.
-    package static let invalidURL = Self(rawValue: "invalidURL")
-    /// A header has a line break or is reserved for the transport, or a GET has a body.
-    package static let invalidRequest = Self(rawValue: "invalidRequest")
-    /// Plain http to a host that is not loopback.
-    package static let refusedPlainHTTP = Self(rawValue: "refusedPlainHTTP")
-    /// A setting of the transport cannot work, for example a proxy with an unknown scheme.
-    package static let invalidConfiguration = Self(rawValue: "invalidConfiguration")
-    /// The host name or the proxy name cannot be resolved.
-    package static let nameNotResolved = Self(rawValue: "nameNotResolved")
-    /// The connection was refused, or the proxy rejected the request.
-    package static let connectFailed = Self(rawValue: "connectFailed")
-    /// The TLS handshake failed or the certificate is not trusted.
-    package static let tlsFailed = Self(rawValue: "tlsFailed")
-    /// No complete response before the deadline.
-    package static let timedOut = Self(rawValue: "timedOut")
-    /// The connection broke while sending or receiving.
-    package static let connectionReset = Self(rawValue: "connectionReset")
-    /// The connection was closed before the first byte of a response.
-    package static let emptyReply = Self(rawValue: "emptyReply")
-    /// The connection was closed in the middle of a response.
-    package static let truncated = Self(rawValue: "truncated")
-    /// The response body or headers exceeded the size limit.
-    package static let responseTooLarge = Self(rawValue: "responseTooLarge")
-    /// The server violated the HTTP protocol.
-    package static let protocolError = Self(rawValue: "protocolError")
-    /// The waiting task was canceled.
-    package static let cancelled = Self(rawValue: "cancelled")
-    /// No connection was free before the deadline, or none is expected to be; the request was not sent.
-    package static let noConnection = Self(rawValue: "noConnection")
-    /// The circuit breaker of the host is open after repeated failures; the request was not sent.
-    package static let circuitOpen = Self(rawValue: "circuitOpen")
-    /// The retry budget of the host is used up; the request was not sent.
-    package static let tooManyRepetitions = Self(rawValue: "tooManyRepetitions")
-    /// The transport was shut down.
-    package static let shutDown = Self(rawValue: "shutDown")
-    /// libcurl failed for a reason that says nothing about the server.
-    package static let internalFault = Self(rawValue: "internalFault")
-
-    private static let temporary: Set<Self> = [
-        .nameNotResolved, .connectFailed, .tlsFailed, .timedOut, .connectionReset, .emptyReply, .truncated,
-        .protocolError, .noConnection, .circuitOpen, .tooManyRepetitions, .internalFault,
-    ]
-
-    private static let refusals: Set<Self> = [.noConnection, .circuitOpen, .tooManyRepetitions]
-
-    /// True if the request was not sent at all, to protect the host and this process. An immediate retry would be
-    /// rejected too.
-    package var isRefusal: Bool { Self.refusals.contains(self) }
-
-    /// True if the same request may succeed later. False if the request itself is wrong, or if this process ended the
-    /// exchange on purpose.
-    package var isTemporary: Bool { Self.temporary.contains(self) }
 }

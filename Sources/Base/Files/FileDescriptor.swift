@@ -36,7 +36,7 @@ package final class FileDescriptor {
             let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
             // Standard input may be a non-blocking socket, so wait until it is readable.
-            if errno == EAGAIN { waitForBytes() } else if errno != EINTR { throw .last }
+            if errno == EAGAIN { _ = isReady(for: POLLIN, within: -1) } else if errno != EINTR { throw .last }
         }
     }
 
@@ -63,8 +63,7 @@ package final class FileDescriptor {
                 if count > 0 {
                     rest = rest.dropFirst(count)
                 } else if errno == EAGAIN {
-                    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    poll(&request, 1, -1)
+                    _ = isReady(for: POLLOUT, within: -1)
                 } else if errno != EINTR {
                     return .last
                 }
@@ -75,15 +74,12 @@ package final class FileDescriptor {
     }
 
     /// `true` if reading does not wait: there are bytes, or the end.
-    package var isReadable: Bool {
-        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&request, 1, 0) != 0
-    }
+    package var isReadable: Bool { isReady(for: POLLIN, within: 0) }
 
-    /// Waits without a timeout until the descriptor is readable.
-    private func waitForBytes() {
-        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        poll(&request, 1, -1)
+    /// Waits until the descriptor is ready, at most so many milliseconds; -1 for no limit.
+    private func isReady(for event: Int32, within milliseconds: Int32) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        return poll(&request, 1, milliseconds) != 0
     }
 
     /// Returns the metadata of the open file.
