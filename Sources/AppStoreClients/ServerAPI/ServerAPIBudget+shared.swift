@@ -13,8 +13,7 @@ extension ServerAPIBudget {
     }
 
     struct LeaseKey: Hashable, Sendable {
-        let endpoint: ServerAPIEndpoint
-        let environment: AppStoreEnvironment
+        let bucket: Key
         /// Live calls may use the reserve of a bucket, so the calls taken for them are not used for others.
         let isLive: Bool
     }
@@ -41,15 +40,14 @@ extension ServerAPIBudget {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) async -> HourlyBudget.Decision {
-        guard let shared else { return consume(endpoint, environment, priority, at: now) }
-        if priority == .background, let wait = backgroundWait(endpoint, environment, at: now) { return .wait(wait) }
-        let key = LeaseKey(endpoint: endpoint, environment: environment, isLive: priority == .live)
+        let bucket = Key(endpoint: endpoint, environment: environment)
+        guard let shared else { return consume(bucket, priority, at: now) }
+        if priority == .background, let wait = backgroundWait(bucket, at: now) { return .wait(wait) }
+        let key = LeaseKey(bucket: bucket, isLive: priority == .live)
         while true {
-            if let wait = pauseLeft(endpoint, environment, at: now) ?? shareWait(endpoint, environment, at: now) {
-                return .wait(wait)
-            }
+            if let wait = pauseLeft(bucket, at: now) ?? shareWait(bucket, at: now) { return .wait(wait) }
             if takeLeased(key, at: now) {
-                recordShared(endpoint, environment, priority, at: now)
+                recordShared(bucket, priority, at: now)
                 return .granted
             }
             let refill = await refills.value(for: key, within: Self.refillTimeLimit) {
@@ -58,7 +56,7 @@ extension ServerAPIBudget {
             switch refill {
             case .taken?: continue
             case .wait(let wait)?: return .wait(wait)
-            case .unreachable?, nil: return consume(endpoint, environment, priority, at: now)
+            case .unreachable?, nil: return consume(bucket, priority, at: now)
             }
         }
     }
@@ -71,7 +69,7 @@ extension ServerAPIBudget {
             return leased
         }
         for (key, calls) in unused where calls.count > 0 {
-            await shared.giveBack(calls.count, of: key.endpoint, key.environment)
+            await shared.giveBack(calls.count, of: key.bucket.endpoint, key.bucket.environment)
         }
     }
 
@@ -84,14 +82,14 @@ extension ServerAPIBudget {
     }
 
     private func refill(_ key: LeaseKey, from shared: any SharedCallBudget, at now: Duration) async -> Refill {
-        let calls = Self.limit(key.endpoint, key.environment)
+        let (bucket, calls) = (key.bucket, key.bucket.limit)
         let maximum = key.isLive ? Self.maximumLease.live : Self.maximumLease.batch
         let leases = key.isLive ? Self.leasesPerHour.live : Self.leasesPerHour.batch
         let grant = await shared.take(
-            min(max(calls / leases, 1), maximum), of: key.endpoint, key.environment, callsPerHour: calls,
+            min(max(calls / leases, 1), maximum), of: bucket.endpoint, bucket.environment, callsPerHour: calls,
             reserved: key.isLive ? 0 : Int64(Double(calls) * Self.liveReserve))
         guard let grant else { return .unreachable }
-        setSharedLeft(grant.left, of: key.endpoint, key.environment)
+        setSharedLeft(grant.left, of: bucket)
         guard grant.count > 0 else { return .wait(max(grant.wait, .milliseconds(1))) }
         leased.withLock { leased in
             let before = leased[key].map { $0.until > now ? $0.count : 0 } ?? 0

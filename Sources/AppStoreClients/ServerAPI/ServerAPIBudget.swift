@@ -6,9 +6,13 @@ import Synchronization
 /// Apple limits each app separately, so each app has one instance that all its callers share. The caller passes the
 /// time, which must always come from the same clock: `AppStoreClock.uptime`.
 package final class ServerAPIBudget: Sendable {
-    private struct Key: Hashable {
+    /// Names a bucket.
+    struct Key: Hashable, Sendable {
         let endpoint: ServerAPIEndpoint
         let environment: AppStoreEnvironment
+
+        /// Apple's limit in calls per hour. The sandbox allows a tenth of production.
+        var limit: Int64 { Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10) }
     }
 
     private let share: Double
@@ -51,46 +55,39 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) -> HourlyBudget.Decision {
-        if priority == .background, let wait = backgroundWait(endpoint, environment, at: now) { return .wait(wait) }
-        let decision = change(endpoint, environment, now) { $0.consume(priority, at: now) }
+        consume(Key(endpoint: endpoint, environment: environment), priority, at: now)
+    }
+
+    func consume(_ key: Key, _ priority: HourlyBudget.Priority, at now: Duration) -> HourlyBudget.Decision {
+        if priority == .background, let wait = backgroundWait(key, at: now) { return .wait(wait) }
+        let decision = change(key, now) { $0.consume(priority, at: now) }
         guard case .granted = decision else { return decision }
         granted.add(1, ordering: .relaxed)
-        if priority == .background { chargeBackground(endpoint, environment, at: now) }
+        if priority == .background { chargeBackground(key, at: now) }
         return decision
     }
 
     /// Counts a call that was taken from the shared bucket.
-    func recordShared(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
-        at now: Duration
-    ) {
+    func recordShared(_ key: Key, _ priority: HourlyBudget.Priority, at now: Duration) {
         granted.add(1, ordering: .relaxed)
         // This server's part of the limits, which counts if the store cannot be reached.
-        change(endpoint, environment, now) { _ = $0.consume(.live, at: now) }
-        if priority == .background { chargeBackground(endpoint, environment, at: now) }
+        change(key, now) { _ = $0.consume(.live, at: now) }
+        if priority == .background { chargeBackground(key, at: now) }
     }
 
     /// Returns how long the bucket is still blocked by ``pause(_:_:for:at:)``; `nil` if it is not.
-    func pauseLeft(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration) -> Duration? {
-        change(endpoint, environment, now) { $0.pauseLeft(at: now) }
-    }
+    func pauseLeft(_ key: Key, at now: Duration) -> Duration? { change(key, now) { $0.pauseLeft(at: now) } }
 
-    func setSharedLeft(_ left: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) {
-        sharedLeft.withLock { $0[Key(endpoint: endpoint, environment: environment)] = left }
-    }
+    func setSharedLeft(_ left: Int64, of key: Key) { sharedLeft.withLock { $0[key] = left } }
 
     /// The calls per hour that this process may make, unless other processes make them.
-    private func callsPerHour(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
-        Int64(Double(Self.limit(endpoint, environment)) * share)
-    }
+    private func callsPerHour(_ key: Key) -> Int64 { Int64(Double(key.limit) * share) }
 
     /// Returns the time until a call does not exceed the share of the limits that this process uses; `nil` if it does
     /// not now. A server uses all that is left by the others.
-    func shareWait(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
-    ) -> Duration? {
+    func shareWait(_ key: Key, at now: Duration) -> Duration? {
         guard share < 1 else { return nil }
-        return change(endpoint, environment, now) { bucket in
+        return change(key, now) { bucket in
             // Checked on a copy, because the shared bucket may still reject the call.
             var copy = bucket
             guard case .wait(let wait) = copy.consume(.live, at: now) else { return nil }
@@ -102,11 +99,9 @@ package final class ServerAPIBudget: Sendable {
     private var ownPart: Int64 { Int64(min(max(shared?.servers ?? 1, 1), 16)) }
 
     /// Returns the time until a background call is allowed by the background budget; `nil` if it is now.
-    func backgroundWait(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
-    ) -> Duration? {
+    func backgroundWait(_ key: Key, at now: Duration) -> Duration? {
         // Checked on a copy, because the call may still be rejected by the main bucket.
-        var own = background(endpoint, environment, at: now)
+        var own = background(key, at: now)
         guard case .wait(let wait) = own.consume(.live, at: now) else { return nil }
         return wait
     }
@@ -115,26 +110,14 @@ package final class ServerAPIBudget: Sendable {
     static let backgroundShare = 0.2
 
     /// Returns a copy of the background budget, which is full if it was never used.
-    private func background(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
-    ) -> HourlyBudget {
-        let calls = Int64(Double(callsPerHour(endpoint, environment) / ownPart) * Self.backgroundShare)
-        let key = Key(endpoint: endpoint, environment: environment)
+    private func background(_ key: Key, at now: Duration) -> HourlyBudget {
+        let calls = Int64(Double(callsPerHour(key) / ownPart) * Self.backgroundShare)
         return backgroundBudgets.withLock { $0[key] } ?? HourlyBudget(callsPerHour: calls, reserve: 0, now: now)
     }
 
-    private func chargeBackground(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
-    ) {
-        let full = background(endpoint, environment, at: now)
-        backgroundBudgets.withLock { budgets in
-            _ = budgets[Key(endpoint: endpoint, environment: environment), default: full].consume(.live, at: now)
-        }
-    }
-
-    /// Apple's limit in calls per hour. The sandbox allows a tenth of production.
-    static func limit(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
-        Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
+    private func chargeBackground(_ key: Key, at now: Duration) {
+        let full = background(key, at: now)
+        backgroundBudgets.withLock { _ = $0[key, default: full].consume(.live, at: now) }
     }
 
     /// The end of a wait for a rate limit.
@@ -167,7 +150,7 @@ package final class ServerAPIBudget: Sendable {
     package func pause(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, for pause: Duration, at now: Duration
     ) {
-        change(endpoint, environment, now) { $0.pause(until: now + pause) }
+        change(Key(endpoint: endpoint, environment: environment), now) { $0.pause(until: now + pause) }
         if let shared { Task { await shared.pause(endpoint, environment, for: pause) } }
     }
 
@@ -176,7 +159,7 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) -> Int64 {
-        change(endpoint, environment, now) { $0.left(for: priority, at: now) }
+        change(Key(endpoint: endpoint, environment: environment), now) { $0.left(for: priority, at: now) }
     }
 
     /// The number of whole calls to an endpoint left, in the environment that has fewer. `nil` if the endpoint was
@@ -211,19 +194,17 @@ package final class ServerAPIBudget: Sendable {
                 let own = bucket.left(for: .live, at: now)
                 return Level(
                     endpoint: key.endpoint, environment: key.environment, left: sharedLeft[key] ?? own,
-                    limit: shared == nil ? bucket.callsPerHour : callsPerHour(key.endpoint, key.environment))
+                    limit: shared == nil ? bucket.callsPerHour : callsPerHour(key))
             }
         }.sorted { ($0.endpoint.name, $0.environment.rawValue) < ($1.endpoint.name, $1.environment.rawValue) }
     }
 
     /// Changes one bucket under the lock, which is created full if it was never used.
     private func change<Result: Sendable>(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ now: Duration,
-        _ body: (inout HourlyBudget) -> Result
+        _ key: Key, _ now: Duration, _ body: (inout HourlyBudget) -> Result
     ) -> Result {
-        let calls = callsPerHour(endpoint, environment) / ownPart
+        let calls = callsPerHour(key) / ownPart
         let full = HourlyBudget(callsPerHour: calls, reserve: reserve, now: now)
-        let key = Key(endpoint: endpoint, environment: environment)
         return buckets.withLock { buckets in
             if shared != nil { buckets[key]?.callsPerHour = calls }
             return body(&buckets[key, default: full])

@@ -71,7 +71,8 @@ package struct ServerAPIClient: Sendable {
 
     /// Whether Apple has asked for a pause in the calls of an endpoint (429).
     func isPaused(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Bool {
-        budget.pauseLeft(endpoint, environment, at: parts.clock.uptime()) != nil
+        let bucket = ServerAPIBudget.Key(endpoint: endpoint, environment: environment)
+        return budget.pauseLeft(bucket, at: parts.clock.uptime()) != nil
     }
 
     /// Sends a call. Returns the JSON object, or `nil` if the call has no response body.
@@ -110,9 +111,7 @@ package struct ServerAPIClient: Sendable {
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ callBudget: CallBudget,
         isRetry: Bool
     ) async throws(UpstreamError) -> JSONObject? {
-        guard let base = parts.hosts[environment] else {
-            throw UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
-        }
+        let base = try base(of: environment)
         try await takeBudget(call.endpoint, environment, callBudget, at: base.host)
         guard callBudget.consumeCall() else {
             throw UpstreamError(.tooManyCalls, at: base.host, "the operation has used its maximum number of calls")
@@ -133,6 +132,14 @@ package struct ServerAPIClient: Sendable {
             }
             throw error
         }
+    }
+
+    /// Returns the base URL of an environment.
+    private func base(of environment: AppStoreEnvironment) throws(UpstreamError) -> HTTPURL {
+        guard let base = parts.hosts[environment] else {
+            throw UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
+        }
+        return base
     }
 
     /// Sends one HTTP request and interprets its response.
@@ -204,10 +211,7 @@ extension ServerAPIClient {
     package func preview(
         _ call: ServerAPICall, in environment: AppStoreEnvironment
     ) throws(UpstreamError) -> RequestPreview {
-        guard let base = parts.hosts[environment] else {
-            throw UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
-        }
-        return RequestPreview(method: call.method, url: base.text + call.target, body: call.body)
+        RequestPreview(method: call.method, url: try base(of: environment).text + call.target, body: call.body)
     }
 
     /// Verifies a notification from Apple's notification history. It must belong to this app and environment.
