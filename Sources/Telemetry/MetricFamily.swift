@@ -16,207 +16,165 @@ package struct MetricFamily: Sendable, Hashable {
     }
 }
 
-/// All metric families of the server.
 extension MetricFamily {
-    package static let buildInfo = Self(
-        "receipt_bridge_build_info", .gauge,
-        "Always 1; the label is the version of the program.",
-        labels: ["version"])
-    package static let ready = Self(
-        "receipt_bridge_ready", .gauge,
-        "1 if the server is ready for requests, otherwise 0.")
-    package static let httpRequests = Self(
-        "receipt_bridge_http_requests_total", .counter,
-        "Requests, by route and HTTP status.",
-        labels: ["route", "status"])
-    package static let httpDurations = Self(
-        "receipt_bridge_http_request_duration_seconds", .histogram,
-        "Time from the head of a request to the head of its response, in seconds.",
-        labels: ["route"])
-    package static let httpConnections = Self(
-        "receipt_bridge_http_connections", .gauge,
-        "Open HTTP connections, by listener.",
-        labels: ["listener"])
-    package static let rejectedClients = Self(
-        "receipt_bridge_clients_turned_away_total", .counter,
-        "Requests and connections rejected because their client exceeded a limit, by configuration key.",
-        labels: ["limit"])
-    package static let handshakes = Self(
-        "receipt_bridge_tls_handshakes_total", .counter,
-        "TLS handshakes of the public listener, by outcome.",
-        labels: ["outcome"])
-    package static let certificateExpiry = Self(
-        "receipt_bridge_tls_certificate_not_after_seconds", .gauge,
+    /// The beginning of the names of this program's families.
+    private static let prefix = "receipt_bridge_"
+
+    private static func counter(_ name: String, _ help: String, by labels: String...) -> Self {
+        Self("\(prefix)\(name)_total", .counter, help, labels: labels)
+    }
+
+    private static func gauge(_ name: String, _ help: String, by labels: String...) -> Self {
+        Self(prefix + name, .gauge, help, labels: labels)
+    }
+
+    private static func histogram(_ name: String, _ help: String, by labels: String...) -> Self {
+        Self(prefix + name, .histogram, help, labels: labels)
+    }
+}
+
+/// All metric families of the server. A name in the output has the prefix `receipt_bridge_`, and that of a counter the
+/// suffix `_total`.
+extension MetricFamily {
+    package static let buildInfo = gauge(
+        "build_info", "Always 1; the label is the version of the program.", by: "version")
+    package static let ready = gauge("ready", "1 if the server is ready for requests, otherwise 0.")
+    package static let httpRequests = counter(
+        "http_requests", "Requests, by route and HTTP status.", by: "route", "status")
+    package static let httpDurations = histogram(
+        "http_request_duration_seconds",
+        "Time from the head of a request to the head of its response, in seconds.", by: "route")
+    package static let httpConnections = gauge(
+        "http_connections", "Open HTTP connections, by listener.", by: "listener")
+    package static let rejectedClients = counter(
+        "clients_turned_away",
+        "Requests and connections rejected because their client exceeded a limit, by configuration key.", by: "limit")
+    package static let handshakes = counter(
+        "tls_handshakes", "TLS handshakes of the public listener, by outcome.", by: "outcome")
+    package static let certificateExpiry = gauge(
+        "tls_certificate_not_after_seconds",
         "Expiry of the public listener's certificate, in seconds since 1970; absent if it has none.")
-    package static let responses = Self(
-        "receipt_bridge_verdicts_total", .counter,
+    package static let responses = counter(
+        "verdicts",
         "verifyReceipt responses, by app, status, source and environment.",
-        labels: ["app", "status", "source", "environment"])
-    package static let responseDurations = Self(
-        "receipt_bridge_verdict_duration_seconds", .histogram,
-        "Time from a request's body to its verifyReceipt response in seconds, by source.",
-        labels: ["source"])
-    package static let authenticationFailures = Self(
-        "receipt_bridge_authentication_failed_total", .counter,
+        by: "app", "status", "source", "environment")
+    package static let responseDurations = histogram(
+        "verdict_duration_seconds",
+        "Time from a request's body to its verifyReceipt response in seconds, by source.", by: "source")
+    package static let authenticationFailures = counter(
+        "authentication_failed",
         "Receipts that were not authenticated here, by reason; notJudged is neither proven forged nor proven not a receipt.",
-        labels: ["reason", "verdict"])
-    package static let repairs = Self(
-        "receipt_bridge_would_repair_total", .counter,
+        by: "reason", "verdict")
+    package static let repairs = counter(
+        "would_repair",
         "Rejected receipts that the tolerant profile would have accepted, by repair; at most 10 per second are checked.",
-        labels: ["repair"])
-    package static let revocations = Self(
-        "receipt_bridge_revocations_seen_total", .counter,
-        "Purchases that were reported as refunded or revoked.",
-        labels: ["app", "environment"])
-    package static let recordCache = Self(
-        "receipt_bridge_record_cache_requests_total", .counter,
-        "Lookups in the record cache, by hit or miss.",
-        labels: ["result"])
-    package static let responseCache = Self(
-        "receipt_bridge_answer_memory_requests_total", .counter,
-        "Lookups in the response cache, by hit or miss.",
-        labels: ["result"])
-    package static let leftOutMembers = Self(
-        "receipt_bridge_unexpected_types_total", .counter,
+        by: "repair")
+    package static let revocations = counter(
+        "revocations_seen", "Purchases that were reported as refunded or revoked.", by: "app", "environment")
+    package static let recordCache = counter(
+        "record_cache_requests", "Lookups in the record cache, by hit or miss.", by: "result")
+    package static let responseCache = counter(
+        "answer_memory_requests", "Lookups in the response cache, by hit or miss.", by: "result")
+    package static let leftOutMembers = counter(
+        "unexpected_types",
         "Members of the App Store's records that were left out because their type is unexpected, by name.",
-        labels: ["member"])
-    package static let upstreamRequests = Self(
-        "receipt_bridge_upstream_requests_total", .counter,
-        "Exchanges with Apple by endpoint, environment and outcome.",
-        labels: ["endpoint", "environment", "outcome"])
-    package static let upstreamDurations = Self(
-        "receipt_bridge_upstream_request_duration_seconds", .histogram,
-        "Duration of exchanges with Apple in seconds.",
-        labels: ["endpoint", "environment"])
-    package static let circuitOpen = Self(
-        "receipt_bridge_upstream_circuit_open", .gauge,
-        "1 if the host's circuit breaker is open or half-open, otherwise 0.",
-        labels: ["host"])
-    package static let circuitOpened = Self(
-        "receipt_bridge_upstream_circuit_opened_total", .counter,
-        "Times the host's circuit breaker opened.",
-        labels: ["host"])
-    package static let upstreamInFlight = Self(
-        "receipt_bridge_upstream_under_way", .gauge,
-        "Upstream requests in flight, including those waiting for a connection.",
-        labels: ["host"])
-    package static let upstreamRefused = Self(
-        "receipt_bridge_upstream_refused_total", .counter,
+        by: "member")
+    package static let upstreamRequests = counter(
+        "upstream_requests",
+        "Exchanges with Apple by endpoint, environment and outcome.", by: "endpoint", "environment", "outcome")
+    package static let upstreamDurations = histogram(
+        "upstream_request_duration_seconds",
+        "Duration of exchanges with Apple in seconds.", by: "endpoint", "environment")
+    package static let circuitOpen = gauge(
+        "upstream_circuit_open", "1 if the host's circuit breaker is open or half-open, otherwise 0.", by: "host")
+    package static let circuitOpened = counter(
+        "upstream_circuit_opened", "Times the host's circuit breaker opened.", by: "host")
+    package static let upstreamInFlight = gauge(
+        "upstream_under_way", "Upstream requests in flight, including those waiting for a connection.", by: "host")
+    package static let upstreamRefused = counter(
+        "upstream_refused",
         "Upstream requests not sent because the circuit breaker was open or the retry budget used up.",
-        labels: ["host", "reason"])
-    package static let callsLeft = Self(
-        "receipt_bridge_server_api_calls_left", .gauge,
-        "App Store Server API calls left in the hourly budget.",
-        labels: ["app", "endpoint", "environment"])
-    package static let callsPerHour = Self(
-        "receipt_bridge_server_api_calls_per_hour", .gauge,
-        "Hourly budget of App Store Server API calls.",
-        labels: ["app", "endpoint", "environment"])
-    package static let notifications = Self(
-        "receipt_bridge_notifications_total", .counter,
-        "App Store notifications that were accepted.",
-        labels: ["outcome"])
-    package static let rejectedNotifications = Self(
-        "receipt_bridge_notifications_refused_total", .counter,
-        "App Store notifications that were rejected, by error code.",
-        labels: ["code"])
-    package static let droppedHints = Self(
-        "receipt_bridge_notification_hints_dropped_total", .counter,
+        by: "host", "reason")
+    package static let callsLeft = gauge(
+        "server_api_calls_left",
+        "App Store Server API calls left in the hourly budget.", by: "app", "endpoint", "environment")
+    package static let callsPerHour = gauge(
+        "server_api_calls_per_hour",
+        "Hourly budget of App Store Server API calls.", by: "app", "endpoint", "environment")
+    package static let notifications = counter(
+        "notifications", "App Store notifications that were accepted.", by: "outcome")
+    package static let rejectedNotifications = counter(
+        "notifications_refused", "App Store notifications that were rejected, by error code.", by: "code")
+    package static let droppedHints = counter(
+        "notification_hints_dropped",
         "Lookups for version 1 notifications that were dropped because too many were in flight.")
-    package static let recoveredNotifications = Self(
-        "receipt_bridge_notifications_recovered_total", .counter,
+    package static let recoveredNotifications = counter(
+        "notifications_recovered",
         "Notifications that were refused while the store was unavailable, and fetched from the history afterwards.")
-    package static let reconciledNotifications = Self(
-        "receipt_bridge_reconciliation_notifications_total", .counter,
+    package static let reconciledNotifications = counter(
+        "reconciliation_notifications",
         "Notifications that reconciliations found in Apple's history and that were not stored before.")
-    package static let reconciledCustomers = Self(
-        "receipt_bridge_reconciliation_customers_total", .counter,
-        "Customers that reconciliations looked up.")
-    package static let reconciledDifferences = Self(
-        "receipt_bridge_reconciliation_differences_total", .counter,
+    package static let reconciledCustomers = counter(
+        "reconciliation_customers", "Customers that reconciliations looked up.")
+    package static let reconciledDifferences = counter(
+        "reconciliation_differences",
         "Customers whose records differed from the App Store's when a reconciliation looked them up.")
-    package static let reconciledRefunds = Self(
-        "receipt_bridge_reconciliation_refunds_total", .counter,
-        "Refunds that reconciliations found and that were not known.")
-    package static let reconciliationFailures = Self(
-        "receipt_bridge_reconciliation_failures_total", .counter,
-        "Customers and notification histories that reconciliations could not ask about.")
-    package static let reconciliationEnd = Self(
-        "receipt_bridge_reconciliation_last_end_seconds", .gauge,
+    package static let reconciledRefunds = counter(
+        "reconciliation_refunds", "Refunds that reconciliations found and that were not known.")
+    package static let reconciliationFailures = counter(
+        "reconciliation_failures", "Customers and notification histories that reconciliations could not ask about.")
+    package static let reconciliationEnd = gauge(
+        "reconciliation_last_end_seconds",
         "End of the last complete reconciliation of any server, in seconds since 1970; absent without reconcile.")
-    package static let deliveries = Self(
-        "receipt_bridge_forwarding_deliveries_total", .counter,
-        "Attempts to forward a notification, by outcome.",
-        labels: ["app", "outcome"])
-    package static let deliveriesWaiting = Self(
-        "receipt_bridge_forwarding_waiting", .gauge,
-        "Deliveries that wait for their first attempt or a retry.",
-        labels: ["app"])
-    package static let deliveriesDead = Self(
-        "receipt_bridge_forwarding_dead", .gauge,
-        "Deliveries that failed for good and are not retried.",
-        labels: ["app"])
-    package static let deliveryLimit = Self(
-        "receipt_bridge_forwarding_concurrency", .gauge,
+    package static let deliveries = counter(
+        "forwarding_deliveries", "Attempts to forward a notification, by outcome.", by: "app", "outcome")
+    package static let deliveriesWaiting = gauge(
+        "forwarding_waiting", "Deliveries that wait for their first attempt or a retry.", by: "app")
+    package static let deliveriesDead = gauge(
+        "forwarding_dead", "Deliveries that failed for good and are not retried.", by: "app")
+    package static let deliveryLimit = gauge(
+        "forwarding_concurrency",
         "Deliveries to a target that may be in flight at this server, as it adapts to the target.",
-        labels: ["app", "host", "as"])
-    package static let orderLookups = Self(
-        "receipt_bridge_order_lookups_total", .counter,
+        by: "app", "host", "as")
+    package static let orderLookups = counter(
+        "order_lookups",
         "Lookups of orders over HTTP, by outcome and by whether the order was asked for before.",
-        labels: ["app", "outcome", "repeated"])
-    package static let consumptionOpen = Self(
-        "receipt_bridge_consumption_requests_open", .gauge,
+        by: "app", "outcome", "repeated")
+    package static let consumptionOpen = gauge(
+        "consumption_requests_open",
         "Apple's requests for consumption information that were neither answered nor decided and whose 12 hours are not over.",
-        labels: ["app", "environment"])
-    package static let consumptionDeadline = Self(
-        "receipt_bridge_consumption_deadline_seconds", .gauge,
+        by: "app", "environment")
+    package static let consumptionDeadline = gauge(
+        "consumption_deadline_seconds",
         "End of the 12 hours of the oldest open request for consumption information, in seconds since 1970.",
-        labels: ["app", "environment"])
-    package static let refundDecisions = Self(
-        "receipt_bridge_refund_decisions_total", .counter,
+        by: "app", "environment")
+    package static let refundDecisions = counter(
+        "refund_decisions",
         "Decisions about purchases that Apple asked about: from a notification, or found 48 hours after the request.",
-        labels: ["app", "decision"])
-    package static let comparisons = Self(
-        "receipt_bridge_shadow_comparisons_total", .counter,
-        "Comparisons with the second source, by outcome.",
-        labels: ["app", "outcome"])
-    package static let differences = Self(
-        "receipt_bridge_shadow_differences_total", .counter,
-        "Differences found by comparisons, by class.",
-        labels: ["app", "class"])
-    package static let comparisonsWaiting = Self(
-        "receipt_bridge_shadow_waiting", .gauge,
-        "Comparisons waiting in the queue.")
-    package static let rolloutShare = Self(
-        "receipt_bridge_rollout_share", .gauge,
-        "Share of the customers that a rollout answers now, from 0 to 1.",
-        labels: ["app"])
-    package static let rolloutStopped = Self(
-        "receipt_bridge_rollout_stopped", .gauge,
-        "1 if the rollout has stopped because too many customers differ, otherwise 0.",
-        labels: ["app"])
-    package static let rolloutCustomers = Self(
-        "receipt_bridge_rollout_customers", .gauge,
-        "Customers that were compared during the rollout, of all servers, by result.",
-        labels: ["app", "result"])
-    package static let rolloutResponses = Self(
-        "receipt_bridge_rollout_responses_total", .counter,
-        "Responses to customers of a rollout, by the outcome of their comparison.",
-        labels: ["app", "outcome"])
-    package static let storeOpen = Self(
-        "receipt_bridge_store_open", .gauge,
-        "1 if the configured store is open, otherwise 0; absent if no store is configured.")
-    package static let storeWritesWaiting = Self(
-        "receipt_bridge_store_writes_waiting", .gauge,
-        "Writes waiting for the disk.")
-    package static let storeWrites = Self("receipt_bridge_store_writes_total", .counter, "Writes that are on disk.")
-    package static let storeErrors = Self(
-        "receipt_bridge_store_errors_total", .counter,
-        "Failed reads and writes of the store, by error code.",
-        labels: ["code"])
-    package static let droppedLogLines = Self(
-        "receipt_bridge_log_lines_dropped_total", .counter,
-        "Log lines that were dropped because the log was not read fast enough.")
+        by: "app", "decision")
+    package static let comparisons = counter(
+        "shadow_comparisons", "Comparisons with the second source, by outcome.", by: "app", "outcome")
+    package static let differences = counter(
+        "shadow_differences", "Differences found by comparisons, by class.", by: "app", "class")
+    package static let comparisonsWaiting = gauge("shadow_waiting", "Comparisons waiting in the queue.")
+    package static let rolloutShare = gauge(
+        "rollout_share", "Share of the customers that a rollout answers now, from 0 to 1.", by: "app")
+    package static let rolloutStopped = gauge(
+        "rollout_stopped", "1 if the rollout has stopped because too many customers differ, otherwise 0.", by: "app")
+    package static let rolloutCustomers = gauge(
+        "rollout_customers",
+        "Customers that were compared during the rollout, of all servers, by result.", by: "app", "result")
+    package static let rolloutResponses = counter(
+        "rollout_responses",
+        "Responses to customers of a rollout, by the outcome of their comparison.", by: "app", "outcome")
+    package static let storeOpen = gauge(
+        "store_open", "1 if the configured store is open, otherwise 0; absent if no store is configured.")
+    package static let storeWritesWaiting = gauge("store_writes_waiting", "Writes waiting for the disk.")
+    package static let storeWrites = counter("store_writes", "Writes that are on disk.")
+    package static let storeErrors = counter(
+        "store_errors", "Failed reads and writes of the store, by error code.", by: "code")
+    package static let droppedLogLines = counter(
+        "log_lines_dropped", "Log lines that were dropped because the log was not read fast enough.")
     static let processCPU = Self(
         "process_cpu_seconds_total", .counter,
         "Total user and system CPU time spent in seconds.")
