@@ -91,20 +91,25 @@ package final class CircuitBreakingTransport: HTTPTransport {
 
     // MARK: - Before and after an exchange
 
-    /// Requests permission for one exchange and reports a change of state after the lock is released.
+    /// Requests permission for one exchange.
     private func allow(
         _ request: HTTPRequest, to origin: Origin
     ) throws(TransportError) -> CircuitBreaker.Ticket {
         let now = now()
-        let (decision, change) = hosts.withLock { hosts in
+        return try update(origin) { Self.allow(request, to: &$0, now) }.get()
+    }
+
+    /// Changes a host, and reports a change of its state after the lock is released.
+    private func update<Result: Sendable>(_ origin: Origin, _ body: (inout Host) -> Result) -> Result {
+        let (result, change) = hosts.withLock { hosts in
             // Modified in place because every request passes here; the dictionary has few entries.
             let before = hosts[origin]?.breaker.state ?? .closed
-            let decision = Self.allow(
-                request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], now)
-            return (decision, Self.change(from: before, of: hosts[origin], at: origin))
+            let result = body(&hosts[origin, default: Host(breaker: CircuitBreaker(policy))])
+            let host = hosts[origin].flatMap { $0.breaker.state == before ? nil : $0 }
+            return (result, host.map { Self.state(of: $0, at: origin) })
         }
         if let change { whenChanged(change) }
-        return try decision.get()
+        return result
     }
 
     private static func allow(
@@ -131,17 +136,14 @@ package final class CircuitBreakingTransport: HTTPTransport {
         }
     }
 
-    /// Records the end of an exchange and reports a change of state after the lock is released.
+    /// Records the end of an exchange.
     private func complete(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
         let now = now()
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0
-        let change = hosts.withLock { hosts in
-            let before = hosts[origin]?.breaker.state ?? .closed
-            hosts[origin]?.inFlight -= 1
-            hosts[origin]?.breaker.complete(ticket, outcome, at: now, random: random)
-            return Self.change(from: before, of: hosts[origin], at: origin)
+        update(origin) { host in
+            host.inFlight -= 1
+            host.breaker.complete(ticket, outcome, at: now, random: random)
         }
-        if let change { whenChanged(change) }
     }
 
     /// Classifies a failed exchange. Errors caused by this process, such as `cancelled`, say nothing about the host.
@@ -152,14 +154,6 @@ package final class CircuitBreakingTransport: HTTPTransport {
         case .timedOut: error.timeAtHost ?? .zero >= policy.minimumTimeout ? .failure : .inconclusive
         default: .inconclusive
         }
-    }
-
-    /// The new state of the host, or `nil` if it has not changed.
-    private static func change(
-        from before: CircuitBreaker.State, of host: Host?, at origin: Origin
-    ) -> HostState? {
-        guard let host, host.breaker.state != before else { return nil }
-        return state(of: host, at: origin)
     }
 
     private static func state(of host: Host, at origin: Origin) -> HostState {
