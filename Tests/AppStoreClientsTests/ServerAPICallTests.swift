@@ -58,11 +58,6 @@ struct ServerAPICallTests {
             lines2 == [
                 "PUT /sandbox/inApps/v1/transactions/\(Self.id)/appAccountToken {\"appAccountToken\":\"u-\\\"1\\\"\"}"
             ])
-        let lines3 = try await requests(empty) { try await $0.finish($1, in: .sandbox) }
-        #expect(
-            lines3 == [
-                "POST /sandbox/inApps/v1/transactions/\(Self.id)/finish"
-            ])
         let lines4 = try await requests(.json("{\"success\":true,\"effectiveDate\":1}")) { client, id in
             let request = ExtensionRequest(days: 90, reason: .serviceIssue, requestIdentifier: "r")
             let result = try await client.extend(id, request, in: .production)

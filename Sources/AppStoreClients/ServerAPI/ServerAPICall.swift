@@ -182,9 +182,4 @@ extension ServerAPICall {
             .appAccountToken, .put, "/inApps/v1/transactions/\(originalTransactionId)/appAccountToken",
             body: JSONWriter.object { $0.member("appAccountToken", token) }, hasResponseBody: false)
     }
-
-    /// https://developer.apple.com/documentation/appstoreserverapi/finish-transaction
-    package static func finish(_ id: TransactionIdentifier) -> Self {
-        Self(.finish, .post, "/inApps/v1/transactions/\(id)/finish", hasResponseBody: false)
-    }
 }

@@ -134,11 +134,4 @@ extension ServerAPIClient {
     ) async throws(UpstreamError) {
         _ = try await send(.setAppAccountToken(originalTransactionId, token), to: environment, callBudget(options))
     }
-
-    /// Marks a purchase as delivered. After that, verifyReceipt no longer lists a consumable.
-    package func finish(
-        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
-    ) async throws(UpstreamError) {
-        _ = try await send(.finish(id), to: environment, callBudget(options))
-    }
 }

@@ -21,8 +21,6 @@ package struct ServerAPIEndpoint: Sendable, Hashable {
     package static let statuses = Self("statuses", 50)
     /// Get App Transaction Info.
     package static let appTransactionInfo = Self("appTransactionInfo", 50)
-    /// Finish Transaction.
-    package static let finish = Self("finish", 50)
     /// Send Consumption Information.
     package static let consumption = Self("consumption", 50)
     /// Get Notification History.
@@ -42,7 +40,7 @@ package struct ServerAPIEndpoint: Sendable, Hashable {
 
     /// All endpoints.
     package static let all: [Self] = [
-        transactionInfo, history, statuses, appTransactionInfo, finish, consumption, notificationHistory, extend,
+        transactionInfo, history, statuses, appTransactionInfo, consumption, notificationHistory, extend,
         appAccountToken, orderLookup, refundHistory, massExtend, testNotification,
     ]
 }
