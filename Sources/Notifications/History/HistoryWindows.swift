@@ -7,11 +7,6 @@ package struct HistoryWindows: Sendable {
     package struct Window: Sendable, Hashable {
         package let start: Timestamp
         package let end: Timestamp
-
-        package init(start: Timestamp, end: Timestamp) {
-            self.start = start
-            self.end = end
-        }
     }
 
     /// Length below which a window is not halved.

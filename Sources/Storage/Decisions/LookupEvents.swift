@@ -11,17 +11,6 @@ package struct StoredHistory: Sendable {
         package let customer: Int64?
         package let text: EncodedJWS
         package let revocation: RevocationRow?
-
-        package init(
-            originalTransactionId: String, signedDate: Timestamp, customer: Int64?, text: EncodedJWS,
-            revocation: RevocationRow?
-        ) {
-            self.originalTransactionId = originalTransactionId
-            self.signedDate = signedDate
-            self.customer = customer
-            self.text = text
-            self.revocation = revocation
-        }
     }
 
     /// The status and renewal info of a subscription. Without one of them its clock is -1.
@@ -31,14 +20,6 @@ package struct StoredHistory: Sendable {
         package let group: String?
         package let renewal: EncodedJWS?
         package let renewalClock: Int64
-
-        package init(status: Int64?, statusClock: Int64, group: String?, renewal: EncodedJWS?, renewalClock: Int64) {
-            self.status = status
-            self.statusClock = statusClock
-            self.group = group
-            self.renewal = renewal
-            self.renewalClock = renewalClock
-        }
     }
 
     /// By transaction id.

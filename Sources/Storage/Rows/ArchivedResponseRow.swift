@@ -59,12 +59,4 @@ package struct ArchivedResponseMatch: Sendable {
     package let status: Int
     package let body: [UInt8]
     package let latestReceipt: Data?
-
-    package init(scope: AppScope, keptAt: Timestamp, status: Int, body: [UInt8], latestReceipt: Data?) {
-        self.scope = scope
-        self.keptAt = keptAt
-        self.status = status
-        self.body = body
-        self.latestReceipt = latestReceipt
-    }
 }

@@ -23,20 +23,6 @@ package struct ConsumptionCase: Sendable, Hashable {
     /// `nil` until the case is settled.
     package let decision: RefundDecision?
     package let settledAt: Timestamp?
-
-    package init(
-        id: Int64, uuid: String, scope: AppScope, text: String, requestedAt: Timestamp, answeredAt: Timestamp?,
-        decision: RefundDecision?, settledAt: Timestamp?
-    ) {
-        self.id = id
-        self.uuid = uuid
-        self.scope = scope
-        self.text = text
-        self.requestedAt = requestedAt
-        self.answeredAt = answeredAt
-        self.decision = decision
-        self.settledAt = settledAt
-    }
 }
 
 /// Which cases to read.

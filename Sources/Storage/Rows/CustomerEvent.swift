@@ -30,12 +30,6 @@ package struct CustomerEvent: Sendable, Hashable {
     package let type: EventType
     /// A JSON object in one line, see ``EventMembers``.
     package let body: String
-
-    package init(customer: String, type: EventType, body: String) {
-        self.customer = customer
-        self.type = type
-        self.body = body
-    }
 }
 
 /// A stored event. The columns of the table `events` have the same names in all engines and are documented.
@@ -51,17 +45,4 @@ package struct EventRow: Sendable, Hashable {
     /// An ``EventType``, or a type of a newer version.
     package let type: String
     package let body: String
-
-    package init(
-        sequence: Int64, time: Timestamp, app: String, environment: String, customer: String, type: String,
-        body: String
-    ) {
-        self.sequence = sequence
-        self.time = time
-        self.app = app
-        self.environment = environment
-        self.customer = customer
-        self.type = type
-        self.body = body
-    }
 }

@@ -76,22 +76,6 @@ package struct StoredDelivery: Sendable {
     /// When it was last queued.
     package let queuedAt: Timestamp
     package let lease: DeliveryLease
-
-    package init(
-        id: Int64, scope: AppScope, notification: Int64, uuid: String, text: String?, rawBody: [UInt8]?, attempts: Int,
-        bodiesSent: Int, queuedAt: Timestamp, lease: DeliveryLease
-    ) {
-        self.id = id
-        self.scope = scope
-        self.notification = notification
-        self.uuid = uuid
-        self.text = text
-        self.rawBody = rawBody
-        self.attempts = attempts
-        self.bodiesSent = bodiesSent
-        self.queuedAt = queuedAt
-        self.lease = lease
-    }
 }
 
 /// Outcome of a delivery attempt.
@@ -120,23 +104,6 @@ package struct DeliverySummary: Sendable, Hashable {
     package let createdAt: Timestamp
     /// `nil` unless the delivery is waiting.
     package let nextAttempt: Timestamp?
-
-    package init(
-        id: Int64, uuid: String, type: String?, subtype: String?, environment: String, targetKey: ForwardingTargetKey,
-        state: DeliveryState, attempts: Int, lastFailure: String?, createdAt: Timestamp, nextAttempt: Timestamp?
-    ) {
-        self.id = id
-        self.uuid = uuid
-        self.type = type
-        self.subtype = subtype
-        self.environment = environment
-        self.targetKey = targetKey
-        self.state = state
-        self.attempts = attempts
-        self.lastFailure = lastFailure
-        self.createdAt = createdAt
-        self.nextAttempt = nextAttempt
-    }
 }
 
 /// Numbers of an app's deliveries that are not completed.
@@ -146,12 +113,6 @@ package struct DeliveryBacklog: Sendable, Hashable {
     package let waiting: Int64
     /// Given up after the last retry.
     package let abandoned: Int64
-
-    package init(bundleId: BundleIdentifier, waiting: Int64, abandoned: Int64) {
-        self.bundleId = bundleId
-        self.waiting = waiting
-        self.abandoned = abandoned
-    }
 }
 
 /// The deliveries to send again.

@@ -39,12 +39,6 @@ package struct StoredNotification: Sendable, Hashable {
     package let text: String
     /// The body as it was received, if it is not `{"signedPayload":"<text>"}` and was stored.
     package let rawBody: [UInt8]?
-
-    package init(summary: NotificationSummary, text: String, rawBody: [UInt8]?) {
-        self.summary = summary
-        self.text = text
-        self.rawBody = rawBody
-    }
 }
 
 /// Which notifications to list. Members that are `nil` do not restrict the list.

@@ -40,12 +40,6 @@ package struct PreviousNotification: Sendable, Hashable {
     package let signedDate: Timestamp?
     /// The compact JWS.
     package let text: String
-
-    package init(type: String?, signedDate: Timestamp?, text: String) {
-        self.type = type
-        self.signedDate = signedDate
-        self.text = text
-    }
 }
 
 extension NotificationRow {

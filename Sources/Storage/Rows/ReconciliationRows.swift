@@ -21,12 +21,6 @@ package struct ReconciliationTarget: Sendable, Hashable {
     package let scope: AppScope
     /// The original transaction id of a subscription of the customer.
     package let identifier: TransactionIdentifier
-
-    package init(customer: Int64?, scope: AppScope, identifier: TransactionIdentifier) {
-        self.customer = customer
-        self.scope = scope
-        self.identifier = identifier
-    }
 }
 
 /// A page of customers. It can be empty although others follow.
@@ -35,11 +29,6 @@ package struct ReconciliationPage: Sendable, Hashable {
     package struct Position: Sendable, Hashable {
         package let expiresDate: Int64
         package let id: Int64
-
-        package init(expiresDate: Int64, id: Int64) {
-            self.expiresDate = expiresDate
-            self.id = id
-        }
 
         /// The position of the first page.
         package static let start = Position(expiresDate: 0, id: 0)
@@ -51,11 +40,6 @@ package struct ReconciliationPage: Sendable, Hashable {
 
     /// Number of rows that one page is made of.
     package static let size = 1_000
-
-    package init(targets: [ReconciliationTarget], next: Position?) {
-        self.targets = targets
-        self.next = next
-    }
 }
 
 /// A reconciliation: when it began and ended, and what it found.

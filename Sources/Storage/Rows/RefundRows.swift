@@ -23,11 +23,6 @@ package struct RefundTargetPage: Sendable, Hashable {
 
     /// Number of transactions that one page is made of.
     package static let size = 1_000
-
-    package init(targets: [RefundTarget], next: Int64?) {
-        self.targets = targets
-        self.next = next
-    }
 }
 
 /// A refund found in a refund history.
@@ -49,11 +44,4 @@ package struct UnreportedRefund: Sendable, Hashable {
     package let date: Timestamp
     /// The compact JWS.
     package let text: String
-
-    package init(id: Int64, scope: AppScope, date: Timestamp, text: String) {
-        self.id = id
-        self.scope = scope
-        self.date = date
-        self.text = text
-    }
 }

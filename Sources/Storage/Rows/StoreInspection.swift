@@ -15,11 +15,6 @@ package struct StoreInspection: Sendable, Hashable {
         /// Number of damaged values.
         package let count: Int64
 
-        package init(name: String, count: Int64) {
-            self.name = name
-            self.count = count
-        }
-
         package var description: String { "\(count) \(count == 1 ? "value" : "values") of \(name)" }
     }
 
@@ -32,12 +27,4 @@ package struct StoreInspection: Sendable, Hashable {
     package let integrity: Integrity
     /// The damaged columns; empty if the structure is damaged or was not checked completely.
     package let damage: [DamagedColumn]
-
-    package init(bytes: Int64, layout: String?, isCurrent: Bool, integrity: Integrity, damage: [DamagedColumn]) {
-        self.bytes = bytes
-        self.layout = layout
-        self.isCurrent = isCurrent
-        self.integrity = integrity
-        self.damage = damage
-    }
 }

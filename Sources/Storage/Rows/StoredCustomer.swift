@@ -42,15 +42,6 @@ package struct StoredCustomer: Sendable {
         package let subscriptionGroupIdentifier: String?
         /// The compact JWS.
         package let renewal: String?
-
-        package init(
-            originalTransactionId: String, status: Int, subscriptionGroupIdentifier: String?, renewal: String?
-        ) {
-            self.originalTransactionId = originalTransactionId
-            self.status = status
-            self.subscriptionGroupIdentifier = subscriptionGroupIdentifier
-            self.renewal = renewal
-        }
     }
 
     /// When the complete history was last looked up, by this machine's clock.
@@ -66,17 +57,4 @@ package struct StoredCustomer: Sendable {
     package let revokedTransactionIds: Set<String>
     /// In the order of the statuses response.
     package let subscriptions: [Subscription]
-
-    package init(
-        askedAt: Timestamp, needsLookup: Bool, appAppleId: Int64?, revision: String?, transactions: [String],
-        revokedTransactionIds: Set<String>, subscriptions: [Subscription]
-    ) {
-        self.askedAt = askedAt
-        self.needsLookup = needsLookup
-        self.appAppleId = appAppleId
-        self.revision = revision
-        self.transactions = transactions
-        self.revokedTransactionIds = revokedTransactionIds
-        self.subscriptions = subscriptions
-    }
 }

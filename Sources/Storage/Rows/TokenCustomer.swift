@@ -5,9 +5,4 @@ package struct TokenCustomer: Sendable, Hashable {
     package let scope: AppScope
     /// An original transaction id of the customer.
     package let identifier: TransactionIdentifier
-
-    package init(scope: AppScope, identifier: TransactionIdentifier) {
-        self.scope = scope
-        self.identifier = identifier
-    }
 }
