@@ -152,28 +152,6 @@ extension PostgreSQLStore: SQLEngine {
         return try values(MissingHeader(isFinal: true))
     }
 
-    /// Reads in a transaction.
-    struct TransactionReader: SQLReader {
-        static let dialect = SQLDialect.postgreSQL
-
-        private let transaction: PostgreSQLTransaction
-        private let store: PostgreSQLStore
-
-        init(_ transaction: PostgreSQLTransaction, of store: PostgreSQLStore) {
-            self.transaction = transaction
-            self.store = store
-        }
-
-        func read<Value: Sendable>(
-            _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
-        ) async throws -> [Value] {
-            let missing = MissingHeader(isFinal: true)
-            return try await transaction.query(PostgreSQLQuery(statement)).rows.compactMap {
-                try decode(Row(row: $0, store: store, missing: missing))
-            }
-        }
-    }
-
     package func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement] {
         [LockSlot.statement(identifiers.map { LockSlot($0.name, app: $0.app) })]
     }

@@ -190,4 +190,5 @@ extension PostgreSQLStore: Store {
 
 // Repositories whose methods both engines share.
 extension PostgreSQLStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, OrderLog {}
-extension PostgreSQLStore: PresenterStore, ReconciliationStore, RefundStore, ResponseArchiveStore, RolloutStore {}
+extension PostgreSQLStore: PersonalDataStore, PresenterStore, ReconciliationStore, RefundStore {}
+extension PostgreSQLStore: ResponseArchiveStore, RolloutStore {}

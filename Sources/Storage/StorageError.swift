@@ -52,10 +52,5 @@ package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible 
             "the store holds an unfinished copy; run the same store copy command again to finish it")
     }
 
-    /// The error of an erasure during which the customer changed again and again.
-    package static func unfinishedErasure(at place: String) -> StorageError {
-        StorageError(.locked, at: place, "the customer changed while it was being erased")
-    }
-
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 }

@@ -1,22 +1,19 @@
-package import Base
+import Base
 import Cryptography
 import Foundation
 
 /// Locates all rows of one customer of one app in the store, so that an erasure can delete them.
-package struct CustomerSearch: Sendable {
-    /// Maximum number of searches of one erasure, if the customer changes each time.
-    package static let maximumAttempts = 10
-
+struct CustomerSearch: Sendable {
     /// Row id of the app in table `app`.
-    package let app: Int64
-    package let scope: AppScope
+    let app: Int64
+    let scope: AppScope
     private let dialect: SQLDialect
     /// Transaction ids and original transaction ids.
-    package private(set) var identifiers: Set<String>
+    private(set) var identifiers: Set<String>
     /// App transaction ids: one for each customer's download of the app.
     private var appTransactionIds: Set<String> = []
     /// Row ids in table `customer`.
-    package private(set) var customers: Set<Int64> = []
+    private(set) var customers: Set<Int64> = []
     /// Account tokens, in lower case.
     private var tokens: Set<String> = []
     /// Row ids of notifications that no indexed column connects with the customer.
@@ -36,28 +33,28 @@ package struct CustomerSearch: Sendable {
     }
 
     /// Follows the identifiers to all rows of the same customer, until nothing new is found.
-    mutating func follow<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    mutating func follow(_ engine: some SQLEngine) async throws(StorageError) {
         var before: Int
         repeat {
-            try await followIndexed(reader)
+            try await followIndexed(engine)
             before = identifiers.count
-            try await followReceipts(reader)
-            try await addAliases(reader)
-            try await followArchivedResponses(reader)
+            try await followReceipts(engine)
+            try await addAliases(engine)
+            try await followArchivedResponses(engine)
         } while identifiers.count > before
-        try await addAccountTokens(reader)
-        try await findNotifications(reader)
-        try await findExamples(reader)
+        try await addAccountTokens(engine)
+        try await findNotifications(engine)
+        try await findExamples(engine)
     }
 
     /// Follows the identifiers to the customers and records with them, by indices only, until nothing new is found.
-    package mutating func followIndexed<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func followIndexed(_ engine: some SQLEngine) async throws(StorageError) {
         var before: Int
         repeat {
             before = identifiers.count
-            try await followAliases(reader)
-            try await followRecords(reader)
-            try await followEvents(reader)
+            try await followAliases(engine)
+            try await followRecords(engine)
+            try await followEvents(engine)
         } while identifiers.count > before
     }
 
@@ -103,9 +100,9 @@ package struct CustomerSearch: Sendable {
 
     /// Adds customers that have one of the identifiers as an alias (table `companion`). Several customers with the same
     /// alias count as one customer.
-    private mutating func followAliases<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func followAliases(_ engine: some SQLEngine) async throws(StorageError) {
         customers.formUnion(
-            try await reader.read(
+            try await engine.read(
                 SQLStatement(
                     """
                     SELECT DISTINCT companion.customer FROM companion JOIN customer ON customer.id = companion.customer
@@ -116,7 +113,7 @@ package struct CustomerSearch: Sendable {
 
     /// Follows identifiers to records, and from these to the customer and to the app transaction id, until nothing
     /// new is found.
-    private mutating func followRecords<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func followRecords(_ engine: some SQLEngine) async throws(StorageError) {
         var before = -1
         while before != identifiers.count + appTransactionIds.count + customers.count {
             before = identifiers.count + appTransactionIds.count + customers.count
@@ -127,7 +124,7 @@ package struct CustomerSearch: Sendable {
                     case "appTransactionId": .texts(Array(appTransactionIds))
                     default: .texts(Array(identifiers))
                     }
-                let found = try await reader.read(
+                let found = try await engine.read(
                     SQLStatement(
                         """
                         SELECT transactionId, originalTransactionId, appTransactionId, customer FROM transactionRecord
@@ -147,9 +144,9 @@ package struct CustomerSearch: Sendable {
     }
 
     /// Adds the keys that events of the customer have, also those from before customers were merged.
-    private mutating func followEvents<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func followEvents(_ engine: some SQLEngine) async throws(StorageError) {
         identifiers.formUnion(
-            try await reader.read(
+            try await engine.read(
                 SQLStatement(
                     "SELECT eventKey FROM customer WHERE \(dialect.isAny("id", "$1")) AND eventKey IS NOT NULL",
                     .integers(Array(customers)))
@@ -157,7 +154,7 @@ package struct CustomerSearch: Sendable {
         var before = -1
         while before != identifiers.count {
             before = identifiers.count
-            let named = try await reader.read(
+            let named = try await engine.read(
                 SQLStatement(
                     """
                     SELECT body FROM events WHERE \(dialect.isAny("customer", "$1")) AND app = $2 AND environment = $3
@@ -171,8 +168,8 @@ package struct CustomerSearch: Sendable {
 
     /// Adds the identifiers of receipts for which Apple once returned one of the identifiers. All identifiers of such
     /// a receipt belong to the customer.
-    private mutating func followReceipts<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
-        try await reader.scan(
+    private mutating func followReceipts(_ engine: some SQLEngine) async throws(StorageError) {
+        try await engine.scan(
             "SELECT receipt, originals || ' ' || others FROM learntIdentifiers WHERE receipt > $1 ORDER BY receipt",
             after: .bytes([])
         ) { (row) throws(StorageError) in
@@ -187,9 +184,9 @@ package struct CustomerSearch: Sendable {
     /// Follows archived verifyReceipt responses that contain one of the identifiers. The purchases in them belong to
     /// the customer, except those that another customer in the store has. The exception applies only if this customer
     /// is in the store, too.
-    private mutating func followArchivedResponses<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func followArchivedResponses(_ engine: some SQLEngine) async throws(StorageError) {
         var named: Set<String> = []
-        try await reader.scan(
+        try await engine.scan(
             "SELECT id, originals, body FROM lastGood WHERE id > $1 AND +app = $2 ORDER BY id", [.integer(app)]
         ) {
             [identifiers, archivedResponses] (row) throws(StorageError)
@@ -206,7 +203,7 @@ package struct CustomerSearch: Sendable {
             named.formUnion(found.originals)
         }
         if !customers.isEmpty {
-            let others = try await reader.read(
+            let others = try await engine.read(
                 SQLStatement(
                     """
                     SELECT DISTINCT originalTransactionId FROM transactionRecord
@@ -221,9 +218,9 @@ package struct CustomerSearch: Sendable {
 
     /// Adds the aliases of the customer's receipts, except those that a record of this app has as its transaction id
     /// or original transaction id. Otherwise another customer's data could be erased.
-    private mutating func addAliases<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func addAliases(_ engine: some SQLEngine) async throws(StorageError) {
         identifiers.formUnion(
-            try await reader.read(
+            try await engine.read(
                 SQLStatement(
                     """
                     SELECT identifier FROM companion WHERE \(dialect.isAny("customer", "$1"))
@@ -234,9 +231,9 @@ package struct CustomerSearch: Sendable {
     }
 
     /// Adds the account tokens in the customer's current and replaced transactions.
-    private mutating func addAccountTokens<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func addAccountTokens(_ engine: some SQLEngine) async throws(StorageError) {
         let isTheirs = dialect.isAny("transactionId", "$1")
-        let found = try await reader.read(
+        let found = try await engine.read(
             SQLStatement(
                 """
                 SELECT text FROM transactionRecord WHERE \(isTheirs) AND app = $2
@@ -248,31 +245,31 @@ package struct CustomerSearch: Sendable {
 
     /// Finds notifications that no column connects with a purchase, by their text: those about a download of the app,
     /// for example, and those of version 1.
-    private mutating func findNotifications<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func findNotifications(_ engine: some SQLEngine) async throws(StorageError) {
         notifications = try await rows(
             """
             SELECT id, text FROM notification
             WHERE id > $1 AND +app = $2 AND (originalTransactionId IS NULL OR version = 1) ORDER BY id
-            """, .integer(app), reader)
+            """, .integer(app), engine)
     }
 
     /// Finds difference examples that contain one of the customer's identifiers or tokens.
-    private mutating func findExamples<Reader: SQLReader>(_ reader: Reader) async throws(Reader.Failure) {
+    private mutating func findExamples(_ engine: some SQLEngine) async throws(StorageError) {
         let id = "differenceExample.\(dialect.rowID)"
         examples = try await rows(
             """
             SELECT \(id), example FROM differenceExample JOIN difference ON key = difference
             WHERE \(id) > $1 AND bundleId = $2 ORDER BY \(id)
-            """, .text(scope.bundleId.rawValue), reader)
+            """, .text(scope.bundleId.rawValue), engine)
     }
 
     /// Returns the ids in the first column of those rows whose second column contains an identifier or a token.
-    private func rows<Reader: SQLReader>(
-        _ sql: String, _ value: SQLValue, _ reader: Reader
-    ) async throws(Reader.Failure) -> Set<Int64> {
+    private func rows(
+        _ sql: String, _ value: SQLValue, _ engine: some SQLEngine
+    ) async throws(StorageError) -> Set<Int64> {
         let targets = identifiers.union(appTransactionIds).union(tokens)
         var ids: Set<Int64> = []
-        try await reader.scan(sql, [value]) { (row) throws(StorageError) in
+        try await engine.scan(sql, [value]) { (row) throws(StorageError) in
             try row.personalIdentifiers(1).isDisjoint(with: targets) ? nil : try row.integer(0)
         } _: { id in
             ids.insert(id)
@@ -288,14 +285,13 @@ package struct CustomerSearch: Sendable {
 /// The rows of the customer.
 extension CustomerSearch {
     /// The numbers of rows by table, without tables without any.
-    package struct Footprint: Sendable {
+    struct Footprint: Sendable {
         fileprivate let counts: [(rule: ErasureRule, count: Int)]
         fileprivate let waitingDeliveries: Int
-        package var isEmpty: Bool { counts.isEmpty }
     }
 
     /// The statement that counts the rows. See ``footprint(_:)``.
-    package var counts: SQLStatement {
+    var counts: SQLStatement {
         let rules = ErasureRule.erased(dialect)
         let isWaiting = "state = \(DeliveryState.waiting.rawValue)"
         let conditions =
@@ -306,7 +302,7 @@ extension CustomerSearch {
     }
 
     /// Reads the row of ``counts``.
-    package func footprint(_ row: some SQLRow) throws(StorageError) -> Footprint {
+    func footprint(_ row: some SQLRow) throws(StorageError) -> Footprint {
         let rules = ErasureRule.erased(dialect)
         var counts: [(rule: ErasureRule, count: Int)] = []
         for (column, rule) in rules.enumerated() {
@@ -317,7 +313,7 @@ extension CustomerSearch {
     }
 
     /// The keys under which events of the customer were stored, and under which the next one would be.
-    package var eventKeys: SQLStatement {
+    var eventKeys: SQLStatement {
         SQLStatement(
             """
             SELECT customer FROM events WHERE \(ErasureRule.events(dialect))
@@ -326,16 +322,17 @@ extension CustomerSearch {
     }
 
     /// The statements that delete the rows, or reduce them if the request says so.
-    package func deletions(of footprint: Footprint, for request: ErasureRequest) -> [SQLStatement] {
-        footprint.counts.map { rule, _ in
+    func deletions(of footprint: Footprint, for request: ErasureRequest) -> [SQLStatement] {
+        guard !footprint.counts.isEmpty else { return [] }
+        let counted = footprint.counts.map { rule, _ in
             request.reduces(rule.data)
                 ? change("UPDATE revocation SET webOrderLineItemId = NULL, reason = NULL, signedDate = NULL", rule)
                 : deletion(rule)
         }
+        return ErasureRule.uncounted(dialect).map(deletion) + counted
     }
 
-    /// The statement that deletes the rows of one table.
-    package func deletion(_ rule: ErasureRule) -> SQLStatement { change("DELETE FROM \(rule.table)", rule) }
+    private func deletion(_ rule: ErasureRule) -> SQLStatement { change("DELETE FROM \(rule.table)", rule) }
 
     private func change(_ sql: String, _ rule: ErasureRule) -> SQLStatement {
         SQLStatement("\(sql) WHERE \(rule.condition)", values)
@@ -348,7 +345,7 @@ extension ErasureRequest {
 
 extension Erasure {
     /// Adds the rows of a customer in one app.
-    package mutating func add(_ rows: CustomerSearch.Footprint, in scope: AppScope, for request: ErasureRequest) {
+    mutating func add(_ rows: CustomerSearch.Footprint, in scope: AppScope, for request: ErasureRequest) {
         for (rule, count) in rows.counts {
             if request.reduces(rule.data) {
                 keptRevocations += count
@@ -361,7 +358,7 @@ extension Erasure {
     }
 
     /// The statement that tells other processes of the erasure.
-    package func statement(at now: Timestamp) -> SQLStatement {
+    func statement(at now: Timestamp) -> SQLStatement {
         let rows = kinds.reduce(0) { $0 + $1.count }
         return SQLStatement(
             "INSERT INTO erasure (erasedAt, rows) VALUES ($1, $2)", SQLValue(now), .integer(Int64(rows)))

@@ -50,10 +50,13 @@ package struct ErasureRule: Sendable {
     /// Tables of running servers whose rows expire within minutes. An erasure deletes the customer's rows, and does not
     /// count them. A row of `change` can name other customers, too: every server clears the caches of all customers
     /// after an erasure.
-    package static let uncounted: [ErasureRule] = [
-        .init(.change, "(identifiers && $2 OR transactionIds && $2) AND app = $1"),
-        .init(.lookup, "identifier = ANY ($2) AND app = $1"),
-    ]
+    static func uncounted(_ dialect: SQLDialect) -> [ErasureRule] {
+        guard dialect == .postgreSQL else { return [] }
+        return [
+            .init(.change, "(identifiers && $2 OR transactionIds && $2) AND app = $1"),
+            .init(.lookup, "identifier = ANY ($2) AND app = $1"),
+        ]
+    }
 
     /// The events of the customer, without what is left of an earlier erasure.
     static func events(_ dialect: SQLDialect) -> String {

@@ -29,7 +29,7 @@ package struct ErasureMarks: Sendable {
 
     /// Returns the id of the customer to erase and the apps to mark it in, whether they are stored or not; `nil` for an
     /// account token, which no handle contains.
-    package func unconditional(for request: ErasureRequest) -> (id: String, scopes: [AppScope])? {
+    func unconditional(for request: ErasureRequest) -> (id: String, scopes: [AppScope])? {
         guard case .transaction(let id) = request.subject else { return nil }
         let matching = scopes.filter { scope in
             request.bundleId ?? scope.bundleId == scope.bundleId

@@ -19,7 +19,7 @@ extension PersonalDataStore where Self: SQLEngine {
     }
 
     /// Finds the rows of the customer in each app. What is stored during the search can be missing.
-    package func locate(_ request: ErasureRequest) async throws(StorageError) -> [CustomerSearch] {
+    fileprivate func locate(_ request: ErasureRequest) async throws(StorageError) -> [CustomerSearch] {
         let apps = try await read(SQLStatement("SELECT id, bundleId, environment FROM app ORDER BY id")) {
             (row) throws(StorageError) -> (id: Int64, scope: AppScope)? in
             guard let scope = try row.scope(1, 2), request.bundleId ?? scope.bundleId == scope.bundleId,
@@ -69,9 +69,70 @@ extension PersonalDataStore where Self: SQLEngine {
     }
 }
 
+extension PersonalDataStore where Self: SQLEngine & Store {
+    package func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure {
+        // The customer can change each time.
+        for _ in 0..<10 {
+            let found = try await locate(request)
+            guard !found.isEmpty || request.marks != nil else { return Erasure() }
+            if let erasure = try await transaction(lock(found, request, at: now)) { return erasure }
+        }
+        throw StorageError(.locked, at: place, "the customer changed while it was being erased")
+    }
+
+    /// Locks customers and erases them, unless new rows of them were stored since they were located; then the result is
+    /// `nil`.
+    private func lock(
+        _ found: [CustomerSearch], _ request: ErasureRequest, at now: Timestamp
+    ) -> SQLStep<Row, Erasure?> {
+        let identifiers: [(name: String, app: Int64)] = found.flatMap { search in
+            search.identifiers.map { (name: $0, app: search.app) }
+        }
+        // The slot of erasures makes their ids ascend in the order of the commits.
+        let slots = locks(of: identifiers + [(name: "erasure", app: 0)])
+        let customers = SQLStatement(
+            "SELECT id FROM customer WHERE \(dialect.isAny("id", "$1")) ORDER BY id \(dialect.locking)",
+            .integers(found.flatMap(\.customers).sorted()))
+        return .run(slots + [customers] + found.map(\.newRows)) { rows in
+            guard rows.dropFirst(slots.count + 1).allSatisfy(\.isEmpty) else { return .end(nil) }
+            return deletion(of: found[...], Erasure(), request, at: now)
+        }
+    }
+
+    /// Deletes the rows of the customers, of one after the other: what two of them share counts once.
+    private func deletion(
+        of found: ArraySlice<CustomerSearch>, _ erasure: Erasure, _ request: ErasureRequest, at now: Timestamp
+    ) -> SQLStep<Row, Erasure?> {
+        guard let search = found.first else {
+            var statements: [SQLStatement] = []
+            if let marks = request.marks, let (id, scopes) = marks.unconditional(for: request) {
+                for scope in scopes { statements += marks.statements(of: [id], in: scope, at: now, dialect) }
+            }
+            if !erasure.isEmpty { statements.append(erasure.statement(at: now)) }
+            return .run(statements) { _ in .end(erasure) }
+        }
+        return .run([search.eventKeys, search.counts]) { (rows) throws(StorageError) in
+            var keys: [String] = []
+            for row in rows[0] {
+                if let key = try row.optionalText(0) { keys.append(key) }
+            }
+            var erasure = erasure
+            var statements: [SQLStatement] = []
+            for row in rows[1] {
+                let footprint = try search.footprint(row)
+                erasure.add(footprint, in: search.scope, for: request)
+                statements += search.deletions(of: footprint, for: request)
+            }
+            statements += insertions(of: keys.map(CustomerEvent.erasure), in: search.scope)
+            statements += request.marks?.statements(of: search.identifiers, in: search.scope, at: now, dialect) ?? []
+            return .run(statements) { [erasure] _ in deletion(of: found.dropFirst(), erasure, request, at: now) }
+        }
+    }
+}
+
 extension ErasureMarks {
     /// The statements that leave the digests of a customer's erased ids.
-    package func statements(
+    fileprivate func statements(
         of identifiers: Set<String>, in scope: AppScope, at now: Timestamp, _ dialect: SQLDialect
     ) -> [SQLStatement] {
         let digests = identifiers.compactMap(TransactionIdentifier.init(rawValue:)).flatMap { self.digests($0, scope) }

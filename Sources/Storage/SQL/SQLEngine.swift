@@ -1,21 +1,17 @@
 package import Base
 
-/// What runs a ``SQLStatement`` that only reads: a database, or a transaction of it.
-package protocol SQLReader: Sendable {
+/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols
+/// for engines.
+package protocol SQLEngine: Sendable {
     associatedtype Row: SQLRow
-    associatedtype Failure: Error
 
     static var dialect: SQLDialect { get }
 
     /// Returns what `decode` makes of the rows, without those for which it returns `nil`.
     func read<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
-    ) async throws(Failure) -> [Value]
-}
+    ) async throws(StorageError) -> [Value]
 
-/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols
-/// for engines.
-package protocol SQLEngine: SQLReader where Failure == StorageError {
     /// As ``read(_:_:)``, for a statement about a whole table. It can take minutes.
     func readSlowly<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
@@ -81,7 +77,7 @@ package enum SQLStep<Row: SQLRow, Result: Sendable>: Sendable {
     case end(Result)
 }
 
-extension SQLReader {
+extension SQLEngine {
     package var dialect: SQLDialect { Self.dialect }
 
     /// Reads all rows of a statement in pages, so that a large table never is in memory as a whole, and passes what
@@ -95,7 +91,7 @@ extension SQLReader {
     func scan<Value: Sendable>(
         _ sql: String, _ values: [SQLValue] = [], after start: SQLValue = .integer(.min),
         _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?, _ body: (Value) -> Void
-    ) async throws(Failure) {
+    ) async throws(StorageError) {
         let limit = 500
         var last = start
         while true {
@@ -110,9 +106,7 @@ extension SQLReader {
             guard rows.count == limit else { return }
         }
     }
-}
 
-extension SQLEngine {
     package func readSlowly<Value: Sendable>(
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
