@@ -117,9 +117,11 @@ extension PostgreSQLStore: SQLEngine {
                 case .store(let history, let next):
                     let statement = RecordStatement(hasNotifications: false, hasEvents: self.recordsEvents)
                     let rows = history.records.map { RecordRow($0, of: history, recordsEvents: self.recordsEvents) }
-                    _ = try await transaction.run(
-                        (self.recordsEvents ? [PostgreSQLQuery(Self.allocation)] : [])
-                            + statement.queries(rows, writer: 0))
+                    for block in Self.blocks(rows) {
+                        _ = try await transaction.run(
+                            (self.recordsEvents ? [PostgreSQLQuery(Self.allocation)] : [])
+                                + statement.queries(Array(block), writer: 0))
+                    }
                     step = next
                 case .end(let result): return result
                 }
@@ -164,7 +166,7 @@ extension PostgreSQLStore: SQLEngine {
     }
 
     package func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement] {
-        events.isEmpty ? [] : [Self.allocation, Self.insert(events, in: scope)]
+        Self.blocks(events).flatMap { [Self.allocation, Self.insert($0, in: scope)] }
     }
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [add(change, app: app)] }

@@ -16,16 +16,15 @@ package import Storage
 /// ``eventHorizon()`` reads the last sequence first, and then the locks. A transaction that took a sequence before the
 /// first read either has ended or holds a lock on a lower one, and one that takes a sequence later gets a higher one.
 extension PostgreSQLStore: EventStore {
-    /// Maximum number of events of one transaction: the distance of two sequences of `eventSequence`.
-    private static let eventsPerTransaction: Int64 = 1 << 10
-    /// Creates the sequence of the first sequence of each transaction that adds events.
+    /// The distance of two sequences of `eventSequence`. Each of them is followed by a block of sequences of events.
+    private static let distance: Int64 = 1 << 10
+    /// Creates the sequence of the numbers before the blocks.
     static let eventSequence = """
-        CREATE SEQUENCE eventSequence INCREMENT BY \(eventsPerTransaction) START WITH \(eventsPerTransaction)
-        OWNED BY events.sequence
+        CREATE SEQUENCE eventSequence INCREMENT BY \(distance) START WITH \(distance) OWNED BY events.sequence
         """
     /// SQL expression of the last sequence that was taken.
-    private static let lastSequence = "(last_value - CASE WHEN is_called THEN 0 ELSE \(eventsPerTransaction) END)"
-    /// The numbers of locks repeat after this many transactions.
+    private static let lastSequence = "(last_value - CASE WHEN is_called THEN 0 ELSE \(distance) END)"
+    /// The numbers of locks repeat after this many blocks.
     private static let lockNumbers: Int64 = 1 << 31
 
     package func eventHorizon() async throws(StorageError) -> Int64 {
@@ -43,19 +42,19 @@ extension PostgreSQLStore: EventStore {
             let last = try results[0].rows.first?.integer(0) ?? 0
             var horizon = last
             for row in results[1].rows {
-                let age = ((last >> 10) - (try row.integer(0))) & (Self.lockNumbers - 1)
+                let age = (last / Self.distance - (try row.integer(0))) & (Self.lockNumbers - 1)
                 // A lock on a later sequence than the one that was read.
                 guard age < Self.lockNumbers / 2 else { continue }
-                horizon = min(horizon, last - age * Self.eventsPerTransaction)
+                horizon = min(horizon, last - age * Self.distance)
             }
-            return horizon + Self.eventsPerTransaction - 1
+            return horizon + Self.distance - 1
         }
     }
 
     // MARK: - Parts
 
-    /// Takes the sequences of a transaction, which a setting of the transaction holds. To be run after the locks of
-    /// the customers and before every statement that inserts events.
+    /// Takes a block of sequences, which a setting of the transaction holds. To be run after the locks of the customers
+    /// and before every statement that inserts events.
     static let allocation = takingSequences()
 
     /// The same, with further columns in the statement.
@@ -65,21 +64,28 @@ extension PostgreSQLStore: EventStore {
             """
             WITH announced AS MATERIALIZED (
                 SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int,
-                    (\(lastSequence) >> 10 & \(lockNumbers - 1))::int) FROM eventSequence)
+                    (\(lastSequence) / \(distance) & \(lockNumbers - 1))::int) FROM eventSequence)
             SELECT \(columns.joined(separator: ", ")) FROM announced
             """)
     }
 
-    /// SQL expression of the first sequence in the transaction that is not taken.
+    /// Splits what gives at most one event each into parts whose events have sequences in one block. A transaction can
+    /// take several blocks.
+    static func blocks<Element>(_ elements: [Element]) -> [ArraySlice<Element>] {
+        let size = Int(distance) - 1
+        return stride(from: 0, to: elements.count, by: size).map { elements[$0...].prefix(size) }
+    }
+
+    /// SQL expression of the first sequence in the block that is not taken.
     static let firstEvent = "(current_setting('receipt_bridge.event')::bigint + 1)"
 
-    /// SQL expression of the next sequence in the transaction.
+    /// SQL expression of the next sequence in the block.
     static let nextEvent = """
         set_config('receipt_bridge.event', \(firstEvent)::text, true)::bigint
         """
 
     /// Returns the statement that inserts events in this order.
-    static func insert(_ events: [CustomerEvent], in scope: AppScope) -> SQLStatement {
+    static func insert(_ events: some Collection<CustomerEvent>, in scope: AppScope) -> SQLStatement {
         SQLStatement(
             """
             INSERT INTO events (sequence, time, app, environment, customer, type, body)

@@ -247,6 +247,23 @@ struct EventStoreTests {
         await stage.store.close()
     }
 
+    @Test("More events than one block has sequences for are in their order", arguments: StoreTestEngine.available)
+    func manyEvents(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let id = try #require(TransactionIdentifier(rawValue: Self.first))
+        let target = RefundTarget(scope: stage.scope, identifier: id, revision: nil)
+        let ids = (0...1_100).map { "\(730000000001000 + $0)" }
+        for some in [ids.dropLast(), ids.suffix(1)] {
+            let refunds = some.map { id in
+                RefundRow(
+                    transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
+            }
+            try await stage.store.refunds.save(refunds, of: target, revision: "r", at: Timestamp(milliseconds: 30))
+        }
+        #expect(try await events(stage.store).map { String($0.prefix(15)) } == ids)
+        await stage.store.close()
+    }
+
     @Test("Events expire by themselves, and nothing is recorded if that is off", arguments: StoreTestEngine.available)
     func retention(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
