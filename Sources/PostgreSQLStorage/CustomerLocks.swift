@@ -1,4 +1,3 @@
-import PostgreSQLClient
 import Storage
 
 /// Identifiers whose customers a transaction changes. The second statement of the transaction locks them.
@@ -51,6 +50,4 @@ struct CustomerLocks: Sendable {
             .texts(purchases.map(\.identifier)), .integers(purchases.map(\.app)),
             .texts(downloads.map(\.identifier)), .integers(downloads.map(\.app)))
     }
-
-    var query: PostgreSQLQuery { PostgreSQLQuery(statement) }
 }

@@ -1,5 +1,4 @@
 import Cryptography
-import PostgreSQLClient
 import Storage
 
 /// A row of the table `lockSlot`, which stands for the identifiers with one digest. A transaction that writes about an
@@ -24,9 +23,6 @@ struct LockSlot: Sendable, Hashable {
             "SELECT slot FROM lockSlot WHERE slot = ANY ($1::bigint[]) ORDER BY slot FOR UPDATE",
             .integers(Set(slots).map(\.id).sorted()))
     }
-
-    /// As ``statement(_:)``.
-    static func lock(_ slots: some Sequence<LockSlot>) -> PostgreSQLQuery { PostgreSQLQuery(statement(slots)) }
 
     /// Creates all slots.
     static let creation = "INSERT INTO lockSlot SELECT generate_series(0, \(count - 1))"

@@ -24,10 +24,10 @@ extension PostgreSQLStore: ClusterStore {
 
     package func changes(since position: ChangePosition?) async throws(StorageError) -> ChangePage {
         let start = position.map { $0.readAt.milliseconds - Self.overlap } ?? 0
-        let results = try await read([
+        let results = try await rows(of: [
             // Read first: a change that commits after this statement is read again.
-            PostgreSQLQuery("SELECT \(Self.clock)"),
-            PostgreSQLQuery(
+            SQLStatement("SELECT \(Self.clock)"),
+            SQLStatement(
                 """
                 SELECT change.id, createdAt, bundleId, environment, kind, identifiers, transactionIds
                 FROM change JOIN app ON app.id = change.app
@@ -35,35 +35,28 @@ extension PostgreSQLStore: ClusterStore {
                     AND NOT EXISTS (SELECT 1 FROM unnest($3::bigint[]) AS returned (id) WHERE returned.id = change.id)
                 ORDER BY createdAt, change.id LIMIT $4
                 """,
-                [
-                    .integer(start), .integer(writer), .integers(Array(position?.returned.keys ?? [:].keys)),
-                    .integer(Self.pageSize),
-                ]),
+                .integer(start), .integer(writer), .integers(Array(position?.returned.keys ?? [:].keys)),
+                .integer(Self.pageSize)),
         ])
-        return try value { () throws(PostgreSQLError) in
-            let now = try results[0].rows.first?.timestamp(0) ?? Timestamp(milliseconds: 0)
-            let rows = results[1].rows
-            let hasMore = Int64(rows.count) == Self.pageSize
-            let readAt = hasMore ? try rows[rows.count - 1].timestamp(1) : now
-            var returned = position?.returned ?? [:]
-            var changes: [StoredChange] = []
-            for row in rows {
-                returned[try row.integer(0)] = try row.timestamp(1)
-                guard let bundleId = BundleIdentifier(rawValue: try row.text(2)),
-                    let environment = AppStoreEnvironment(rawValue: try row.text(3)),
-                    let kind = StoredChange.Kind(rawValue: try row.integer(4))
-                else { continue }
-                changes.append(
-                    StoredChange(
-                        kind, of: try row.texts(5), transactions: try row.texts(6),
-                        in: AppScope(bundleId: bundleId, environment: environment)))
+        let now = try results[0].first?.timestamp(0) ?? Timestamp(milliseconds: 0)
+        let found = results[1]
+        let hasMore = Int64(found.count) == Self.pageSize
+        let readAt = hasMore ? try found[found.count - 1].timestamp(1) : now
+        var returned = position?.returned ?? [:]
+        var changes: [StoredChange] = []
+        for row in found {
+            returned[try row.integer(0)] = try row.timestamp(1)
+            guard let scope = try row.scope(2, 3), let kind = StoredChange.Kind(rawValue: try row.integer(4)) else {
+                continue
             }
-            returned = returned.filter { $0.value.milliseconds >= readAt.milliseconds - Self.overlap }
-            let age = position.map { now.milliseconds - $0.readAt.milliseconds } ?? 0
-            return ChangePage(
-                changes: changes, position: ChangePosition(readAt: readAt, returned: returned),
-                hasGap: age > Self.changeLifetime - Self.overlap, hasMore: hasMore)
+            changes.append(
+                StoredChange(kind, of: try row.texts(5), transactions: try row.texts(6), in: scope))
         }
+        returned = returned.filter { $0.value.milliseconds >= readAt.milliseconds - Self.overlap }
+        let age = position.map { now.milliseconds - $0.readAt.milliseconds } ?? 0
+        return ChangePage(
+            changes: changes, position: ChangePosition(readAt: readAt, returned: returned),
+            hasGap: age > Self.changeLifetime - Self.overlap, hasMore: hasMore)
     }
 
     package func expireChanges() async throws(StorageError) {

@@ -1,5 +1,4 @@
 package import Base
-import PostgreSQLClient
 package import Storage
 
 extension PostgreSQLStore: CustomerStore, RevocationStore {

@@ -41,6 +41,11 @@ extension PostgreSQLStore: SQLEngine {
             throw missing.isFinal ? store.damagedHeader : missing.note(at: store.place)
         }
 
+        /// The elements of a `text[]`, without nulls.
+        func texts(_ column: Int) throws(StorageError) -> [String] {
+            do { return try row.texts(column) } catch { throw store.storageError(error) }
+        }
+
         package func damage(_ column: Int) -> StorageError {
             StorageError(.damaged, at: store.place, "a value of column \(column) is damaged")
         }
@@ -68,6 +73,14 @@ extension PostgreSQLStore: SQLEngine {
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value] {
         try await decoded(try await read([PostgreSQLQuery(statement)])[0], decode)
+    }
+
+    /// Reads with several statements in one round trip. Each of them reads a snapshot of its own.
+    func rows(of statements: [SQLStatement]) async throws(StorageError) -> [[Row]] {
+        let missing = MissingHeader(isFinal: true)
+        return try await read(statements.map(PostgreSQLQuery.init)).map { result in
+            result.rows.map { Row(row: $0, store: self, missing: missing) }
+        }
     }
 
     package func readSlowly<Value: Sendable>(
@@ -172,6 +185,27 @@ extension PostgreSQLStore: SQLEngine {
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [add(change, app: app)] }
 
     package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
+}
+
+extension PostgreSQLStore: StoreTransfer {
+    /// Continues the numbers of the rows, and fills the column that only this engine has.
+    package var completionOfCopy: [SQLStatement] {
+        StoreTable.copied.compactMap { table in
+            table.number.map { number in
+                SQLStatement(
+                    """
+                    SELECT setval(pg_get_serial_sequence('\(table.name)', '\(number)'), coalesce(max(\(number)), 1),
+                        max(\(number)) IS NOT NULL) FROM \(table.name)
+                    """)
+            }
+        } + [
+            SQLStatement(
+                """
+                UPDATE delivery SET subject = originalTransactionId FROM notification
+                WHERE notification.id = delivery.notification
+                """)
+        ]
+    }
 }
 
 extension PostgreSQLQuery {

@@ -1,5 +1,4 @@
 import Base
-import PostgreSQLClient
 package import Storage
 
 /// The table of events.
@@ -29,26 +28,24 @@ extension PostgreSQLStore: EventStore {
 
     package func eventHorizon() async throws(StorageError) -> Int64 {
         // Each of these statements reads a snapshot of its own, in this order.
-        let results = try await read([
-            PostgreSQLQuery("SELECT \(Self.lastSequence) FROM eventSequence"),
-            PostgreSQLQuery(
+        let results = try await rows(of: [
+            SQLStatement("SELECT \(Self.lastSequence) FROM eventSequence"),
+            SQLStatement(
                 """
                 SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
                 AND classid = 'eventSequence'::regclass::oid
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                 """),
         ])
-        return try value { () throws(PostgreSQLError) in
-            let last = try results[0].rows.first?.integer(0) ?? 0
-            var horizon = last
-            for row in results[1].rows {
-                let age = (last / Self.distance - (try row.integer(0))) & (Self.lockNumbers - 1)
-                // A lock on a later sequence than the one that was read.
-                guard age < Self.lockNumbers / 2 else { continue }
-                horizon = min(horizon, last - age * Self.distance)
-            }
-            return horizon + Self.distance - 1
+        let last = try results[0].first?.integer(0) ?? 0
+        var horizon = last
+        for row in results[1] {
+            let age = (last / Self.distance - (try row.integer(0))) & (Self.lockNumbers - 1)
+            // A lock on a later sequence than the one that was read.
+            guard age < Self.lockNumbers / 2 else { continue }
+            horizon = min(horizon, last - age * Self.distance)
         }
+        return horizon + Self.distance - 1
     }
 
     // MARK: - Parts

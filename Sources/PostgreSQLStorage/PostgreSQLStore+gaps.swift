@@ -1,5 +1,4 @@
 import Base
-import PostgreSQLClient
 package import Storage
 
 /// The times in which servers refused notifications.

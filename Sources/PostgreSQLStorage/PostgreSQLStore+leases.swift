@@ -1,5 +1,4 @@
 import Base
-import PostgreSQLClient
 package import Storage
 
 extension PostgreSQLStore: LeaseStore {

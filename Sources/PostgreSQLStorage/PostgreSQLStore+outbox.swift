@@ -1,5 +1,4 @@
 package import Base
-import PostgreSQLClient
 package import Storage
 
 /// The outbox of forwarded notifications: one row for each notification and target, inserted by the statement that

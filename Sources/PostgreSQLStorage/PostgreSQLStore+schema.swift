@@ -67,14 +67,13 @@ extension PostgreSQLStore {
     /// Returns the row id of an app in one environment. Inserts a missing row.
     package func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
         if let id = appIDs[scope] { return id }
-        let arguments: [PostgreSQLValue] = [.text(scope.bundleId.rawValue), .text(scope.environment.rawValue)]
-        let results = try await write([
-            PostgreSQLQuery(
+        let key: [SQLValue] = [.text(scope.bundleId.rawValue), .text(scope.environment.rawValue)]
+        let id = try await write([
+            SQLStatement(
                 "INSERT INTO app (bundleId, environment) VALUES ($1, $2) ON CONFLICT (bundleId, environment) DO NOTHING",
-                arguments),
-            PostgreSQLQuery("SELECT id FROM app WHERE bundleId = $1 AND environment = $2", arguments),
-        ])
-        let id = try value { () throws(PostgreSQLError) in try results[1].rows.first?.integer(0) }
+                key),
+            SQLStatement("SELECT id FROM app WHERE bundleId = $1 AND environment = $2", key),
+        ]) { (row) throws(StorageError) in try row.integer(0) }.first
         guard let id else { throw StorageError(.failed, at: place, "the row of an app cannot be read") }
         appIDs.insert(id, for: scope)
         return id
@@ -83,20 +82,12 @@ extension PostgreSQLStore {
     /// Returns the row id of an app in one environment, or `nil` if the store has no data of it.
     func existingAppID(of scope: AppScope) async throws(StorageError) -> Int64? {
         if let id = appIDs[scope] { return id }
-        let rows = try await read(
-            "SELECT id FROM app WHERE bundleId = $1 AND environment = $2",
-            [.text(scope.bundleId.rawValue), .text(scope.environment.rawValue)])
-        guard let id = try value({ () throws(PostgreSQLError) in try rows.first?.integer(0) }) else { return nil }
-        appIDs.insert(id, for: scope)
+        let id = try await read(
+            SQLStatement(
+                "SELECT id FROM app WHERE bundleId = $1 AND environment = $2", .text(scope.bundleId.rawValue),
+                .text(scope.environment.rawValue))
+        ) { (row) throws(StorageError) in try row.integer(0) }.first
+        if let id { appIDs.insert(id, for: scope) }
         return id
-    }
-
-    /// Runs the decoding of rows and throws its error as ``StorageError``.
-    func value<Value>(_ decode: () throws(PostgreSQLError) -> Value) throws(StorageError) -> Value {
-        do throws(PostgreSQLError) {
-            return try decode()
-        } catch {
-            throw storageError(error)
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import PostgreSQLClient
 import Storage
 
@@ -14,8 +15,7 @@ extension PostgreSQLStore {
                 guard let header = headers.text(of: id) else { throw UnknownHeader() }
                 return header
             }
-            guard let bytes else { return nil }
-            return String(decoding: bytes, as: UTF8.self)
+            return bytes.map { String(decoding: $0, as: UTF8.self) }
         }
     }
 
@@ -30,5 +30,28 @@ extension PostgreSQLStore {
 
     private func damaged(_ subject: String) -> StorageError {
         StorageError(.damaged, at: place, "\(subject) failed its integrity check")
+    }
+}
+
+extension EncodedJWS {
+    /// The first byte of a raw JWS. A packed one begins with the version of its format, which is never 0.
+    private static let rawMarker: UInt8 = 0
+
+    /// The value of a `bytea` column: ``rawMarker`` and the text as UTF-8, or the bytes of a ``PackedJWS``.
+    var columnBytes: [UInt8] {
+        switch self {
+        case .raw(let text): [Self.rawMarker] + Array(text.utf8)
+        case .packed(let packed): packed.encoded
+        case .damaged: []
+        }
+    }
+
+    init(column bytes: [UInt8]) {
+        self =
+            if bytes.first == Self.rawMarker {
+                .raw(String(decoding: bytes.dropFirst(), as: UTF8.self))
+            } else {
+                PackedJWS(Data(bytes)).map { .packed($0) } ?? .damaged
+            }
     }
 }

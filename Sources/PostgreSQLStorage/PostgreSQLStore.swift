@@ -76,11 +76,6 @@ package final class PostgreSQLStore: Sendable {
         }
     }
 
-    /// Reads the rows of one statement.
-    func read(_ sql: String, _ arguments: [PostgreSQLValue] = []) async throws(StorageError) -> [PostgreSQLRow] {
-        try await read([PostgreSQLQuery(sql, arguments)])[0].rows
-    }
-
     /// - Throws: `changed` if an unfinished copy is being written to the store, unless that is allowed.
     func checkCopyIsFinished() async throws {
         guard !allowsUnfinishedCopy else { return }
@@ -181,6 +176,15 @@ package final class PostgreSQLStore: Sendable {
 
     /// Returns the error of a read or write, with the place of this store.
     func storageError(_ error: any Error) -> StorageError { StorageError(error, at: place) }
+}
+
+/// A cache of row ids by the key of the row. Only for tables whose rows are never deleted.
+final class RowIDCache<Key: Hashable & Sendable>: Sendable {
+    private let ids = Mutex<[Key: Int64]>([:])
+
+    subscript(key: Key) -> Int64? { ids.withLock { $0[key] } }
+
+    func insert(_ id: Int64, for key: Key) { ids.withLock { $0[key] = id } }
 }
 
 extension PostgreSQLStore: Store {

@@ -206,3 +206,8 @@ struct RecordRow: Sendable {
         return groups
     }
 }
+
+extension PostgreSQLValue {
+    /// A time in milliseconds, or `null`.
+    fileprivate init(_ time: Timestamp?) { self.init(time?.milliseconds) }
+}

@@ -13,12 +13,7 @@ struct RecordStatement: Hashable {
     /// Whether an event is stored for each change.
     let hasEvents: Bool
     /// Whether notifications are forwarded.
-    private(set) var hasDeliveries = false
-
-    init(hasNotifications: Bool, hasEvents: Bool) {
-        self.hasNotifications = hasNotifications
-        self.hasEvents = hasEvents
-    }
+    var hasDeliveries = false
 
     /// Whether the transaction of a row is the most recently signed one of its purchase, by the position of the row.
     /// A notification that is already stored changes nothing and is not in the result.
@@ -70,8 +65,8 @@ struct RecordStatement: Hashable {
         var texts: [RecordStatement: String] = [:]
         for (hasNotifications, hasDeliveries) in [(false, false), (true, false), (true, true)] {
             for hasEvents in [false, true] {
-                var statement = RecordStatement(hasNotifications: hasNotifications, hasEvents: hasEvents)
-                statement.hasDeliveries = hasDeliveries
+                let statement = RecordStatement(
+                    hasNotifications: hasNotifications, hasEvents: hasEvents, hasDeliveries: hasDeliveries)
                 texts[statement] = statement.text
             }
         }

@@ -163,7 +163,8 @@ final class WriteBatches: Sendable {
         var customers = CustomerLocks()
         for job in jobs { customers.formUnion(job.write.customers) }
         let preparation = [
-            LockSlot.lock(jobs.flatMap(\.write.slots)), customers.query, statement.preparation,
+            PostgreSQLQuery(LockSlot.statement(jobs.flatMap(\.write.slots))), PostgreSQLQuery(customers.statement),
+            statement.preparation,
         ]
         let records = statement.queries(jobs.map(\.write.record), writer: writer)
         do throws(PostgreSQLError) {
