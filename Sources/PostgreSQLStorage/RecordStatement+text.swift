@@ -178,8 +178,7 @@ extension RecordStatement {
 
     private static let subscribed = """
         subscribed AS (
-            INSERT INTO subscription
-            (app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock)
+            INSERT INTO subscription (\(SubscriptionColumns.names))
             SELECT app, subscription, place, status, statusClock, groupId, renewal, renewalClock FROM live
             WHERE subscription IS NOT NULL ORDER BY position
             \(SubscriptionColumns.update(.postgreSQL)))

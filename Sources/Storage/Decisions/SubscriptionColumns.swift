@@ -6,7 +6,7 @@ package struct SubscriptionColumns: Sendable {
     /// Position of subscriptions that no lookup has returned yet: after all others. An existing row keeps its position.
     static let lastPlace: Int64 = 1_000_000
     /// Clock of a row without status or renewal info: older than any.
-    private static let noClock: Int64 = -1
+    static let noClock: Int64 = -1
 
     package let originalTransactionId: String
     package private(set) var place = lastPlace
@@ -27,6 +27,11 @@ package struct SubscriptionColumns: Sendable {
         self.place = place
         (status, statusClock) = (Int64(row.status), row.clock.milliseconds)
         group = row.subscriptionGroupIdentifier
+    }
+
+    /// The rows of a notification's renewal info and status.
+    static func rows(_ update: NotificationUpdate, as texts: EncodedNotification) -> [SubscriptionColumns] {
+        [SubscriptionColumns(update, as: texts)].compactMap(\.self) + other(update)
     }
 
     /// The columns of a notification's renewal info and status; `nil` if it has neither. The status is left out if it
@@ -69,11 +74,13 @@ package struct SubscriptionColumns: Sendable {
                     .integer(row.statusClock), SQLValue(row.group), row.renewal.map { .jws($0) } ?? .null,
                     .integer(row.renewalClock),
                 ]
-            }, into: .subscription,
-            """
-            app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock
-            """, update(dialect))
+            }, into: .subscription, names, update(dialect))
     }
+
+    /// The names of the columns.
+    package static let names = """
+        app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock
+        """
 
     /// End of a statement that inserts rows: what becomes of existing ones.
     package static func update(_ dialect: SQLDialect) -> String {

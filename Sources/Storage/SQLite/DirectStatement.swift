@@ -16,17 +16,16 @@ struct DirectStatement {
 
     /// Binds all values in order and runs a statement that returns no rows. Returns the number of changed rows.
     @discardableResult
-    func run(_ bind: (inout Binder) -> Void) throws -> Int {
-        _ = try firstRow(bind) { _ in }
+    func run(_ values: SQLValue...) throws -> Int {
+        _ = try firstRow(values) { _ in }
         return Int(sqlite3_changes(sqlite3_db_handle(handle)))
     }
 
     /// Binds the values in order, runs the statement and reads the first row. Returns `nil` if the result is empty.
-    func firstRow<Result>(_ bind: (inout Binder) -> Void, _ read: (Columns) -> Result) throws -> Result? {
+    func firstRow<Result>(_ values: [SQLValue], _ read: (Columns) -> Result) throws -> Result? {
         // A statement that failed before returns its error again when it is reset.
         sqlite3_reset(handle)
-        var binder = Binder(handle: handle)
-        bind(&binder)
+        for (index, value) in zip(CInt(1)..., values) { bind(value, at: index) }
         let code = sqlite3_step(handle)
         switch code {
         case SQLITE_ROW:
@@ -43,54 +42,41 @@ struct DirectStatement {
         }
     }
 
-    /// Binds the parameters of a statement in order. SQLite copies the values.
-    struct Binder {
-        fileprivate let handle: SQLiteStatement
-        private var index: CInt = 0
-
-        fileprivate init(handle: SQLiteStatement) {
-            self.handle = handle
+    /// Binds the value of a parameter. SQLite copies it.
+    private func bind(_ value: SQLValue, at index: CInt) {
+        switch value {
+        case .boolean(let flag): sqlite3_bind_int64(handle, index, flag ? 1 : 0)
+        case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
+        // TEXT for a raw JWS, BLOB for a packed one.
+        case .text(let text), .jws(.raw(let text)): bind(text, at: index)
+        case .jws(.packed(let packed)): bind(packed.encoded, at: index)
+        case .bytes(let bytes): bind(bytes, at: index)
+        // No statement of this kind has arrays.
+        case .null, .jws(.damaged), .integers, .texts, .byteStrings, .array: sqlite3_bind_null(handle, index)
         }
-
-        mutating func bind(_ value: Int64?) {
-            index += 1
-            if let value { sqlite3_bind_int64(handle, index, value) } else { sqlite3_bind_null(handle, index) }
-        }
-
-        mutating func bind(_ text: String?) {
-            index += 1
-            guard var text else {
-                sqlite3_bind_null(handle, index)
-                return
-            }
-            // With its length, so that a text may contain U+0000. An empty text may have no address, which would mean
-            // NULL.
-            text.withUTF8 { bytes in
-                let characters = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-                if let characters {
-                    sqlite3_bind_text(handle, index, characters, CInt(bytes.count), Self.copied)
-                } else {
-                    sqlite3_bind_text(handle, index, "", 0, Self.copied)
-                }
-            }
-        }
-
-        /// Binds TEXT for a raw JWS, BLOB for a packed one.
-        mutating func bind(_ text: EncodedJWS?) {
-            switch text {
-            case .raw(let text): bind(text)
-            case .packed(let packed):
-                index += 1
-                packed.encoded.withUnsafeBytes { bytes in
-                    _ = sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), Self.copied)
-                }
-            case .damaged, nil: bind(nil as Int64?)
-            }
-        }
-
-        /// `SQLITE_TRANSIENT`, which is a macro that Swift does not import.
-        private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
     }
+
+    private func bind(_ text: String, at index: CInt) {
+        var text = text
+        // With its length, so that a text may contain U+0000. An empty text may have no address, which would mean NULL.
+        text.withUTF8 { bytes in
+            let characters = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+            if let characters {
+                sqlite3_bind_text(handle, index, characters, CInt(bytes.count), Self.copied)
+            } else {
+                sqlite3_bind_text(handle, index, "", 0, Self.copied)
+            }
+        }
+    }
+
+    private func bind(_ bytes: [UInt8], at index: CInt) {
+        bytes.withUnsafeBytes { bytes in
+            _ = sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), Self.copied)
+        }
+    }
+
+    /// `SQLITE_TRANSIENT`, which is a macro that Swift does not import.
+    private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
     /// The columns of the current row.
     struct Columns {

@@ -34,17 +34,11 @@ extension SQLiteStore: NotificationStore {
                         members.head, isNew ? members.transaction : nil, isNewRenewal ? members.renewal : nil,
                         isNewStatus ? members.status : nil,
                     ]))
-                let time = Timestamp.now.milliseconds
                 try transaction.statement(
                     "INSERT INTO events (time, app, environment, customer, type, body) VALUES (?, ?, ?, ?, ?, ?)"
-                ).run {
-                    $0.bind(time)
-                    $0.bind(scope.bundleId.rawValue)
-                    $0.bind(scope.environment.rawValue)
-                    $0.bind(event.customer)
-                    $0.bind(event.type.rawValue)
-                    $0.bind(event.body)
-                }
+                ).run(
+                    SQLValue(Timestamp.now), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
+                    .text(event.customer), .text(event.type.rawValue), .text(event.body))
             }
             return .stored(isNew: isNew)
         }
@@ -63,17 +57,10 @@ extension SQLiteStore: NotificationStore {
             (uuid, version, type, subtype, app, signedDate, receivedAt, originalTransactionId, text)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uuid) DO NOTHING
             """
-        ).run {
-            $0.bind(notification.uuid)
-            $0.bind(Int64(notification.version))
-            $0.bind(notification.type)
-            $0.bind(notification.subtype)
-            $0.bind(app)
-            $0.bind(notification.signedDate?.milliseconds)
-            $0.bind(notification.receivedAt.milliseconds)
-            $0.bind(original)
-            $0.bind(texts.own)
-        }
+        ).run(
+            .text(notification.uuid), .integer(Int64(notification.version)), SQLValue(notification.type),
+            SQLValue(notification.subtype), .integer(app), SQLValue(notification.signedDate),
+            SQLValue(notification.receivedAt), SQLValue(original), .jws(texts.own))
         return changes > 0 ? transaction.db.lastInsertedRowID : nil
     }
 
@@ -93,10 +80,7 @@ extension SQLiteStore: NotificationStore {
     ) throws -> (isNew: Bool, owner: RecordOwner) {
         let old = try transaction.statement(
             "SELECT id, signedDate, customer FROM transactionRecord WHERE transactionId = ? AND app = ?"
-        ).firstRow {
-            $0.bind(row.transactionId)
-            $0.bind(app)
-        } _: {
+        ).firstRow([.text(row.transactionId), .integer(app)]) {
             (id: $0.integer(0) ?? 0, signedDate: $0.integer(1) ?? 0, customer: $0.integer(2))
         }
         let change = RecordChange(
@@ -131,7 +115,7 @@ extension SQLiteStore: NotificationStore {
             INSERT INTO supersededTransaction (app, transactionId, signedDate, text)
             SELECT app, transactionId, signedDate, text FROM transactionRecord WHERE id = ?
             """
-        ).run { $0.bind(id) }
+        ).run(.integer(id))
     }
 
     /// Keeps a version of a transaction as history that is not the most recently signed one.
@@ -140,12 +124,7 @@ extension SQLiteStore: NotificationStore {
     ) throws {
         try transaction.statement(
             "INSERT INTO supersededTransaction (app, transactionId, signedDate, text) VALUES (?, ?, ?, ?)"
-        ).run {
-            $0.bind(app)
-            $0.bind(row.transactionId)
-            $0.bind(row.signedDate.milliseconds)
-            $0.bind(text)
-        }
+        ).run(.integer(app), .text(row.transactionId), SQLValue(row.signedDate), .jws(text))
     }
 
     /// Returns the customer of a new purchase: the one that has the subscription, otherwise the one that has the app
@@ -179,12 +158,7 @@ extension SQLiteStore: NotificationStore {
             SELECT customer FROM transactionRecord
             WHERE originalTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
             """
-        ).firstRow {
-            $0.bind(original)
-            $0.bind(app)
-        } _: {
-            $0.integer(0)
-        } ?? nil
+        ).firstRow([.text(original), .integer(app)]) { $0.integer(0) } ?? nil
     }
 
     /// Returns the customer with an app transaction id.
@@ -196,12 +170,7 @@ extension SQLiteStore: NotificationStore {
             SELECT customer FROM transactionRecord
             WHERE appTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
             """
-        ).firstRow {
-            $0.bind(id)
-            $0.bind(app)
-        } _: {
-            $0.integer(0)
-        } ?? nil
+        ).firstRow([.text(id), .integer(app)]) { $0.integer(0) } ?? nil
     }
 
     /// Returns the key of the events of a purchase's customer. Purchases without a customer have their own id as the

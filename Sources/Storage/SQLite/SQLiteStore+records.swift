@@ -15,18 +15,10 @@ extension SQLiteStore {
                 appAccountToken, expiresDate)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
-        ).run {
-            $0.bind(app)
-            $0.bind(row.transactionId)
-            $0.bind(row.originalTransactionId)
-            $0.bind(row.appTransactionId)
-            $0.bind(customer)
-            $0.bind(place)
-            $0.bind(row.signedDate.milliseconds)
-            $0.bind(text)
-            $0.bind(row.appAccountToken ?? "")
-            $0.bind(row.expiresColumn)
-        }
+        ).run(
+            .integer(app), .text(row.transactionId), .text(row.originalTransactionId), SQLValue(row.appTransactionId),
+            SQLValue(customer), .integer(place), SQLValue(row.signedDate), .jws(text), .text(row.appAccountToken ?? ""),
+            .integer(row.expiresColumn))
     }
 
     /// Replaces a transaction by a version that was signed later.
@@ -39,27 +31,18 @@ extension SQLiteStore {
             UPDATE transactionRecord SET originalTransactionId = ?, appTransactionId = ?, customer = ?, place = ?,
             signedDate = ?, text = ?, appAccountToken = ?, expiresDate = ? WHERE id = ?
             """
-        ).run {
-            $0.bind(row.originalTransactionId)
-            $0.bind(row.appTransactionId)
-            $0.bind(customer)
-            $0.bind(place)
-            $0.bind(row.signedDate.milliseconds)
-            $0.bind(text)
-            $0.bind(row.appAccountToken ?? "")
-            $0.bind(row.expiresColumn)
-            $0.bind(id)
-        }
+        ).run(
+            .text(row.originalTransactionId), SQLValue(row.appTransactionId), SQLValue(customer), .integer(place),
+            SQLValue(row.signedDate), .jws(text), .text(row.appAccountToken ?? ""), .integer(row.expiresColumn),
+            .integer(id))
     }
 
     /// Returns the position after all records of the customer, because a history is sorted by the last change.
     static func nextPlace(of customer: Int64?, in transaction: WriteTransaction) throws -> Int64 {
         guard let customer else { return 0 }
-        let last = try transaction.statement("SELECT max(place) FROM transactionRecord WHERE customer = ?").firstRow {
-            $0.bind(customer)
-        } _: {
-            $0.integer(0)
-        }
+        let last = try transaction.statement("SELECT max(place) FROM transactionRecord WHERE customer = ?").firstRow(
+            [.integer(customer)]
+        ) { $0.integer(0) }
         return ((last ?? nil) ?? -1) + 1
     }
 
@@ -79,115 +62,44 @@ extension SQLiteStore {
             INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason, signedDate)
             VALUES (?, ?, ?, ?, ?, ?)
             """
-        ).run {
-            $0.bind(app)
-            $0.bind(revocation.transactionId)
-            $0.bind(revocation.webOrderLineItemId)
-            $0.bind(revocation.date.milliseconds)
-            $0.bind(revocation.reason)
-            $0.bind(revocation.signedDate?.milliseconds)
-        }
+        ).run(
+            .integer(app), .text(revocation.transactionId), SQLValue(revocation.webOrderLineItemId),
+            SQLValue(revocation.date), SQLValue(revocation.reason), SQLValue(revocation.signedDate))
     }
 
     static func deleteRevocation(of transactionId: String, app: Int64, in transaction: WriteTransaction) throws {
-        try transaction.statement("DELETE FROM revocation WHERE transactionId = ? AND app = ?").run {
-            $0.bind(transactionId)
-            $0.bind(app)
-        }
+        try transaction.statement("DELETE FROM revocation WHERE transactionId = ? AND app = ?").run(
+            .text(transactionId), .integer(app))
     }
-
-    // A clock that is damaged is a text or a blob, which SQLite sorts after all numbers, and is replaced.
 
     /// Stores the renewal info and the status of a notification if they are newer. Returns whether they are.
     static func save(
         _ update: NotificationUpdate, as texts: EncodedNotification, app: Int64, in transaction: WriteTransaction
     ) throws -> (renewal: Bool, status: Bool) {
         var isNew = (renewal: false, status: false)
-        if let renewal = update.renewal, let text = texts.renewal {
-            if let status = update.status, status.originalTransactionId == renewal.originalTransactionId,
-                try save(renewal, as: text, status, app: app, in: transaction)
-            {
-                return (true, true)
+        for row in SubscriptionColumns.rows(update, as: texts) {
+            let stored = try transaction.statement(
+                "SELECT renewalClock, statusClock FROM subscription WHERE originalTransactionId = ? AND app = ?"
+            ).firstRow([.text(row.originalTransactionId), .integer(app)]) {
+                (renewal: $0.integer(0), status: $0.integer(1))
             }
-            isNew.renewal = try save(renewal, as: text, app: app, in: transaction)
+            // What a row has is newer than what is damaged or missing.
+            let hasRenewal = row.renewalClock > stored?.renewal ?? SubscriptionColumns.noClock
+            let hasStatus = row.statusClock > stored?.status ?? SubscriptionColumns.noClock
+            guard hasRenewal || hasStatus else { continue }
+            try DirectStatement(transaction.db.cachedStatement(sql: saveSubscription)).run(
+                .integer(app), .text(row.originalTransactionId), .integer(row.place), SQLValue(row.status),
+                .integer(row.statusClock), SQLValue(row.group), row.renewal.map { .jws($0) } ?? .null,
+                .integer(row.renewalClock))
+            isNew = (isNew.renewal || hasRenewal, isNew.status || hasStatus)
         }
-        if let status = update.status { isNew.status = try save(status, app: app, in: transaction) }
         return isNew
     }
 
-    /// Stores renewal info and status of a subscription if both are newer, as they are in most notifications. If not,
-    /// changes nothing and returns `false`.
-    private static func save(
-        _ renewal: RenewalRow, as text: EncodedJWS, _ status: StatusRow, app: Int64, in transaction: WriteTransaction
-    ) throws -> Bool {
-        try transaction.statement(
-            """
-            INSERT INTO subscription
-            (app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (originalTransactionId, app) DO UPDATE SET
-            status = excluded.status, statusClock = excluded.statusClock,
-            subscriptionGroupIdentifier = coalesce(excluded.subscriptionGroupIdentifier, subscriptionGroupIdentifier),
-            renewal = excluded.renewal, renewalClock = excluded.renewalClock
-            WHERE (excluded.statusClock > statusClock OR statusClock >= '')
-                AND (excluded.renewalClock > renewalClock OR renewalClock >= '')
-            """
-        ).run {
-            $0.bind(app)
-            $0.bind(renewal.originalTransactionId)
-            $0.bind(SubscriptionColumns.lastPlace)
-            $0.bind(Int64(status.status))
-            $0.bind(status.clock.milliseconds)
-            $0.bind(status.subscriptionGroupIdentifier)
-            $0.bind(text)
-            $0.bind(renewal.signedDate.milliseconds)
-        } > 0
-    }
-
-    /// Stores renewal info if it is newer, and returns whether it is. An existing subscription keeps its position; a
-    /// new one comes last.
-    private static func save(
-        _ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in transaction: WriteTransaction
-    ) throws -> Bool {
-        try transaction.statement(
-            """
-            INSERT INTO subscription
-            (app, originalTransactionId, place, statusClock, renewal, renewalClock) VALUES (?, ?, ?, -1, ?, ?)
-            ON CONFLICT (originalTransactionId, app) DO UPDATE SET
-            renewal = excluded.renewal, renewalClock = excluded.renewalClock
-            WHERE excluded.renewalClock > renewalClock OR renewalClock >= ''
-            """
-        ).run {
-            $0.bind(app)
-            $0.bind(renewal.originalTransactionId)
-            $0.bind(SubscriptionColumns.lastPlace)
-            $0.bind(text)
-            $0.bind(renewal.signedDate.milliseconds)
-        } > 0
-    }
-
-    /// Stores the status of a subscription if it is newer, and returns whether it is. An existing subscription keeps
-    /// its position; a new one comes last.
-    private static func save(_ row: StatusRow, app: Int64, in transaction: WriteTransaction) throws -> Bool {
-        try transaction.statement(
-            """
-            INSERT INTO subscription
-            (app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewalClock)
-            VALUES (?, ?, ?, ?, ?, ?, -1)
-            ON CONFLICT (originalTransactionId, app) DO UPDATE SET
-            status = excluded.status, statusClock = excluded.statusClock,
-            subscriptionGroupIdentifier = coalesce(excluded.subscriptionGroupIdentifier, subscriptionGroupIdentifier)
-            WHERE excluded.statusClock > statusClock OR statusClock >= ''
-            """
-        ).run {
-            $0.bind(app)
-            $0.bind(row.originalTransactionId)
-            $0.bind(SubscriptionColumns.lastPlace)
-            $0.bind(Int64(row.status))
-            $0.bind(row.clock.milliseconds)
-            $0.bind(row.subscriptionGroupIdentifier)
-        } > 0
-    }
+    private static let saveSubscription = """
+        INSERT INTO subscription (\(SubscriptionColumns.names)) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        \(SubscriptionColumns.update(.sqlite))
+        """
 
     /// Marks the customers that have one of the identifiers as stale.
     static func markStale(
