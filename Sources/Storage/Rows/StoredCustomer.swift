@@ -58,3 +58,10 @@ package struct StoredCustomer: Sendable {
     /// In the order of the statuses response.
     package let subscriptions: [Subscription]
 }
+
+/// A customer that has an account token in a transaction.
+package struct TokenCustomer: Sendable, Hashable {
+    package let scope: AppScope
+    /// An original transaction id of the customer.
+    package let identifier: TransactionIdentifier
+}

@@ -81,9 +81,21 @@ extension SQLiteStore: SQLEngine {
         }
     }
 
-    static func run(_ statements: [SQLStatement], in db: Database) throws {
-        for statement in statements {
-            try db.cachedStatement(sql: statement.sql).execute(arguments: statement.arguments)
+    /// Stores the transactions of a refund history.
+    private func store(_ history: ReportedHistory, in transaction: WriteTransaction) throws {
+        for (row, text, needsLookup) in history.records {
+            let (original, clock) = (row.originalTransactionId, row.signedDate)
+            let (isNew, owner) = try Self.applyReportedTransaction(
+                row, as: text, app: history.app, since: clock, in: transaction)
+            if needsLookup {
+                try Self.markStale(customersOf: [original], app: history.app, since: clock, in: transaction.db)
+            }
+            guard isNew, recordsEvents else { continue }
+            let key = try Self.eventKey(of: owner, original, app: history.app, in: transaction)
+            let event = CustomerEvent(row, as: text, of: key, source: history.source)
+            for insertion in insertions(of: [event], in: history.scope) {
+                _ = try rows(of: insertion, in: transaction.db)
+            }
         }
     }
 
@@ -102,9 +114,25 @@ extension SQLiteStore: SQLEngine {
 
     package func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement] { [] }
 
+    package func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement] {
+        events.map { event in
+            SQLStatement(
+                "INSERT INTO events (time, app, environment, customer, type, body) VALUES ($1, $2, $3, $4, $5, $6)",
+                SQLValue(Timestamp.now), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
+                .text(event.customer), .text(event.type.rawValue), .text(event.body))
+        }
+    }
+
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [] }
 
     package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
+}
+
+extension SQLiteStore: EventStore {
+    /// A store in a file has one writer, so events become visible in the order of their sequence.
+    package func eventHorizon() async throws(StorageError) -> Int64 {
+        try await read { try $0.integer("SELECT max(sequence) FROM events") ?? 0 }
+    }
 }
 
 extension SQLiteStore: StoreTransfer {

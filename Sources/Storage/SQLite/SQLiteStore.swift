@@ -220,4 +220,5 @@ extension SQLiteStore: StoreMaintenance {}
 
 // Repositories whose methods both engines share.
 extension SQLiteStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, OrderLog {}
-extension SQLiteStore: PersonalDataStore, PresenterStore, ReconciliationStore, ResponseArchiveStore, RolloutStore {}
+extension SQLiteStore: PersonalDataStore, PresenterStore, ReconciliationStore, RefundStore {}
+extension SQLiteStore: ResponseArchiveStore, RolloutStore {}
