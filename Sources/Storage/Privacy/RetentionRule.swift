@@ -1,97 +1,68 @@
 import Base
 
 /// The retention rule of one table: which rows are expired, and which rows of other tables are deleted with them.
-package struct RetentionRule: Sendable {
+struct RetentionRule: Sendable {
     /// How the rows of a table are found.
-    package enum Key: Sendable {
-        /// By their id, in windows. If rows with larger ids are newer, the search ends at the first row that is not
-        /// expired.
-        case id(isInOrderOfAge: Bool)
+    enum Search: Sendable {
+        /// By their id, in windows.
+        case ids
+        /// As ``ids``. Rows with larger ids are newer, so the search ends at the first row that is not expired.
+        case idsByAge
         /// By the columns of the primary key. Such tables must be small, or have an index by age.
-        case columns(String)
+        case key
     }
 
-    /// The kind of the rows, which has a ``DataKind/Lifetime/period(_:days:)``.
-    package let data: DataKind
-    package let table: String
-    package let key: Key
-    /// The column with the id, which SQLite calls `rowid`.
-    private var idColumn = "id"
+    /// The table, whose kind of data has a ``DataKind/Lifetime/period(_:days:)``.
+    let table: StoreTable
+    let search: Search
     /// SQL condition of an expired row. `$1` is milliseconds since 1970, `$2` is days since 1970.
-    let expiredCondition: String
+    let expired: String
     /// A further SQL condition of the rows that may be deleted.
-    var deletableCondition = "true"
+    var deletable = "true"
     /// SQL condition of the rows to search.
     var filter = "true"
     /// The column of `transactionRecord` with the ids of this table, if its rows are deleted with their records.
-    private(set) var recordColumn: String?
+    var recordColumn: String?
 
-    package static let all: [RetentionRule] = [
-        RetentionRule(
-            data: .notifications, table: "notification", key: .id(isInOrderOfAge: true),
-            expiredCondition: "receivedAt < $1"),
-        RetentionRule(
-            data: .deliveries, table: "delivery", key: .id(isInOrderOfAge: false),
-            expiredCondition: "queuedAt < $1",
-            deletableCondition: "state IN (\(DeliveryState.delivered.rawValue), \(DeliveryState.skipped.rawValue))"),
-        RetentionRule(
-            data: .supersededTransactions, table: "supersededTransaction", key: .id(isInOrderOfAge: true),
-            expiredCondition: "signedDate < $1"),
-        RetentionRule(
-            data: .customers, table: "customer", key: .id(isInOrderOfAge: false),
-            expiredCondition: "askedAt < $1",
-            deletableCondition: """
+    static let all: [RetentionRule] = [
+        .init(table: .notification, search: .idsByAge, expired: "receivedAt < $1"),
+        .init(
+            table: .delivery, search: .ids, expired: "queuedAt < $1",
+            deletable: "state IN (\(DeliveryState.delivered.rawValue), \(DeliveryState.skipped.rawValue))"),
+        .init(table: .supersededTransaction, search: .idsByAge, expired: "signedDate < $1"),
+        .init(
+            table: .customer, search: .ids, expired: "askedAt < $1",
+            deletable: """
                 NOT EXISTS (
                     SELECT 1 FROM transactionRecord WHERE customer = customer.id AND signedDate >= $1)
                 """, recordColumn: "customer"),
         // Records that are known only from notifications and belong to no customer, and records that a lookup has
         // detached from their customer. Both have place 0.
-        RetentionRule(
-            data: .transactions, table: "transactionRecord", key: .id(isInOrderOfAge: false),
-            expiredCondition: "signedDate < $1", filter: "customer IS NULL AND place = 0",
-            recordColumn: "id"),
-        RetentionRule(
-            data: .events, table: "events", key: .id(isInOrderOfAge: true), idColumn: "sequence",
-            expiredCondition: "time < $1"),
-        RetentionRule(
-            data: .presenters, table: "presenter", key: .id(isInOrderOfAge: true),
-            expiredCondition: "seenAt < $1"),
-        RetentionRule(
-            data: .refunds, table: "refund", key: .id(isInOrderOfAge: false), expiredCondition: "date < $1",
-            deletableCondition: "isTold"),
-        RetentionRule(
-            data: .learntIdentifiers, table: "learntIdentifiers", key: .columns("receipt"),
-            expiredCondition: "learntAt < $1"),
-        RetentionRule(
-            data: .renewalExtensions, table: "renewalExtension",
-            key: .columns("originalTransactionId, app, requestIdentifier"),
-            expiredCondition: "extendedAt < $1"),
-        RetentionRule(
-            data: .orders, table: "orderLookup", key: .id(isInOrderOfAge: false),
-            expiredCondition: "lastAskedAt < $1"),
-        RetentionRule(
-            data: .differences, table: "difference", key: .columns("key"), expiredCondition: "day < $2"),
-        RetentionRule(
-            data: .comparisons, table: "comparison", key: .columns("day, bundleId, environment, outcome"),
-            expiredCondition: "day < $2"),
-        RetentionRule(
-            data: .comparedCustomers, table: "comparedCustomer", key: .columns("bundleId, environment, customer"),
-            expiredCondition: "day < $2"),
-        RetentionRule(
-            data: .rolloutCustomers, table: "rolloutCustomer", key: .columns("rollout, environment, customer"),
-            expiredCondition: "comparedAt < $1"),
+        .init(
+            table: .transactionRecord, search: .ids, expired: "signedDate < $1",
+            filter: "customer IS NULL AND place = 0", recordColumn: "id"),
+        .init(table: .events, search: .idsByAge, expired: "time < $1"),
+        .init(table: .presenter, search: .idsByAge, expired: "seenAt < $1"),
+        .init(table: .refund, search: .ids, expired: "date < $1", deletable: "isTold"),
+        .init(table: .learntIdentifiers, search: .key, expired: "learntAt < $1"),
+        .init(table: .renewalExtension, search: .key, expired: "extendedAt < $1"),
+        .init(table: .orderLookup, search: .ids, expired: "lastAskedAt < $1"),
+        .init(table: .difference, search: .key, expired: "day < $2"),
+        .init(table: .comparison, search: .key, expired: "day < $2"),
+        .init(table: .comparedCustomer, search: .key, expired: "day < $2"),
+        .init(table: .rolloutCustomer, search: .key, expired: "comparedAt < $1"),
     ]
 
     /// The column with the id.
-    package func id(_ dialect: SQLDialect) -> String { dialect == .sqlite ? dialect.rowID : idColumn }
+    func id(_ dialect: SQLDialect) -> String { dialect == .sqlite ? dialect.rowID : table.number ?? "id" }
 
     /// The FROM and WHERE clauses that select the rows to delete.
-    package var source: String { "FROM \(table) WHERE \(filter) AND \(expiredCondition) AND \(deletableCondition)" }
+    var source: String { "FROM \(table.name) WHERE \(filter) AND \(expired) AND \(deletable)" }
 
     /// Returns the statements that delete rows, and first the records that are deleted with them and what belongs to
     /// the records. `$1` is the ids of the rows.
-    package func deletions(_ dialect: SQLDialect) -> [String] {
-        let rows = "DELETE FROM \(table) WHERE \(dialect.isAny(id(dialect), "$1"))"
+    func deletions(_ dialect: SQLDialect) -> [String] {
+        let rows = "DELETE FROM \(table.name) WHERE \(dialect.isAny(id(dialect), "$1"))"
         guard let recordColumn else { return [rows] }
         let records = "FROM transactionRecord WHERE \(dialect.isAny(recordColumn, "$1"))"
         let ofRecords = [
@@ -107,12 +78,12 @@ package struct RetentionRule: Sendable {
             """,
             "DELETE \(records)",
         ]
-        return table == "transactionRecord" ? ofRecords : ofRecords + [rows]
+        return table.name == "transactionRecord" ? ofRecords : ofRecords + [rows]
     }
 
     /// Returns the run of this rule; `nil` if its rows are kept forever. The name stands for the rows in the result.
     func run(_ retention: Retention, at now: Timestamp) -> (name: String, run: RetentionRun)? {
-        guard case .period(let name, let days) = data.lifetime, let days = days(retention) else { return nil }
+        guard case .period(let name, let days) = table.data.lifetime, let days = days(retention) else { return nil }
         return (name, RetentionRun(rule: self, before: now.advanced(by: .days(-days))))
     }
 }
@@ -139,9 +110,9 @@ extension SQLEngine {
             // The conditions are null for a missing age.
             SQLStatement(
                 """
-                SELECT \(column), coalesce(\(rule.expiredCondition), false),
-                    coalesce(\(rule.expiredCondition) AND \(rule.deletableCondition), false)
-                FROM \(rule.table) WHERE \(column) > $3 AND \(rule.filter) ORDER BY \(column) LIMIT $4
+                SELECT \(column), coalesce(\(rule.expired), false),
+                    coalesce(\(rule.expired) AND \(rule.deletable), false)
+                FROM \(rule.table.name) WHERE \(column) > $3 AND \(rule.filter) ORDER BY \(column) LIMIT $4
                 """, run.values + [.integer(last), .integer(Int64(RetentionRun.window))])
         } _: { (row) throws(StorageError) in
             (id: try row.integer(0), isExpired: try row.boolean(1), isDeletable: try row.boolean(2))

@@ -44,7 +44,7 @@ extension PersonalDataStore where Self: SQLEngine {
     /// the deletion itself blocks writers. Returns the number of rows.
     private func expire(_ run: RetentionRun, pause: (Duration) async -> Bool) async throws(StorageError) -> Int {
         var batch = RetentionBatch()
-        guard case .id(let isInOrderOfAge) = run.rule.key else {
+        guard run.rule.search != .key else {
             while true {
                 let (limit, start) = (batch.size, ContinuousClock.now)
                 let count = try await delete(run.deletion(dialect, limit: limit))
@@ -62,7 +62,7 @@ extension PersonalDataStore where Self: SQLEngine {
                 batch.add(try await delete(some, of: run), since: start)
                 guard await pause(batch.time) else { return batch.count }
             }
-            guard rows.count == RetentionRun.window, let end = rows.last, end.isExpired || !isInOrderOfAge else {
+            guard rows.count == RetentionRun.window, let end = rows.last, end.isExpired || run.rule.search == .ids else {
                 return batch.count
             }
             last = end.id
@@ -90,7 +90,7 @@ extension PersonalDataStore where Self: SQLEngine {
         }
         let lock = SQLStatement(
             """
-            SELECT id FROM \(rule.table) WHERE \(dialect.isAny("id", "$1")) ORDER BY id \(dialect.lockingFree)
+            SELECT id FROM \(rule.table.name) WHERE \(dialect.isAny("id", "$1")) ORDER BY id \(dialect.lockingFree)
             """, .integers(ids))
         // The rows are checked again by a later statement, which sees what was committed before they were locked.
         return try await transaction(
@@ -116,18 +116,20 @@ extension RetentionRun {
     fileprivate func deletion(of ids: [Int64], _ dialect: SQLDialect) -> SQLStatement {
         let (id, find) = (rule.id(dialect), find(ids, dialect))
         return SQLStatement(
-            "DELETE FROM \(rule.table) WHERE \(id) IN (\(find.sql) ORDER BY \(id) \(dialect.lockingFree)) RETURNING 1",
-            find.values)
+            """
+            DELETE FROM \(rule.table.name) WHERE \(id) IN (\(find.sql) ORDER BY \(id) \(dialect.lockingFree))
+            RETURNING 1
+            """, find.values)
     }
 
     /// Deletes at most `limit` expired rows of a table that is searched by its primary key.
     fileprivate func deletion(_ dialect: SQLDialect, limit: Int) -> SQLStatement {
-        guard case .columns(let columns) = rule.key else { return deletion(of: [], dialect) }
+        let columns = rule.table.key.joined(separator: ", ")
         // Sorted only for the locks, because SQLite finds the rows by their age.
         let order = dialect == .sqlite ? "" : "ORDER BY \(columns)"
         return SQLStatement(
             """
-            DELETE FROM \(rule.table) WHERE (\(columns)) IN (
+            DELETE FROM \(rule.table.name) WHERE (\(columns)) IN (
                 SELECT \(columns) \(rule.source) \(order) LIMIT $3 \(dialect.lockingFree))
             RETURNING 1
             """, values + [.integer(Int64(limit))])
