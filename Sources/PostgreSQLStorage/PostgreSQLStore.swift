@@ -14,19 +14,15 @@ import Synchronization
 package final class PostgreSQLStore: Sendable {
     /// Hosts and database, without a password. For messages.
     package let place: String
-    /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
-    /// oldest are deleted.
     package let hintsPerDay: Int
     private let allowsUnfinishedCopy: Bool
     package let recordsEvents: Bool
     let client: PostgreSQLClient
     /// Identifies the changes by this store object in the change feed, which a server does not need to read.
     let writer = Int64.random(in: 1 ... .max)
-    /// A cache of the JWS headers in the database.
     package let headers = JWSHeaderTable()
     /// Caches of the row ids of apps and of forwarding targets, which never change.
     let (appIDs, targetIDs) = (RowIDCache<AppScope>(), RowIDCache<ForwardingTargetKey>())
-    /// Counters since the store was opened.
     package let metrics = StoreMetrics()
     let state = Mutex(State())
     /// The notifications to be stored, in batches.
@@ -189,7 +185,7 @@ final class RowIDCache<Key: Hashable & Sendable>: Sendable {
 
 extension PostgreSQLStore: Store {
     package var cluster: (any ClusterStore)? { self }
-    package var maintenance: (any StoreMaintenance)? { nil }
+    package func compact() {}
 }
 
 // Repositories whose methods both engines share.

@@ -62,9 +62,9 @@ extension PersonalDataStore where Self: SQLEngine {
                 batch.add(try await delete(some, of: run), since: start)
                 guard await pause(batch.time) else { return batch.count }
             }
-            guard rows.count == RetentionRun.window, let end = rows.last, end.isExpired || run.rule.search == .ids else {
-                return batch.count
-            }
+            guard rows.count == RetentionRun.window, let end = rows.last,
+                end.isExpired || run.rule.search == .ids
+            else { return batch.count }
             last = end.id
         }
     }

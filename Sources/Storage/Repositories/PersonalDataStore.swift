@@ -5,7 +5,7 @@ package protocol PersonalDataStore: Sendable {
     /// Erases a customer in one transaction. Afterwards no read returns the customer's data.
     ///
     /// An engine with files of its own overwrites deleted data, and copies of it elsewhere in the files remain until
-    /// ``StoreMaintenance/compact()``. A database server only marks it as deleted: it remains in the pages of the
+    /// ``Store/compact()``. A database server only marks it as deleted: it remains in the pages of the
     /// tables until they are vacuumed and reused, and in the write-ahead log, replicas and backups.
     func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure
 

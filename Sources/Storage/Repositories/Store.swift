@@ -39,8 +39,6 @@ package protocol Store: Sendable {
     var reconciliations: any ReconciliationStore { get }
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
     var cluster: (any ClusterStore)? { get }
-    /// Operations on the files of the store; `nil` if the engine has no files of its own.
-    var maintenance: (any StoreMaintenance)? { get }
 
     /// Where the data is, for messages: the path of a file, for example.
     var place: String { get }
@@ -57,18 +55,15 @@ package protocol Store: Sendable {
     /// Waits until the store is open. Returns `false` if it was closed before.
     func whenOpen() async -> Bool
 
+    /// Rewrites the files, so that no deleted data is left in them. Needs as much disk space again while it runs;
+    /// other processes cannot write during that time. Does nothing if the engine has no files of its own.
+    func compact() async throws(StorageError)
+
     /// Waits for pending writes and closes the store. Later calls throw.
     ///
     /// - Returns: why the data is not completely in its place; `nil` if it is, and for a store that was not open.
     @discardableResult
     func close() async -> StorageError?
-}
-
-/// Operations on the files of a store.
-package protocol StoreMaintenance: Sendable {
-    /// Rewrites the files, so that no deleted data is left in them. Needs as much disk space again while it runs;
-    /// other processes cannot write during that time.
-    func compact() async throws(StorageError)
 }
 
 /// A store whose engine implements every repository itself.

@@ -12,16 +12,11 @@ package final class SQLiteStore: Sendable {
     package let path: String
     private let maximumPages: Int?
     private let allowsUnfinishedCopy: Bool
-    /// Maximum number of version 1 notifications that are stored per UTC day, app and environment. Beyond that the
-    /// oldest are deleted.
     package let hintsPerDay: Int
     package let recordsEvents: Bool
     let state = Mutex(State())
-    /// A cache of the JWS headers in the database.
     package let headers = JWSHeaderTable()
-    /// Counters since the store was opened.
     package let metrics = StoreMetrics()
-    /// Number of writes in the queue.
     package var writesWaiting: Int { state.withLock { $0.opened?.queue.waiting ?? 0 } }
 
     /// The open database, its write queue and the identity of its file.
@@ -184,8 +179,7 @@ package final class SQLiteStore: Sendable {
         }
     }
 
-    /// Rewrites the whole file (`VACUUM`), so that no deleted data is left in it, and empties the write-ahead log.
-    /// Needs as much disk space again while it runs; other processes cannot write during that time.
+    /// Runs `VACUUM`, and empties the write-ahead log.
     package func compact() async throws(StorageError) {
         let pool = try opened().pool
         do {
@@ -213,10 +207,7 @@ package final class SQLiteStore: Sendable {
 extension SQLiteStore: Store {
     package var place: String { path }
     package var cluster: (any ClusterStore)? { nil }
-    package var maintenance: (any StoreMaintenance)? { self }
 }
-
-extension SQLiteStore: StoreMaintenance {}
 
 // Repositories whose methods both engines share.
 extension SQLiteStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, OrderLog {}

@@ -106,7 +106,7 @@ struct ForgetCommand: AsyncParsableCommand {
     /// already.
     private func compact(_ store: any Store) async -> Bool {
         do throws(StorageError) {
-            try await store.maintenance?.compact()
+            try await store.compact()
             return true
         } catch {
             Terminal.say("the file was not rewritten: \(error)", hint: "run forget --rewrite to do that later")
