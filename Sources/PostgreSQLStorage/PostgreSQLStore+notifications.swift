@@ -40,10 +40,11 @@ extension PostgreSQLStore: NotificationStore {
     /// Returns the row id of a forwarding target. Inserts a missing row.
     func targetID(of targetKey: ForwardingTargetKey) async throws(StorageError) -> Int64 {
         if let id = targetIDs[targetKey] { return id }
-        let key: [SQLValue] = [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
         let id = try await write([
-            SQLStatement("INSERT INTO addressee (bundleId, form, url) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", key),
-            SQLStatement("SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3", key),
+            SQLStatement(
+                "INSERT INTO addressee (bundleId, form, url) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                targetKey.values),
+            SQLStatement("SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3", targetKey.values),
         ]) { (row) throws(StorageError) in try row.integer(0) }.first
         guard let id else { throw StorageError(.failed, at: place, "the row of a target cannot be read") }
         targetIDs.insert(id, for: targetKey)

@@ -10,16 +10,9 @@ package import Storage
 /// agree better than the lease outlasts a request. An outcome that arrives after the lease was taken over is ignored
 /// by the lessee's name.
 extension PostgreSQLStore: DeliveryOutbox {
-    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once,
-    /// because a customer can have several.
-    private static let claimWindow = 256
-
     /// SQL condition of a delivery that is due and not leased. `$4` is the time, and `$5` the end of the leases that
     /// count no longer.
     private static let isDue = "state = 0 AND nextAttempt <= $4::bigint AND leasedUntil <= $5::bigint"
-
-    /// The row id of a target. `$1` to `$3` identify it.
-    private static let target = "(SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)"
 
     package func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
@@ -27,16 +20,16 @@ extension PostgreSQLStore: DeliveryOutbox {
     ) async throws(StorageError) -> [StoredDelivery] {
         // A lock is a write, so it is taken only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
-        let target: [SQLValue] = [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
         return try await write([
             // This lock excludes other claims, but not the foreign keys of new deliveries.
             SQLStatement(
-                "SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3 FOR NO KEY UPDATE", target),
+                "SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3 FOR NO KEY UPDATE",
+                targetKey.values),
             SQLStatement(
                 Self.claimStatement,
-                target + [
+                targetKey.values + [
                     SQLValue(now), SQLValue(end), SQLValue(lease.until), .text(lease.lessee), .integer(Int64(limit)),
-                    .integer(Int64(max(Self.claimWindow, limit))),
+                    ClaimSelection.window(limit),
                 ]),
         ]) { (index, row) throws(StorageError) in index == 0 ? nil : try self.delivery(row, for: lease) }
     }
@@ -48,7 +41,7 @@ extension PostgreSQLStore: DeliveryOutbox {
     private static let claimStatement = """
         WITH due AS (
             SELECT id, addressee, subject, nextAttempt FROM delivery
-            WHERE addressee = \(target) AND \(isDue) AND NOT EXISTS (
+            WHERE addressee = \(ForwardingTargetKey.id) AND \(isDue) AND NOT EXISTS (
                 SELECT 1 FROM delivery AS other WHERE other.addressee = delivery.addressee
                 AND other.subject = delivery.subject AND other.leasedUntil > $5::bigint AND other.leasedUntil > 0)
             ORDER BY nextAttempt, id LIMIT $9::bigint),

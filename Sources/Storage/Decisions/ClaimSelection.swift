@@ -13,6 +13,10 @@ package struct DueDelivery: Sendable, Hashable {
 /// Which of the due deliveries to a target may be sent now. Of deliveries about one purchase only one at a time is in
 /// flight, the one that was stored first, so that they are not reordered without need.
 package enum ClaimSelection {
+    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once,
+    /// because a customer can have several.
+    package static func window(_ limit: Int) -> SQLValue { .integer(Int64(max(256, limit))) }
+
     /// Returns the ids of the deliveries to claim, in the order of `due`.
     ///
     /// - Parameters:

@@ -59,7 +59,7 @@ extension CustomerReport {
         _ reports: [CustomerReport], to targetKeys: [ForwardingTargetKey], app: Int64, _ dialect: SQLDialect
     ) -> [SQLStatement] {
         guard !reports.isEmpty else { return [] }
-        let keys = targetKeys.map { [SQLValue.text($0.bundleId.rawValue), .text($0.form), .text($0.url)] }
+        let keys = targetKeys.map(\.values)
         let targets = dialect.insert(
             keys, into: .addressee, "bundleId, form, url", "ON CONFLICT DO NOTHING")
         return targets + (keys.isEmpty ? [] : reports.flatMap { $0.statements(to: keys, app: app, dialect) })

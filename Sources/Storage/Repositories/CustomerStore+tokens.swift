@@ -21,27 +21,42 @@ extension CustomerStore where Self: SQLEngine {
     }
 
     package func transactionsWithoutToken(limit: Int) async throws(StorageError) -> [(id: Int64, text: String)] {
+        try await transactions(without: "appAccountToken", limit: limit)
+    }
+
+    package func addTokens(_ tokens: [(id: Int64, token: String)]) async throws(StorageError) {
+        try await fill("appAccountToken", of: tokens.map(\.id), with: .texts(tokens.map(\.token)))
+    }
+}
+
+/// Columns of transactions that an earlier version did not fill.
+extension SQLEngine {
+    func transactions(
+        without column: String, limit: Int
+    ) async throws(StorageError) -> [(id: Int64, text: String)] {
         try await page(after: .min, limit: limit) { id in
             SQLStatement(
-                "SELECT id, text FROM transactionRecord WHERE appAccountToken IS NULL AND id > $1 ORDER BY id LIMIT $2",
+                "SELECT id, text FROM transactionRecord WHERE \(column) IS NULL AND id > $1 ORDER BY id LIMIT $2",
                 .integer(id), .integer(Int64(limit)))
         } _: { (row) throws(StorageError) in
             (try row.integer(0), try row.signedText(1))
         }
     }
 
-    /// Rows that another transaction has locked are left for the next call, so that this never waits while it holds
-    /// locks.
-    package func addTokens(_ tokens: [(id: Int64, token: String)]) async throws(StorageError) {
+    /// Fills a column. Rows that another transaction has locked are left for the next call, so that this never waits
+    /// while it holds locks.
+    ///
+    /// - Parameter values: an array.
+    func fill(_ column: String, of ids: [Int64], with values: SQLValue) async throws(StorageError) {
         try await write([
             SQLStatement(
                 """
-                UPDATE transactionRecord SET appAccountToken = new.token
-                FROM \(dialect.rows([("id", "$1"), ("token", "$2")], as: "new"))
+                UPDATE transactionRecord SET \(column) = new.filled
+                FROM \(dialect.rows([("id", "$1"), ("filled", "$2")], as: "new"))
                 WHERE transactionRecord.id = new.id AND transactionRecord.id IN (
-                    SELECT id FROM transactionRecord WHERE \(dialect.isAny("id", "$1")) AND appAccountToken IS NULL
+                    SELECT id FROM transactionRecord WHERE \(dialect.isAny("id", "$1")) AND \(column) IS NULL
                     ORDER BY id \(dialect.lockingFree))
-                """, .integers(tokens.map(\.id)), .texts(tokens.map(\.token)))
+                """, .integers(ids), values)
         ])
     }
 }

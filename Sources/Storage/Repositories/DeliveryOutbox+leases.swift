@@ -9,10 +9,10 @@ extension DeliveryOutbox where Self: SQLEngine {
             SQLStatement(
                 """
                 SELECT id FROM delivery
-                WHERE addressee = (SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)
+                WHERE addressee = \(ForwardingTargetKey.id)
                     AND state = 0 AND nextAttempt <= $4 AND (leasedUntil IS NULL OR leasedUntil <= $4)
                 LIMIT 1
-                """, .text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url), SQLValue(now))
+                """, targetKey.values + [SQLValue(now)])
         ) { _ in true }.isEmpty
     }
 

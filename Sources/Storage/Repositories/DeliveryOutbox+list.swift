@@ -75,6 +75,11 @@ extension DeliverySummary {
 }
 
 extension ForwardingTargetKey {
+    /// SQL expression of the row id of a target, whose ``values`` are `$1` to `$3`.
+    package static let id = "(SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)"
+
+    package var values: [SQLValue] { [.text(bundleId.rawValue), .text(form), .text(url)] }
+
     /// Reads bundle id, form and URL, which begin at a column.
     fileprivate init?(_ row: some SQLRow, _ column: Int) throws(StorageError) {
         guard let bundleId = BundleIdentifier(rawValue: try row.text(column)) else { return nil }

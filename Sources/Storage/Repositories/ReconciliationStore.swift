@@ -103,29 +103,13 @@ extension ReconciliationStore where Self: SQLEngine {
     }
 
     package func transactionsWithoutExpiry(limit: Int) async throws(StorageError) -> [(id: Int64, text: String)] {
-        try await page(after: .min, limit: limit) { id in
-            SQLStatement(
-                "SELECT id, text FROM transactionRecord WHERE expiresDate IS NULL AND id > $1 ORDER BY id LIMIT $2",
-                .integer(id), .integer(Int64(limit)))
-        } _: { (row) throws(StorageError) in
-            (try row.integer(0), try row.signedText(1))
-        }
+        try await transactions(without: "expiresDate", limit: limit)
     }
 
-    /// Rows that another transaction has locked are left for the next call, so that this never waits while it holds
-    /// locks.
     package func addExpiries(_ expiries: [(id: Int64, expiresDate: Timestamp?)]) async throws(StorageError) {
-        try await write([
-            SQLStatement(
-                """
-                UPDATE transactionRecord SET expiresDate = new.expiresDate
-                FROM \(dialect.rows([("id", "$1"), ("expiresDate", "$2")], as: "new"))
-                WHERE transactionRecord.id = new.id AND transactionRecord.id IN (
-                    SELECT id FROM transactionRecord WHERE \(dialect.isAny("id", "$1")) AND expiresDate IS NULL
-                    ORDER BY id \(dialect.lockingFree))
-                """, .integers(expiries.map(\.id)),
-                .integers(expiries.map { TransactionRow.expiresColumn($0.expiresDate) }))
-        ])
+        try await fill(
+            "expiresDate", of: expiries.map(\.id),
+            with: .integers(expiries.map { TransactionRow.expiresColumn($0.expiresDate) }))
     }
 
     /// Without a readable row, the next reconciliation begins and replaces it.

@@ -60,31 +60,25 @@ extension SQLiteStore: DeliveryOutbox {
         return kill(process, 0) != 0 && errno == ESRCH
     }
 
-    /// Number of due deliveries that are searched for those that may be sent. Many more than are claimed at once,
-    /// because a customer can have several.
-    private static let claimWindow = 256
-
     package func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
         limit: Int
     ) async throws(StorageError) -> [StoredDelivery] {
         // The writer is needed only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
-        // The parameters identify the target.
-        let isToTarget = "addressee = (SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3)"
-        let target: [SQLValue] = [.text(targetKey.bundleId.rawValue), .text(targetKey.form), .text(targetKey.url)]
+        let isToTarget = "addressee = \(ForwardingTargetKey.id)"
         let leased = SQLStatement(
             """
             SELECT originalTransactionId FROM delivery JOIN notification ON notification.id = delivery.notification
             WHERE \(isToTarget) AND leasedUntil > $4 AND originalTransactionId IS NOT NULL
-            """, target + [SQLValue(end)])
+            """, targetKey.values + [SQLValue(end)])
         let due = SQLStatement(
             """
             SELECT delivery.id, originalTransactionId FROM delivery
             JOIN notification ON notification.id = delivery.notification
             WHERE \(isToTarget) AND state = 0 AND nextAttempt <= $4 AND (leasedUntil IS NULL OR leasedUntil <= $5)
             ORDER BY nextAttempt, delivery.id LIMIT $6
-            """, target + [SQLValue(now), SQLValue(end), .integer(Int64(max(Self.claimWindow, limit)))])
+            """, targetKey.values + [SQLValue(now), SQLValue(end), ClaimSelection.window(limit)])
         let ids = try await transaction(
             SQLStep<Row, [Int64]>.run([leased, due]) { (rows) throws(StorageError) in
                 let subjects = try self.intact(rows[0]) { (row) throws(StorageError) in try row.text(0) }
