@@ -184,20 +184,6 @@ extension VerifyReceiptService {
     }
 }
 
-extension ResponseArchive {
-    /// `nil` if no app needs an archive: its retention is 0 days, or no app names the source `apple`.
-    convenience init?(
-        _ settings: ProxyConfiguration, store: any Store, _ observations: UpstreamObservations, _ logger: Logger
-    ) {
-        guard settings.lastGood.days > 0, settings.apps.contains(where: { $0.answer.contains(.apple) }),
-            let writer = observations.writer
-        else { return nil }
-        self.init(
-            limits: settings.lastGood, store: store, writer: writer, revocations: observations.revocations,
-            logger: logger)
-    }
-}
-
 extension TrustStore {
     /// Apple's anchors, and the roots and intermediates of the settings.
     package convenience init(settings: ProxyConfiguration) throws {
@@ -214,26 +200,5 @@ extension TrustStore {
             anchors: .apple().adding(
                 roots: certificates(settings.trustedRoots, key: "trust.roots"),
                 intermediates: certificates(settings.intermediates, key: "trust.intermediates")))
-    }
-}
-
-extension VerifyReceiptSource {
-    /// The source for the endpoints of the settings: Apple's, or those of a simulator.
-    ///
-    /// - Throws: ``ConfigurationError`` if an endpoint is not a usable URL.
-    convenience init(
-        settings: ProxyConfiguration, transport: any HTTPTransport, counts: ProxyMetrics = ProxyMetrics(),
-        sleep: @escaping @Sendable (Duration) async -> Void
-    ) throws {
-        let endpoints: EnvironmentURLs
-        do {
-            endpoints = try EnvironmentURLs(
-                production: settings.verifyReceipt.production, sandbox: settings.verifyReceipt.sandbox)
-        } catch {
-            throw ConfigurationError(["upstream.verifyReceipt: \(error)"])
-        }
-        self.init(
-            client: VerifyReceiptClient(transport: transport, endpoints: endpoints, counts: counts.upstream),
-            sleep: sleep)
     }
 }

@@ -1,3 +1,4 @@
+import ServiceLifecycle
 import Synchronization
 
 /// The phase of the server's life: starting, ready or draining.
@@ -28,4 +29,23 @@ package final class LifecycleState: Sendable {
 
     /// Sets the phase to draining.
     func setDraining() { value.store(Phase.draining.rawValue, ordering: .releasing) }
+}
+
+/// Delays a graceful shutdown. It first sets the phase to draining, so that `/readyz` fails, and lets the other
+/// services stop after a delay in which load balancers notice.
+struct DrainService: Service {
+    let state: LifecycleState
+    /// Returns the delay (`operations.drainSeconds`).
+    let time: @Sendable () -> Duration
+    /// Called after the delay; then the listeners close.
+    let onEnd: @Sendable () -> Void
+
+    /// Waits for shutdown, then for the delay.
+    func run() async throws {
+        try? await gracefulShutdown()
+        state.setDraining()
+        let time = time()
+        if time > .zero { try? await Task.sleep(for: time) }
+        onEnd()
+    }
 }

@@ -51,15 +51,15 @@ final class ResponseArchive: Sendable {
         var isSweeping = false
     }
 
-    init(
-        limits: ProxyConfiguration.LastGood, store: any Store, writer: BackgroundStoreWriter,
-        revocations: RevocationCache,
-        logger: Logger
-    ) {
-        self.limits = limits
+    /// `nil` if no app needs an archive: its retention is 0 days, or no app names the source `apple`.
+    init?(_ settings: ProxyConfiguration, store: any Store, _ observations: UpstreamObservations, _ logger: Logger) {
+        guard settings.lastGood.days > 0, settings.apps.contains(where: { $0.answer.contains(.apple) }),
+            let writer = observations.writer
+        else { return nil }
+        limits = settings.lastGood
         self.store = store
         self.writer = writer
-        self.revocations = revocations
+        revocations = observations.revocations
         self.logger = logger
     }
 

@@ -5,15 +5,10 @@ import Logging
 import Responses
 
 /// The source `apple`: forwards the request to Apple's verifyReceipt and returns the response byte for byte.
-final class AppleResponseSource: ResponseSource {
+struct AppleResponseSource: ResponseSource {
     /// `nil` if there are no network connections.
     let client: VerifyReceiptSource?
     let logger: RequestLogger
-
-    init(client: VerifyReceiptSource?, logger: RequestLogger) {
-        self.client = client
-        self.logger = logger
-    }
 
     /// Forwards the request. The configured secret is sent if the client sent no password, or one of `acceptedSecrets`.
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {

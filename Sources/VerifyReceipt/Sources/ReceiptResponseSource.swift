@@ -6,14 +6,9 @@ import Responses
 
 /// The source `receipt`: the authentic receipt or signed transaction alone, with the refunds that became known since it
 /// was issued.
-final class ReceiptResponseSource: ResponseSource {
+struct ReceiptResponseSource: ResponseSource {
     let revocations: RevocationCache
     let renderer: VerifyReceiptRenderer
-
-    init(revocations: RevocationCache, renderer: VerifyReceiptRenderer) {
-        self.revocations = revocations
-        self.renderer = renderer
-    }
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
         do throws(ResolvedRequest.Refusal) {

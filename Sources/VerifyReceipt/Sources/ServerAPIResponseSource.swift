@@ -7,7 +7,7 @@ import ReceiptDecoding
 import Responses
 
 /// The source `api`: looks the customer up with the App Store Server API and renders a response from the records.
-final class ServerAPIResponseSource: ResponseSource {
+struct ServerAPIResponseSource: ResponseSource {
     /// `nil` if there are no network connections.
     let customers: ServerAPISource?
     let observations: UpstreamObservations
@@ -20,18 +20,6 @@ final class ServerAPIResponseSource: ResponseSource {
 
     /// The pause before the Server API is called again for a renewal that is due.
     private static let renewalPause = Duration.milliseconds(500)
-
-    init(
-        customers: ServerAPISource?, observations: UpstreamObservations, renderer: VerifyReceiptRenderer,
-        receipts: ReceiptResponseSource, logger: RequestLogger, sleep: @escaping @Sendable (Duration) async -> Void
-    ) {
-        self.customers = customers
-        self.observations = observations
-        self.renderer = renderer
-        self.receipts = receipts
-        self.logger = logger
-        self.sleep = sleep
-    }
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
         let limit = request.deadline.share(before: turn.laterCalls)

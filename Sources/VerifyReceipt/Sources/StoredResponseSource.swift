@@ -10,17 +10,11 @@ import Storage
 ///
 /// If `stored` comes before the sources that call Apple, only records that are as good as a call are used: no older
 /// than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot be stale.
-final class StoredResponseSource: ResponseSource {
+struct StoredResponseSource: ResponseSource {
     /// `nil` if there is no store.
     let customers: StoreSource?
     let observations: UpstreamObservations
     let renderer: VerifyReceiptRenderer
-
-    init(customers: StoreSource?, observations: UpstreamObservations, renderer: VerifyReceiptRenderer) {
-        self.customers = customers
-        self.observations = observations
-        self.renderer = renderer
-    }
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
         let limit = request.deadline.reading(before: turn.laterCalls)

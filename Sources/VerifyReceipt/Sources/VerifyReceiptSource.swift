@@ -1,16 +1,29 @@
 import AppStoreClients
 import Base
+import BridgeConfiguration
+import Transport
 
 /// The calls of the source `apple`: sends the requests that ``UpstreamRouter`` decides on, within a deadline.
 final class VerifyReceiptSource: Sendable {
     private let client: VerifyReceiptClient
     private let sleep: @Sendable (Duration) async -> Void
 
-    /// Creates a source.
+    /// Creates the source for the endpoints of the settings: Apple's, or those of a simulator.
     ///
     /// - Parameter sleep: waits between two attempts. Returns early if the task is canceled.
-    init(client: VerifyReceiptClient, sleep: @escaping @Sendable (Duration) async -> Void) {
-        self.client = client
+    /// - Throws: ``ConfigurationError`` if an endpoint is not a usable URL.
+    init(
+        settings: ProxyConfiguration, transport: any HTTPTransport, counts: ProxyMetrics = ProxyMetrics(),
+        sleep: @escaping @Sendable (Duration) async -> Void
+    ) throws {
+        let endpoints: EnvironmentURLs
+        do {
+            endpoints = try EnvironmentURLs(
+                production: settings.verifyReceipt.production, sandbox: settings.verifyReceipt.sandbox)
+        } catch {
+            throw ConfigurationError(["upstream.verifyReceipt: \(error)"])
+        }
+        client = VerifyReceiptClient(transport: transport, endpoints: endpoints, counts: counts.upstream)
         self.sleep = sleep
     }
 
