@@ -53,7 +53,7 @@ struct NotificationRouteTests {
                 #expect(answer.status == 200 && answer.body.isEmpty)
             }
             let store = try SQLiteStore(path: path)
-            #expect(try await store.notificationCount() == 1)
+            #expect(try await store.notifications(matching: NotificationFilter(), after: 0, limit: 9).count == 1)
             await store.close()
             let hint = JSONValue.object([
                 "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),

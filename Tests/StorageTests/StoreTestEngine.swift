@@ -99,3 +99,19 @@ struct StoreStage {
         }
     }
 }
+
+extension NotificationStore {
+    /// Returns the number of stored notifications.
+    func notificationCount() async throws(StorageError) -> Int {
+        try await notifications(matching: NotificationFilter(), after: 0, limit: 100_000).count
+    }
+}
+
+extension DeliveryOutbox {
+    /// Leases due deliveries, also those of all leases that have ended.
+    func claim(
+        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+    ) async throws(StorageError) -> [StoredDelivery] {
+        try await claim(to: targetKey, for: lease, at: now, takingOverUntil: now, limit: limit)
+    }
+}

@@ -381,5 +381,7 @@ final class StoringTestProxy: Sendable {
         }
     }
 
-    func notifications() async throws -> Int { try await store.notificationCount() }
+    func notifications() async throws -> Int {
+        try await store.notifications(matching: NotificationFilter(), after: 0, limit: 10_000).count
+    }
 }

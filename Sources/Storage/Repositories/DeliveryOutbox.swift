@@ -62,13 +62,6 @@ extension DeliveryOutbox {
         try await deliveries(in: state, after: 0, limit: 500)
     }
 
-    /// Leases due deliveries, also those of all leases that have ended.
-    package func claim(
-        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
-    ) async throws(StorageError) -> [StoredDelivery] {
-        try await claim(to: targetKey, for: lease, at: now, takingOverUntil: now, limit: limit)
-    }
-
     /// Queues deliveries to all of their targets again.
     package func replay(_ replay: DeliveryReplay, at now: Timestamp) async throws(StorageError) -> [DeliverySummary] {
         try await self.replay(replay, to: nil, at: now)

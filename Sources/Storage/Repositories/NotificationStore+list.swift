@@ -40,7 +40,7 @@ extension NotificationStore where Self: SQLEngine {
     }
 }
 
-/// Reading stored notifications about a purchase, and counting them.
+/// Reading stored notifications about a purchase.
 extension NotificationStore where Self: SQLEngine {
     package func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool {
         try await !read(SQLStatement("SELECT id FROM notification WHERE uuid = $1", .text(uuid))) { _ in true }.isEmpty
@@ -76,12 +76,6 @@ extension NotificationStore where Self: SQLEngine {
             PreviousNotification(
                 type: try row.optionalText(0), signedDate: try row.optionalTimestamp(1), text: try row.signedText(2))
         }
-    }
-
-    package func notificationCount() async throws(StorageError) -> Int {
-        try await read(SQLStatement("SELECT count(*) FROM notification WHERE version > 0")) {
-            (row) throws(StorageError) in Int(try row.integer(0))
-        }.first ?? 0
     }
 }
 

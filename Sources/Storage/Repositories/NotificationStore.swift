@@ -49,9 +49,6 @@ package protocol NotificationStore: Sendable {
     func previousNotifications(
         of id: Int64, type: String?, limit: Int
     ) async throws(StorageError) -> [PreviousNotification]
-
-    /// Returns the number of stored notifications.
-    func notificationCount() async throws(StorageError) -> Int
 }
 
 extension NotificationStore {
