@@ -54,29 +54,14 @@ extension PostgreSQLStore {
     /// Always `false`: the data cannot be replaced without ending the connections.
     package var isLost: Bool { false }
 
-    /// Waits until the store is open: not at all, or until an attempt to open it succeeds. Returns `false` if it was
-    /// closed before.
-    package func whenOpen() async -> Bool {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state -> Bool? in
-                if state.isReady || state.isClosed { return state.isReady }
-                state.waiting.append(continuation)
-                return nil
-            }
-            if let isOpen { continuation.resume(returning: isOpen) }
-        }
-    }
+    package func whenOpen() async -> Bool { await opening.wait() }
 
     /// Waits for pending writes and closes the connections. Later calls throw. Committed data is in the database in
     /// any case.
     @discardableResult
     package func close() async -> StorageError? {
-        let waiting = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
-            state.isClosed = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume(returning: false) }
+        state.withLock { $0.isClosed = true }
+        opening.end(isOpen: false)
         await batches.finish()
         await client.close()
         return nil
@@ -91,13 +76,12 @@ extension PostgreSQLStore {
         } catch {
             throw storageError(error)
         }
-        let waiting = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
-            guard !state.isClosed else { return [] }
+        let isOpen = state.withLock { state in
+            guard !state.isClosed else { return false }
             state.isReady = true
-            defer { state.waiting = [] }
-            return state.waiting
+            return true
         }
-        for continuation in waiting { continuation.resume(returning: true) }
+        if isOpen { opening.end(isOpen: true) }
     }
 
     private func retryOpening(_ pauses: [Duration]) {

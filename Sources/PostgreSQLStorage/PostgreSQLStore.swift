@@ -25,6 +25,7 @@ package final class PostgreSQLStore: Sendable {
     let (appIDs, targetIDs) = (RowIDCache<AppScope>(), RowIDCache<ForwardingTargetKey>())
     package let metrics = StoreMetrics()
     let state = Mutex(State())
+    let opening = OpeningGate()
     /// The notifications to be stored, in batches.
     let batches: WriteBatches
 
@@ -34,8 +35,6 @@ package final class PostgreSQLStore: Sendable {
         var isClosed = false
         /// The reported error, until a later call succeeds.
         var failure: StorageError?
-        /// Resumed with `true` once the store is open, and with `false` if it is closed before.
-        var waiting: [CheckedContinuation<Bool, Never>] = []
         /// Called if the database cannot be reached, and with `nil` once it can be again.
         var onChange: (@Sendable (StorageError?) -> Void)?
     }

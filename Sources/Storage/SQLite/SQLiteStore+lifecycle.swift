@@ -39,33 +39,17 @@ extension SQLiteStore {
     /// `true` if the file was removed or replaced while it was open. It is not opened again before a restart.
     package var isLost: Bool { state.withLock { $0.lost != nil } }
 
-    /// Waits until the store is open: not at all, or until an attempt to open it succeeds. Returns `false` if it was
-    /// closed before.
-    package func whenOpen() async -> Bool {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state -> Bool? in
-                if state.opened != nil || state.isClosed { return state.opened != nil }
-                state.waiting.append(continuation)
-                return nil
-            }
-            if let isOpen { continuation.resume(returning: isOpen) }
-        }
-    }
+    package func whenOpen() async -> Bool { await opening.wait() }
 
     /// Opens the file. Blocks for as long as the disk and other processes take.
     func open() throws(StorageError) {
         let opened = try openFile()
-        let waiting = state.withLock { state -> [CheckedContinuation<Bool, Never>]? in
-            guard !state.isClosed else { return nil }
+        let isOpen = state.withLock { state in
+            guard !state.isClosed else { return false }
             state.opened = opened
-            defer { state.waiting = [] }
-            return state.waiting
+            return true
         }
-        guard let waiting else {
-            _ = closeFile(opened)
-            return
-        }
-        for continuation in waiting { continuation.resume(returning: true) }
+        if isOpen { opening.end(isOpen: true) } else { _ = closeFile(opened) }
     }
 
     /// Ends the use of the file until a restart. Data in memory belongs to the old file and must not get into a new
@@ -127,13 +111,12 @@ extension SQLiteStore {
     ///   not open.
     @discardableResult
     package func close() async -> StorageError? {
-        let (opened, waiting) = state.withLock { state -> (OpenedDatabase?, [CheckedContinuation<Bool, Never>]) in
-            guard !state.isClosed else { return (nil, []) }
+        let opened = state.withLock { state -> OpenedDatabase? in
+            guard !state.isClosed else { return nil }
             state.isClosed = true
-            defer { state.waiting = [] }
-            return (state.opened ?? state.lost, state.waiting)
+            return state.opened ?? state.lost
         }
-        for continuation in waiting { continuation.resume(returning: false) }
+        opening.end(isOpen: false)
         guard let opened else { return nil }
         await opened.queue.finish()
         return await withCheckedContinuation { continuation in

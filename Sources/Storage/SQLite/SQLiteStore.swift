@@ -15,6 +15,7 @@ package final class SQLiteStore: Sendable {
     package let hintsPerDay: Int
     package let recordsEvents: Bool
     let state = Mutex(State())
+    let opening = OpeningGate()
     package let headers = JWSHeaderTable()
     package let metrics = StoreMetrics()
     package var writesWaiting: Int { state.withLock { $0.opened?.queue.waiting ?? 0 } }
@@ -31,8 +32,6 @@ package final class SQLiteStore: Sendable {
         /// The database that was open when its file was removed or replaced.
         var lost: OpenedDatabase?
         var isClosed = false
-        /// Resumed with `true` once the store is open, and with `false` if it is closed before.
-        var waiting: [CheckedContinuation<Bool, Never>] = []
         /// Called if the file was removed or replaced.
         var onLost: (@Sendable (StorageError) -> Void)?
     }
