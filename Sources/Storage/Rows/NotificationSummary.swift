@@ -15,21 +15,6 @@ package struct NotificationSummary: Sendable, Hashable {
     package let receivedAt: Timestamp
     /// Of the purchase that it is about; `nil` if it is about none.
     package let originalTransactionId: String?
-
-    package init(
-        id: Int64, uuid: String, version: Int, type: String?, subtype: String?, scope: AppScope,
-        signedDate: Timestamp?, receivedAt: Timestamp, originalTransactionId: String?
-    ) {
-        self.id = id
-        self.uuid = uuid
-        self.version = version
-        self.type = type
-        self.subtype = subtype
-        self.scope = scope
-        self.signedDate = signedDate
-        self.receivedAt = receivedAt
-        self.originalTransactionId = originalTransactionId
-    }
 }
 
 /// A stored notification.

@@ -45,9 +45,7 @@ package struct PreviousNotification: Sendable, Hashable {
 extension NotificationRow {
     /// When the notification was signed, by the App Store's clock. Without that date, when it was received.
     package var clock: Timestamp { signedDate ?? receivedAt }
-}
 
-extension NotificationRow {
     /// Maximum number of transaction ids that are stored of a version 1 notification.
     package static let maximumIdentifiers = 16
 

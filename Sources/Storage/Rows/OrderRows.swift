@@ -34,16 +34,4 @@ package struct StoredOrder: Sendable, Hashable {
     package let asked: Int64
     package let firstAskedAt: Timestamp
     package let lastAskedAt: Timestamp
-
-    package init(
-        orderId: String, status: Int64, transactionsJSON: [UInt8], asked: Int64, firstAskedAt: Timestamp,
-        lastAskedAt: Timestamp
-    ) {
-        self.orderId = orderId
-        self.status = status
-        self.transactionsJSON = transactionsJSON
-        self.asked = asked
-        self.firstAskedAt = firstAskedAt
-        self.lastAskedAt = lastAskedAt
-    }
 }
