@@ -38,10 +38,7 @@ package enum EventMembers {
         guard !records.isEmpty else { return "" }
         let revoked = records.compactMap(\.revocation)
         return members(reserving: records.reduce(256) { $0 + $1.payload.count }) { writer in
-            writer.key("transactions")
-            writer.beginArray()
-            for record in records { writer.values(json: record.payload) }
-            writer.endArray()
+            writer.array("transactions", records) { $0.values(json: $1.payload) }
             if !revoked.isEmpty { write(revoked, to: &writer) }
         }
     }
@@ -58,10 +55,7 @@ package enum EventMembers {
     package static func renewalInfos(_ payloads: [[UInt8]]) -> String {
         guard !payloads.isEmpty else { return "" }
         return members(reserving: payloads.reduce(64) { $0 + $1.count }) { writer in
-            writer.key("renewalInfos")
-            writer.beginArray()
-            for payload in payloads { writer.values(json: payload) }
-            writer.endArray()
+            writer.array("renewalInfos", payloads) { $0.values(json: $1) }
         }
     }
 

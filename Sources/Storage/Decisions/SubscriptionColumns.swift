@@ -67,20 +67,20 @@ package struct SubscriptionColumns: Sendable {
 
     /// The statements that store rows of different subscriptions of one app.
     package static func save(_ rows: [SubscriptionColumns], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
-        dialect.insert(
-            rows.map { row in
-                [
-                    .integer(app), .text(row.originalTransactionId), .integer(row.place), SQLValue(row.status),
-                    .integer(row.statusClock), SQLValue(row.group), row.renewal.map { .jws($0) } ?? .null,
-                    .integer(row.renewalClock),
-                ]
-            }, into: .subscription, names, update(dialect))
+        dialect.insert(rows.map { $0.values(app: app) }, into: .subscription, names, update(dialect))
     }
 
-    /// The names of the columns.
+    /// The names of the columns, in the order of ``values(app:)``.
     package static let names = """
         app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewal, renewalClock
         """
+
+    func values(app: Int64) -> [SQLValue] {
+        [
+            .integer(app), .text(originalTransactionId), .integer(place), SQLValue(status), .integer(statusClock),
+            SQLValue(group), renewal.map { .jws($0) } ?? .null, .integer(renewalClock),
+        ]
+    }
 
     /// End of a statement that inserts rows: what becomes of existing ones.
     package static func update(_ dialect: SQLDialect) -> String {

@@ -208,27 +208,12 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     private func save(_ changes: HistoryChanges, _ customer: Int64) -> [SQLStatement] {
         let rows = changes.written.map { row.transactions[$0] }
         let valid = rows.filter { $0.revocation == nil }.map(\.transactionId)
-        let records = changes.written.map { place -> [SQLValue] in
-            let row = row.transactions[place]
-            return [
-                .integer(app), .integer(customer), .text(row.transactionId), .text(row.originalTransactionId),
-                SQLValue(row.appTransactionId), .integer(Int64(place)), SQLValue(row.signedDate),
-                .jws(transactions[place]), .text(row.appAccountToken ?? ""), .integer(row.expiresColumn),
-            ]
+        let records = changes.written.map { place in
+            row.transactions[place].values(
+                as: transactions[place], customer: customer, place: Int64(place), app: app)
         }
         var statements = dialect.insert(
-            records, into: .transactionRecord,
-            """
-            app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text,
-            appAccountToken, expiresDate
-            """,
-            """
-            ON CONFLICT (transactionId, app) DO UPDATE SET
-                customer = excluded.customer, originalTransactionId = excluded.originalTransactionId,
-                appTransactionId = excluded.appTransactionId, place = excluded.place,
-                signedDate = excluded.signedDate, text = excluded.text, appAccountToken = excluded.appAccountToken,
-                expiresDate = excluded.expiresDate
-            """)
+            records, into: .transactionRecord, TransactionRow.names, TransactionRow.replacing)
         if !changes.newer.isEmpty {
             // Newer records arrived during the lookup. They belong to the customer all the same.
             statements.append(
@@ -288,5 +273,30 @@ private struct HistoryChanges {
         }
         written = positions.values.sorted()
         newer = Set(rows.map(\.transactionId)).subtracting(positions.keys).sorted()
+    }
+}
+
+extension TransactionRow {
+    /// The names of the columns, in the order of ``values(as:customer:place:app:)``.
+    static let names = """
+        app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text,
+        appAccountToken, expiresDate
+        """
+
+    /// End of a statement that inserts transactions: the new version replaces the stored one.
+    static let replacing = """
+        ON CONFLICT (transactionId, app) DO UPDATE SET
+            customer = excluded.customer, originalTransactionId = excluded.originalTransactionId,
+            appTransactionId = excluded.appTransactionId, place = excluded.place,
+            signedDate = excluded.signedDate, text = excluded.text, appAccountToken = excluded.appAccountToken,
+            expiresDate = excluded.expiresDate
+        """
+
+    func values(as text: EncodedJWS, customer: Int64?, place: Int64, app: Int64) -> [SQLValue] {
+        [
+            .integer(app), SQLValue(customer), .text(transactionId), .text(originalTransactionId),
+            SQLValue(appTransactionId), .integer(place), SQLValue(signedDate), .jws(text),
+            .text(appAccountToken ?? ""), .integer(expiresColumn),
+        ]
     }
 }

@@ -80,13 +80,15 @@ extension RevocationRow {
     /// the transactions must be locked.
     static func save(_ rows: [RevocationRow], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
         let rows = Dictionary(rows.map { ($0.transactionId, $0) }) { $1 }.values
-        return dialect.insert(
-            rows.map { row in
-                [
-                    .integer(app), .text(row.transactionId), SQLValue(row.webOrderLineItemId), SQLValue(row.date),
-                    SQLValue(row.reason), SQLValue(row.signedDate),
-                ]
-            }, into: .revocation, "app, transactionId, webOrderLineItemId, date, reason, signedDate", replacing)
+        return dialect.insert(rows.map { $0.values(app: app) }, into: .revocation, "app, \(columns)", replacing)
+    }
+
+    /// The values of the app and of ``columns``.
+    func values(app: Int64) -> [SQLValue] {
+        [
+            .integer(app), .text(transactionId), SQLValue(webOrderLineItemId), SQLValue(date), SQLValue(reason),
+            SQLValue(signedDate),
+        ]
     }
 
     /// The statements that delete revocations of one app. The slots of the transactions must be locked.

@@ -16,7 +16,7 @@ struct DirectStatement {
 
     /// Binds all values in order and runs a statement that returns no rows. Returns the number of changed rows.
     @discardableResult
-    func run(_ values: SQLValue...) throws -> Int {
+    func run(_ values: [SQLValue]) throws -> Int {
         _ = try firstRow(values) { _ in }
         return Int(sqlite3_changes(sqlite3_db_handle(handle)))
     }

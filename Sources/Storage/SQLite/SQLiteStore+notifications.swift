@@ -36,9 +36,10 @@ extension SQLiteStore: NotificationStore {
                     ]))
                 try transaction.statement(
                     "INSERT INTO events (time, app, environment, customer, type, body) VALUES (?, ?, ?, ?, ?, ?)"
-                ).run(
+                ).run([
                     SQLValue(Timestamp.now), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
-                    .text(event.customer), .text(event.type.rawValue), .text(event.body))
+                    .text(event.customer), .text(event.type.rawValue), .text(event.body),
+                ])
             }
             return .stored(isNew: isNew)
         }
@@ -57,10 +58,11 @@ extension SQLiteStore: NotificationStore {
             (uuid, version, type, subtype, app, signedDate, receivedAt, originalTransactionId, text)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uuid) DO NOTHING
             """
-        ).run(
+        ).run([
             .text(notification.uuid), .integer(Int64(notification.version)), SQLValue(notification.type),
             SQLValue(notification.subtype), .integer(app), SQLValue(notification.signedDate),
-            SQLValue(notification.receivedAt), SQLValue(original), .jws(texts.own))
+            SQLValue(notification.receivedAt), SQLValue(original), .jws(texts.own),
+        ])
         return changes > 0 ? transaction.db.lastInsertedRowID : nil
     }
 
@@ -91,14 +93,15 @@ extension SQLiteStore: NotificationStore {
             case .replaceAndKeepStored:
                 try supersede(old.id, in: transaction)
                 let place = try nextPlace(of: old.customer, in: transaction)
-                try self.update(row, as: text, id: old.id, customer: old.customer, place: place, in: transaction)
+                try save(row, as: text, customer: old.customer, place: place, app: app, in: transaction)
             case .keepAsHistory: try insertSuperseded(row, as: text, app: app, in: transaction)
             case .insert, .replace, .ignore: break
             }
             owner = old.customer.map { .customer($0) } ?? .notLookedUp
         } else {
             let (customer, cause) = try self.owner(of: row, app: app, in: transaction)
-            try insert(row, as: text, customer: customer, app: app, in: transaction)
+            let place = try nextPlace(of: customer, in: transaction)
+            try save(row, as: text, customer: customer, place: place, app: app, in: transaction)
             if let customer, cause?.needsLookup ?? false {
                 try markStale(customer, since: clock, in: transaction.db)
             }
@@ -115,7 +118,7 @@ extension SQLiteStore: NotificationStore {
             INSERT INTO supersededTransaction (app, transactionId, signedDate, text)
             SELECT app, transactionId, signedDate, text FROM transactionRecord WHERE id = ?
             """
-        ).run(.integer(id))
+        ).run([.integer(id)])
     }
 
     /// Keeps a version of a transaction as history that is not the most recently signed one.
@@ -124,7 +127,7 @@ extension SQLiteStore: NotificationStore {
     ) throws {
         try transaction.statement(
             "INSERT INTO supersededTransaction (app, transactionId, signedDate, text) VALUES (?, ?, ?, ?)"
-        ).run(.integer(app), .text(row.transactionId), SQLValue(row.signedDate), .jws(text))
+        ).run([.integer(app), .text(row.transactionId), SQLValue(row.signedDate), .jws(text)])
     }
 
     /// Returns the customer of a new purchase: the one that has the subscription, otherwise the one that has the app
@@ -133,44 +136,37 @@ extension SQLiteStore: NotificationStore {
     private static func owner(
         of row: TransactionRow, app: Int64, in transaction: WriteTransaction
     ) throws -> (customer: Int64?, cause: StalenessCause?) {
-        if let owner = try customer(ofPurchase: row.originalTransactionId, app: app, in: transaction) {
+        if let owner = try customer(customerOfPurchase, row.originalTransactionId, app: app, in: transaction) {
             return (owner, nil)
         }
         if let download = row.appTransactionId,
-            let owner = try customer(ofDownload: download, app: app, in: transaction)
+            let owner = try customer(customerOfDownload, download, app: app, in: transaction)
         {
             return (owner, .ownedByDownload(isSubscription: row.isSubscription))
         }
         if let previous = row.previousOriginalTransactionId,
-            let owner = try customer(ofPurchase: previous, app: app, in: transaction)
+            let owner = try customer(customerOfPurchase, previous, app: app, in: transaction)
         {
             return (owner, .ownedByMigration)
         }
         return (nil, nil)
     }
 
-    /// Returns the customer with an original transaction id.
-    private static func customer(
-        ofPurchase original: String, app: Int64, in transaction: WriteTransaction
-    ) throws -> Int64? {
-        try transaction.statement(
-            """
-            SELECT customer FROM transactionRecord
-            WHERE originalTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
-            """
-        ).firstRow([.text(original), .integer(app)]) { $0.integer(0) } ?? nil
-    }
+    private static let customerOfPurchase: StaticString = """
+        SELECT customer FROM transactionRecord
+        WHERE originalTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
+        """
 
-    /// Returns the customer with an app transaction id.
+    private static let customerOfDownload: StaticString = """
+        SELECT customer FROM transactionRecord
+        WHERE appTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
+        """
+
+    /// Returns the customer that a statement finds for an identifier.
     private static func customer(
-        ofDownload id: String, app: Int64, in transaction: WriteTransaction
+        _ sql: StaticString, _ identifier: String, app: Int64, in transaction: WriteTransaction
     ) throws -> Int64? {
-        try transaction.statement(
-            """
-            SELECT customer FROM transactionRecord
-            WHERE appTransactionId = ? AND app = ? AND customer IS NOT NULL LIMIT 1
-            """
-        ).firstRow([.text(id), .integer(app)]) { $0.integer(0) } ?? nil
+        try transaction.statement(sql).firstRow([.text(identifier), .integer(app)]) { $0.integer(0) } ?? nil
     }
 
     /// Returns the key of the events of a purchase's customer. Purchases without a customer have their own id as the
@@ -182,7 +178,7 @@ extension SQLiteStore: NotificationStore {
             switch owner {
             case .customer(let id): id
             case .none: nil
-            case .notLookedUp: try self.customer(ofPurchase: original, app: app, in: transaction)
+            case .notLookedUp: try self.customer(customerOfPurchase, original, app: app, in: transaction)
             }
         guard let customer else { return original }
         let rows = try transaction.db.rows("SELECT \(dialect.eventKey) FROM customer WHERE id = ?", [customer])

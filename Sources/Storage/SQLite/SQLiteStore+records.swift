@@ -3,39 +3,19 @@ import GRDB
 
 /// Inserts and updates of single records. The most recently signed version is stored.
 extension SQLiteStore {
-    /// Inserts a transaction, after all records of the customer.
-    static func insert(
-        _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, app: Int64, in transaction: WriteTransaction
-    ) throws {
-        let place = try nextPlace(of: customer, in: transaction)
-        try transaction.statement(
-            """
-            INSERT INTO transactionRecord
-            (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text,
-                appAccountToken, expiresDate)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """
-        ).run(
-            .integer(app), .text(row.transactionId), .text(row.originalTransactionId), SQLValue(row.appTransactionId),
-            SQLValue(customer), .integer(place), SQLValue(row.signedDate), .jws(text), .text(row.appAccountToken ?? ""),
-            .integer(row.expiresColumn))
-    }
-
-    /// Replaces a transaction by a version that was signed later.
-    static func update(
-        _ row: TransactionRow, as text: EncodedJWS, id: Int64, customer: Int64?, place: Int64,
+    /// Inserts a transaction, or replaces the stored version.
+    static func save(
+        _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, place: Int64, app: Int64,
         in transaction: WriteTransaction
     ) throws {
-        try transaction.statement(
-            """
-            UPDATE transactionRecord SET originalTransactionId = ?, appTransactionId = ?, customer = ?, place = ?,
-            signedDate = ?, text = ?, appAccountToken = ?, expiresDate = ? WHERE id = ?
-            """
-        ).run(
-            .text(row.originalTransactionId), SQLValue(row.appTransactionId), SQLValue(customer), .integer(place),
-            SQLValue(row.signedDate), .jws(text), .text(row.appAccountToken ?? ""), .integer(row.expiresColumn),
-            .integer(id))
+        try DirectStatement(transaction.db.cachedStatement(sql: saveTransaction)).run(
+            row.values(as: text, customer: customer, place: place, app: app))
     }
+
+    private static let saveTransaction = """
+        INSERT INTO transactionRecord (\(TransactionRow.names)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        \(TransactionRow.replacing)
+        """
 
     /// Returns the position after all records of the customer, because a history is sorted by the last change.
     static func nextPlace(of customer: Int64?, in transaction: WriteTransaction) throws -> Int64 {
@@ -62,14 +42,13 @@ extension SQLiteStore {
             INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason, signedDate)
             VALUES (?, ?, ?, ?, ?, ?)
             """
-        ).run(
-            .integer(app), .text(revocation.transactionId), SQLValue(revocation.webOrderLineItemId),
-            SQLValue(revocation.date), SQLValue(revocation.reason), SQLValue(revocation.signedDate))
+        ).run(revocation.values(app: app))
     }
 
     static func deleteRevocation(of transactionId: String, app: Int64, in transaction: WriteTransaction) throws {
-        try transaction.statement("DELETE FROM revocation WHERE transactionId = ? AND app = ?").run(
-            .text(transactionId), .integer(app))
+        try transaction.statement("DELETE FROM revocation WHERE transactionId = ? AND app = ?").run([
+            .text(transactionId), .integer(app),
+        ])
     }
 
     /// Stores the renewal info and the status of a notification if they are newer. Returns whether they are.
@@ -87,10 +66,7 @@ extension SQLiteStore {
             let hasRenewal = row.renewalClock > stored?.renewal ?? SubscriptionColumns.noClock
             let hasStatus = row.statusClock > stored?.status ?? SubscriptionColumns.noClock
             guard hasRenewal || hasStatus else { continue }
-            try DirectStatement(transaction.db.cachedStatement(sql: saveSubscription)).run(
-                .integer(app), .text(row.originalTransactionId), .integer(row.place), SQLValue(row.status),
-                .integer(row.statusClock), SQLValue(row.group), row.renewal.map { .jws($0) } ?? .null,
-                .integer(row.renewalClock))
+            try DirectStatement(transaction.db.cachedStatement(sql: saveSubscription)).run(row.values(app: app))
             isNew = (isNew.renewal || hasRenewal, isNew.status || hasStatus)
         }
         return isNew
