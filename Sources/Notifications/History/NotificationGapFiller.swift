@@ -1,5 +1,5 @@
 import AppStoreClients
-package import Base
+import Base
 package import Logging
 package import Storage
 import Telemetry
@@ -26,17 +26,12 @@ package struct NotificationGapFiller: Sendable {
     private let receiver: NotificationReceiver
     private let store: any Store
     private let logger: Logger
-    private let now: @Sendable () -> Timestamp
 
     /// - Parameter receiver: Its gaps are filled, and it stores the notifications.
-    package init(
-        receiver: NotificationReceiver, store: any Store, logger: Logger,
-        now: @escaping @Sendable () -> Timestamp = { .now }
-    ) {
+    package init(receiver: NotificationReceiver, store: any Store, logger: Logger) {
         self.receiver = receiver
         self.store = store
         self.logger = logger
-        self.now = now
     }
 
     /// Fills the gaps of all servers, if there are any and no other server does it.
@@ -76,8 +71,7 @@ package struct NotificationGapFiller: Sendable {
     private func holdingLease(
         _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Outcome
     ) async throws(StorageError) -> Outcome {
-        try await TaskLease.whileHolding(.catchUp, in: store.leases, body)
-            ?? .nothingToDo
+        try await TaskLease.whileHolding(.catchUp, in: store.leases, body) ?? .nothingToDo
     }
 
     /// Fetches and stores the notifications of all apps that Apple could not deliver in some gaps.
@@ -91,8 +85,8 @@ package struct NotificationGapFiller: Sendable {
                     var counts = NotificationCatchUp.Counts()
                     let isDone = try await catchUp(each).run(
                         over: HistoryWindows(
-                            from: max(gap.start, HistoryWindows.oldest(in: each.environment, at: now())),
-                            to: min(gap.end, now()), length: Self.windowLength),
+                            from: max(gap.start, HistoryWindows.oldest(in: each.environment, at: Timestamp.now)),
+                            to: min(gap.end, Timestamp.now), length: Self.windowLength),
                         counts: { counts = $0 }, checkpoint: { _ in await isHeld() })
                     stored += counts.new
                     receiver.events.add(.recoveredNotifications, counts.new)

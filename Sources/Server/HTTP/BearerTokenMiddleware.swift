@@ -31,6 +31,11 @@ struct BearerTokenMiddleware: Sendable {
             && LocalRequest.isLocal(request, from: peer, listeningAt: settings.operationsListen.host)
     }
 
+    /// Returns the error response if the request may not use a page or the metrics; `nil` if it may.
+    func notFound(_ request: Request, _ context: ProxyRequestContext) -> Response? {
+        allows(request, from: context.channel.remoteAddress) ? nil : ProblemDetails.notFound.response
+    }
+
     /// Returns the error response if the request may not use `/v1/*`; `nil` if it may.
     func refusal(of request: Request, from peer: SocketAddress?) -> Response? {
         let tokens = live.now.settings.tokens

@@ -1,6 +1,5 @@
 import Comparison
 import Hummingbird
-import NIOCore
 import Reports
 import Storage
 import VerifyReceipt
@@ -15,9 +14,7 @@ struct ComparisonsController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/comparisons") { request, context in
-            guard authorization.allows(request, from: context.channel.remoteAddress) else {
-                return ProblemDetails.notFound.response
-            }
+            if let refusal = authorization.notFound(request, context) { return refusal }
             return await page(request)
         }
     }

@@ -19,15 +19,11 @@ struct CustomerPageController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/customers") { request, context in
-            guard endpoint.authorization.allows(request, from: context.channel.remoteAddress) else {
-                return ProblemDetails.notFound.response
-            }
+            if let refusal = endpoint.authorization.notFound(request, context) { return refusal }
             return page(.question, status: 200)
         }
         router.post("/customers") { request, context in
-            guard endpoint.authorization.allows(request, from: context.channel.remoteAddress) else {
-                return ProblemDetails.notFound.response
-            }
+            if let refusal = endpoint.authorization.notFound(request, context) { return refusal }
             return try await answer(request, context)
         }
     }

@@ -70,9 +70,7 @@ struct StatusController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/") { request, context in
-            guard authorization.allows(request, from: context.channel.remoteAddress) else {
-                return ProblemDetails.notFound.response
-            }
+            if let refusal = authorization.notFound(request, context) { return refusal }
             return Response.page(StatusPage(await StatusSnapshot(health)).bytes, policy: StatusPage.policy)
         }
     }
@@ -99,9 +97,7 @@ struct MetricsController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/metrics") { request, context in
-            guard authorization.allows(request, from: context.channel.remoteAddress) else {
-                return ProblemDetails.notFound.response
-            }
+            if let refusal = authorization.notFound(request, context) { return refusal }
             return Response(
                 status: .ok,
                 headers: [
