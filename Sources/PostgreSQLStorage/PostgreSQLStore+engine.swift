@@ -183,8 +183,6 @@ extension PostgreSQLStore: SQLEngine {
     }
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [add(change, app: app)] }
-
-    package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
 }
 
 extension PostgreSQLStore: StoreTransfer {

@@ -43,11 +43,8 @@ package final class StoreMetrics: Sendable {
         count(error)
     }
 
-    /// Counts a row that is left out because a value of it is damaged.
-    package func foundDamage(_ error: StorageError) { count(error) }
-
-    /// Counts an error by its code.
-    private func count(_ error: StorageError) {
+    /// Counts an error by its code, for example that of a row that is left out because a value of it is damaged.
+    func count(_ error: StorageError) {
         if error.code == .damaged { damage.withLock { $0 = error } }
         errors.add(error.code)
     }

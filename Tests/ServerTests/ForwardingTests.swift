@@ -86,7 +86,7 @@ struct ForwardingTests {
         let store = try SQLiteStore(path: path)
         #expect(try await store.deliveries().map(\.state) == [.waiting])
         // Queued at once, whatever state the delivery was in.
-        _ = try await store.replay(.notification(uuid: "one"), at: SharedSimulator.noon)
+        _ = try await store.replay(.notification(uuid: "one"), to: nil, at: SharedSimulator.noon)
         await store.close()
         isRepaired.withLock { $0 = true }
         try await serving(path, [target]) { _ in

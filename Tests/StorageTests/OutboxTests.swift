@@ -228,7 +228,7 @@ struct OutboxTests {
         // The lease of another worker stays.
         try await outbox.release([claimed[1]])
         #expect(try await claim("c", on: stage.store, target).isEmpty)
-        let queued = try await outbox.replay(.notification(uuid: "0"), at: Self.now)
+        let queued = try await outbox.replay(.notification(uuid: "0"), to: nil, at: Self.now)
         #expect(queued.map(\.uuid) == ["0"])
         // The attempt in flight goes on, and no other begins.
         #expect(try await claim("c", on: stage.store, target).isEmpty)

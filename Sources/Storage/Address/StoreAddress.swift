@@ -33,12 +33,7 @@ package enum StoreAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The path of the file, or the hosts and the database. Contains no secret.
-    package var place: String {
-        switch self {
-        case .sqlite(let path): path
-        case .postgresql(let address): address.description
-        }
-    }
+    package var place: String { path ?? description }
 
     package var description: String {
         switch self {

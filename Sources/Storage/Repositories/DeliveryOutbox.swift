@@ -61,9 +61,4 @@ extension DeliveryOutbox {
     package func deliveries(in state: DeliveryState? = nil) async throws(StorageError) -> [DeliverySummary] {
         try await deliveries(in: state, after: 0, limit: 500)
     }
-
-    /// Queues deliveries to all of their targets again.
-    package func replay(_ replay: DeliveryReplay, at now: Timestamp) async throws(StorageError) -> [DeliverySummary] {
-        try await self.replay(replay, to: nil, at: now)
-    }
 }

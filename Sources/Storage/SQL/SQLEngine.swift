@@ -63,8 +63,8 @@ package protocol SQLEngine: Sendable {
     /// A cache of the JWS headers in the database.
     var headers: JWSHeaderTable { get }
 
-    /// Counts a damaged value that was skipped.
-    func foundDamage(_ error: StorageError)
+    /// Counters since the store was opened.
+    var metrics: StoreMetrics { get }
 }
 
 /// What a transaction does next.
@@ -130,7 +130,7 @@ extension SQLEngine {
             return try decode(row)
         } catch {
             guard error.code == .damaged else { throw error }
-            foundDamage(error)
+            metrics.count(error)
             return nil
         }
     }

@@ -124,8 +124,6 @@ extension SQLiteStore: SQLEngine {
     }
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [] }
-
-    package func foundDamage(_ error: StorageError) { metrics.foundDamage(error) }
 }
 
 extension SQLiteStore: EventStore {

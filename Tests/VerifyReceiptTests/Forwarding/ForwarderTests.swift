@@ -378,7 +378,7 @@ struct ForwarderTests {
             // The target works again.
             bridge.targets.answer { _ in 200 }
             #expect(try await store.replay(.allDead, to: "https://nobody.example/", at: bridge.bridge.now).isEmpty)
-            #expect(try await store.replay(.allDead, at: bridge.bridge.now).map(\.uuid) == ["u"])
+            #expect(try await store.replay(.allDead, to: nil, at: bridge.bridge.now).map(\.uuid) == ["u"])
             #expect(await bridge.settled())
             #expect(try await bridge.states() == [.delivered: 2])
             // A delivered notification is sent again if a replay names it.
@@ -386,7 +386,7 @@ struct ForwarderTests {
                 .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.bridge.now)
             #expect(again.map(\.targetKey.url) == [ForwardingTestProxy.url("b")])
             #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url("b")).count == 2 })
-            #expect(try await store.replay(.notification(uuid: "nobody"), at: bridge.bridge.now).isEmpty)
+            #expect(try await store.replay(.notification(uuid: "nobody"), to: nil, at: bridge.bridge.now).isEmpty)
             #expect(await bridge.settled())
         }
         let attempts = bridge.targets.to(ForwardingTestProxy.url()).compactMap { $0.headers["Receipt-Bridge-Attempt"] }
