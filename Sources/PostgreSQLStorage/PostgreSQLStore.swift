@@ -61,7 +61,7 @@ package final class PostgreSQLStore: Sendable {
     func read(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
         try requireReady()
         do throws(StorageError) {
-            let results = try await run(queries)
+            let results = try await repeating { try await client.run(queries) }
             metrics.readSucceeded()
             return results
         } catch {
@@ -100,7 +100,7 @@ package final class PostgreSQLStore: Sendable {
     func write(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
         do throws(StorageError) {
             try requireReady()
-            let results = try await run(queries)
+            let results = try await repeating { try await client.run(queries) }
             metrics.writeSucceeded()
             return results
         } catch {
@@ -117,48 +117,34 @@ package final class PostgreSQLStore: Sendable {
     func transaction<Result: Sendable>(
         _ body: @escaping @Sendable (PostgreSQLTransaction) async throws -> Result
     ) async throws(StorageError) -> Result {
-        do {
+        do throws(StorageError) {
             try requireReady()
-            let result = try await runTransaction(body)
+            let result = try await repeating { try await client.transaction(body) }
             metrics.writeSucceeded()
-            note(nil)
             return result
         } catch {
-            let error = storageError(error)
             if !Task.isCancelled { metrics.writeFailed(error) }
             note(error)
             throw error
         }
     }
 
-    private func runTransaction<Result: Sendable>(
-        _ body: @escaping @Sendable (PostgreSQLTransaction) async throws -> Result
-    ) async throws -> Result {
+    /// Runs `body`, and once more if the connection was lost, so that the outcome is unknown. Reports whether the
+    /// database can be used.
+    private func repeating<Result: Sendable>(_ body: () async throws -> Result) async throws(StorageError) -> Result {
         do {
-            return try await client.transaction(body)
-        } catch let error as PostgreSQLError where error.code == .outcomeUnknown {
-            return try await client.transaction(body)
-        }
-    }
-
-    private func run(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
-        do throws(PostgreSQLError) {
-            let results = try await runRepeating(queries)
+            let result: Result
+            do {
+                result = try await body()
+            } catch let error as PostgreSQLError where error.code == .outcomeUnknown {
+                result = try await body()
+            }
             note(nil)
-            return results
+            return result
         } catch {
             let error = storageError(error)
             note(error)
             throw error
-        }
-    }
-
-    private func runRepeating(_ queries: [PostgreSQLQuery]) async throws(PostgreSQLError) -> [PostgreSQLResult] {
-        do throws(PostgreSQLError) {
-            return try await client.run(queries)
-        } catch {
-            guard error.code == .outcomeUnknown else { throw error }
-            return try await client.run(queries)
         }
     }
 
