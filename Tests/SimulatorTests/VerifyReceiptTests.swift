@@ -179,31 +179,3 @@ struct VerifyReceiptTests {
         #expect(once["receipt"]?["app_item_id"]?.text == "1234567890")
     }
 }
-
-@Suite("JSON")
-struct JSONValueTests {
-    @Test(
-        "A JSON document is written as it was read",
-        arguments: ["{\"a\":[1,-2,true,null,\"x\\\"\\\\\\n\\u0001é😀\"],\"b\":{}}", "[]", "\"\"", "9007199254740993"])
-    func roundTrip(text: String) throws {
-        #expect(String(decoding: try JSONValue(reading: Array(text.utf8)).bytes, as: UTF8.self) == text)
-    }
-
-    @Test("The last of two equal keys counts, and escapes are decoded")
-    func duplicates() throws {
-        let value = try JSONValue(reading: Array(" {\"a\": 1, \"a\": \"\\/\\u00e9\\ud83d\\ude00\"} ".utf8))
-        #expect(value["a"]?.text == "/é😀")
-    }
-
-    @Test(
-        "Invalid JSON is an error, never a trap",
-        arguments: ["", "{", "{\"a\"", "{\"a\":}", "[1,]", "\"\\u12", "\"\\", "tru", "1 2", "{1:2}", "\"\n\""])
-    func malformed(text: String) {
-        #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(text.utf8)) }
-    }
-
-    @Test("JSON with too many levels is an error")
-    func deep() {
-        #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(repeating: 0x5B, count: 100_000)) }
-    }
-}
