@@ -21,7 +21,7 @@ package struct ComparisonRule: Sendable {
     package let isVolatile: Bool
     /// `true` if the values differ in every comparison by definition. Such a difference is counted only if an override
     /// makes it unexpected.
-    let isByDefinition: Bool
+    package let isByDefinition: Bool
     /// URL of the public page that the rule is based on; `nil` if it is based on observation, see ``observed``.
     package let source: String?
     /// One sentence that explains the difference.
