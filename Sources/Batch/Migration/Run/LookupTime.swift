@@ -2,8 +2,8 @@ import Foundation
 import Reports
 
 extension Migration.RunResult {
-    /// How long the lookups of a run with `--plan` take, as a sentence. For example, `20,000,000 customers: 111 h at the
-    /// full limit, 9.3 days at 0.5; active subscribers after 2.8 days`.
+    /// How long the lookups of a run with `--plan` take, as a sentence. For example, `20,000,000 customers: 111 h at
+    /// the full limit, 9.3 days at 0.5; active subscribers after 2.8 days`.
     ///
     /// - Parameters:
     ///   - callsPerHour: number of histories per hour within the share.
