@@ -130,7 +130,8 @@ extension PostgreSQLStore: SQLEngine {
                 case .store(let history, let next):
                     let statement = RecordStatement(hasNotifications: false, hasEvents: self.recordsEvents)
                     let rows = history.records.map { RecordRow($0, of: history, recordsEvents: self.recordsEvents) }
-                    for block in Self.blocks(rows) {
+                    // The time of a statement grows faster than its rows.
+                    for block in Self.blocks(rows, of: WriteBatches.batch) {
                         _ = try await transaction.run(
                             (self.recordsEvents ? [PostgreSQLQuery(Self.allocation)] : [])
                                 + statement.queries(Array(block), writer: 0))

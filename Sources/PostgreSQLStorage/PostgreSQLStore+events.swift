@@ -68,9 +68,10 @@ extension PostgreSQLStore: EventStore {
 
     /// Splits what gives at most one event each into parts whose events have sequences in one block. A transaction can
     /// take several blocks.
-    static func blocks<Element>(_ elements: [Element]) -> [ArraySlice<Element>] {
-        let size = Int(distance) - 1
-        return stride(from: 0, to: elements.count, by: size).map { elements[$0...].prefix(size) }
+    static func blocks<Element>(
+        _ elements: [Element], of size: Int = Int(distance) - 1
+    ) -> [ArraySlice<Element>] {
+        stride(from: 0, to: elements.count, by: size).map { elements[$0...].prefix(size) }
     }
 
     /// SQL expression of the first sequence in the block that is not taken.

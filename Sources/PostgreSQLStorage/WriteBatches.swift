@@ -47,7 +47,7 @@ final class WriteBatches: Sendable {
     /// Maximum number of waiting writes. More means that the database does not keep up, so further writes fail at once.
     private static let capacity = 10_000
     /// Maximum number of writes in one transaction.
-    private static let batch = 64
+    static let batch = 64
     /// Maximum number of transactions at a time, each on a connection of its own.
     private static let connections = 2
     /// Number of waiting writes from which a further transaction begins while others are in progress. A large
