@@ -18,8 +18,8 @@ package struct RetryPolicy: Sendable, Hashable {
         self.maximumDelay = maximumDelay
     }
 
-    /// Returns the delay before the next attempt; `nil` if there is none, because the failure is not temporary, the
-    /// maximum number of attempts has been made, or the delay would end after the deadline.
+    /// Returns the delay before the next attempt; `nil` if no attempt follows, because the failure is not temporary,
+    /// the maximum number of attempts has been made, or the delay would end after the deadline.
     ///
     /// For example, after the first attempt the default policy waits 50 to 100 ms, after the second 100 to 200 ms.
     ///

@@ -57,7 +57,7 @@ package final class CustomerRegistry: Sendable {
         return transaction != nil || found.hasAppTransaction ? Finding(customer: found, transaction: transaction) : nil
     }
 
-    /// Returns the production transaction with that order id, for example `M76RHDBYIBH`, or `nil` if there is none.
+    /// Returns the production transaction with that order id, for example `M76RHDBYIBH`, or `nil` if it is unknown.
     func find(order: String) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction)? {
         guard order.hasPrefix("M"), let id = Int64(order.dropFirst(), radix: 36),
             let finding = find(String(id), in: .production), let transaction = finding.transaction,

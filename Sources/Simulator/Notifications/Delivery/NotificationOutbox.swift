@@ -11,7 +11,7 @@ package final class NotificationOutbox: Sendable {
         var concurrency = 8
         /// Notifications that were taken from the queue and whose attempt has not ended.
         var inFlight = 0
-        /// When the next retry can be sent, or `nil` if there is none or too many notifications are in flight.
+        /// When the next retry can be sent, or `nil` if no retry waits or too many notifications are in flight.
         var due: ContinuousClock.Instant? { inFlight < concurrency ? queue.due : nil }
     }
 
