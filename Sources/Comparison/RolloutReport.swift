@@ -27,12 +27,14 @@ package struct RolloutReport: Sendable, Hashable {
     package let compared: Int64
     /// Number of compared customers with an unexpected difference.
     package let different: Int64
+    /// Number of customers that must be compared before the rollout can stop.
+    package let minimumCustomers: Int64
     package let startedAt: Timestamp?
     package let stoppedAt: Timestamp?
 
     package init(
         bundleId: String, source: String, percent: Double, stopAt: Double, phase: Phase, share: Double, compared: Int64,
-        different: Int64, startedAt: Timestamp?, stoppedAt: Timestamp?
+        different: Int64, minimumCustomers: Int64, startedAt: Timestamp?, stoppedAt: Timestamp?
     ) {
         self.bundleId = bundleId
         self.source = source
@@ -42,12 +44,10 @@ package struct RolloutReport: Sendable, Hashable {
         self.share = share
         self.compared = compared
         self.different = different
+        self.minimumCustomers = minimumCustomers
         self.startedAt = startedAt
         self.stoppedAt = stoppedAt
     }
-
-    /// Number of customers that must be compared before a rollout can stop.
-    private static let minimum: Int64 = 20
 
     /// The state in one or two sentences.
     package var sentence: String {
@@ -61,8 +61,10 @@ package struct RolloutReport: Sendable, Hashable {
                 The share of \(source) is 0, because the store cannot be read: the rollout may have stopped. It \
                 continues when the store works again.
                 """
-        case .running where compared < Self.minimum:
-            return "\(percentage) are answered by \(source) first. \(found); \(Self.minimum) are needed to judge it."
+        case .running where compared < minimumCustomers:
+            return """
+                \(percentage) are answered by \(source) first. \(found); \(minimumCustomers) are needed to judge it.
+                """
         case .running:
             return "\(percentage) are answered by \(source) first. \(found); it stops above \(stopAt.shortText) %."
         case .stopped:

@@ -12,7 +12,8 @@ extension RolloutRegistry {
                 bundleId: bundleId.rawValue, source: state.settings.source.rawValue, percent: state.settings.percent,
                 stopAt: state.settings.stopAt, phase: state.phase.reportPhase, share: state.percent,
                 compared: state.stored?.compared ?? 0, different: state.stored?.different ?? 0,
-                startedAt: state.stored?.startedAt, stoppedAt: state.stored?.stoppedAt)
+                minimumCustomers: RolloutState.minimumCustomers, startedAt: state.stored?.startedAt,
+                stoppedAt: state.stored?.stoppedAt)
         }.sorted { $0.bundleId < $1.bundleId }
     }
 }

@@ -20,8 +20,8 @@ struct ForgetCommand: AsyncParsableCommand {
             much disk space again, and a running server cannot write to the store in the meantime. --no-rewrite skips it; \
             --rewrite without a customer does it later.
 
-            Exit codes: 0 erased; 1 the store has no data of that customer; 2 usage, configuration; 3 erased, but the file \
-            could not be rewritten.
+            Exit codes: 0 erased; 1 the store has no data of that customer; 2 usage, configuration; 3 the store \
+            failed (run the command again), or the file could not be rewritten after the erasure (run forget --rewrite).
 
             Example:
               receipt-bridge forget --original-transaction-id 730000000240001 \\
