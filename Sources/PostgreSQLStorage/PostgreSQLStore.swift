@@ -118,13 +118,14 @@ package final class PostgreSQLStore: Sendable {
         _ body: @escaping @Sendable (PostgreSQLTransaction) async throws -> Result
     ) async throws(StorageError) -> Result {
         do throws(StorageError) {
-            try requireReady()
-            let result = try await repeating { try await client.transaction(body) }
+            let result = try await repeating {
+                try requireReady()
+                return try await client.transaction(body)
+            }
             metrics.writeSucceeded()
             return result
         } catch {
             if !Task.isCancelled { metrics.writeFailed(error) }
-            note(error)
             throw error
         }
     }

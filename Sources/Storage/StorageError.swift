@@ -2,8 +2,6 @@
 package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The file or the database does not exist.
-        case notFound
         /// The file is damaged, or is not a SQLite database.
         case notADatabase
         /// The table does not exist, or several tables are possible and none was named.

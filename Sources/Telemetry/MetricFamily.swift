@@ -34,7 +34,7 @@ extension MetricFamily {
 }
 
 /// All metric families of the server. A name in the output has the prefix `receipt_bridge_`, and that of a counter the
-/// suffix `_total`.
+/// suffix `_total`. The families of the process have the names of Prometheus's client libraries.
 extension MetricFamily {
     package static let buildInfo = gauge(
         "build_info", "Always 1; the label is the version of the program.", by: "version")

@@ -58,7 +58,12 @@ extension EventScheduler {
         guard world.options.sandboxClock == .apple else { return [] }
         var outcomes: [EventOutcome] = []
         for customer in world.customers where customer.environment == .sandbox {
-            while let outcome = make(of: customer, { $0.simulateDueEvent(at: instant) }) { outcomes.append(outcome) }
+            // Most customers have no event that is due, and asking needs no lock of the scheduler.
+            while customerRegistry.current(customer).dueEvent(at: instant) != nil,
+                let outcome = make(of: customer, { $0.simulateDueEvent(at: instant) })
+            {
+                outcomes.append(outcome)
+            }
         }
         return outcomes
     }

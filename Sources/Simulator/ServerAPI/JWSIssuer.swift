@@ -17,6 +17,7 @@ final class JWSIssuer: Sendable {
 
     private struct Key: Hashable {
         let row: Row
+        /// The fault, if it changes the JWS.
         let fault: ServerAPIFault?
         let second: Int64
         /// Needed because a row can return to an earlier state after a change and its reversal.
@@ -61,7 +62,9 @@ final class JWSIssuer: Sendable {
         _ row: Row, of customer: SimulatedCustomer, at instant: Timestamp, _ fault: ServerAPIFault? = nil
     ) throws(CryptographyError) -> String {
         let date = Self.date(of: customer, at: instant)
-        let key = Key(row: row, fault: fault, second: date.seconds, changedAt: customer.changedAt)
+        let key = Key(
+            row: row, fault: [.wrongBundle, .badSignature].contains(fault) ? fault : nil, second: date.seconds,
+            changedAt: customer.changedAt)
         if let existing = signed.withLock({ $0[key] }) { return existing }
         let payload =
             switch row {

@@ -58,8 +58,9 @@ package struct StateDirectory: Sendable {
         try writeCertificates(store.pki)
         try writeKeys(store)
         let folder = try files.folder("receipts")
-        for receipt in store.receipts { try folder.write("\(receipt.id).b64", receipt.base64) }
-        try files.write("receipts.jsonl", lines: store.receipts.map(\.document))
+        let receipts = store.receipts
+        for receipt in receipts { try folder.write("\(receipt.id).b64", receipt.base64) }
+        try files.write("receipts.jsonl", lines: receipts.map(\.document))
         try files.write("signed.jsonl", lines: store.world.customers.compactMap(store.signedLine))
         try files.write("hostile.jsonl", lines: store.hostileReceipts().map(\.document))
         try files.write("world.json", store.world.document.bytes + [0x0A])

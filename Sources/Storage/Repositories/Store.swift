@@ -52,7 +52,7 @@ package protocol Store: Sendable {
     /// Counters since the store was opened.
     var metrics: StoreMetrics { get }
 
-    /// Waits until the store is open. Returns `false` if it was closed before.
+    /// Waits until the store is open. Returns `false` if it was closed before, or cannot be used any more.
     func whenOpen() async -> Bool
 
     /// Rewrites the files, so that no deleted data is left in them. Needs as much disk space again while it runs;

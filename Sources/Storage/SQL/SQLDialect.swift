@@ -93,10 +93,10 @@ package enum SQLDialect: Sendable {
     }
 
     /// A condition: a number is greater than a stored one that is not NULL, or that is damaged. SQLite sorts texts and
-    /// blobs after all numbers.
+    /// blobs after all numbers. A negative number belongs to a value that is missing, which replaces nothing.
     func isNewer(_ number: String, than stored: String) -> String {
         switch self {
-        case .sqlite: "(\(number) > \(stored) OR \(stored) >= '')"
+        case .sqlite: "(\(number) > \(stored) OR \(number) >= 0 AND \(stored) >= '')"
         case .postgreSQL: "\(number) > \(stored)"
         }
     }

@@ -39,7 +39,7 @@ extension SQLiteStore {
     /// `true` if the file was removed or replaced while it was open. It is not opened again before a restart.
     package var isLost: Bool { state.withLock { $0.lost != nil } }
 
-    package func whenOpen() async -> Bool { await opening.wait() }
+    package func whenOpen() async -> Bool { await opening.wait() && !isLost }
 
     /// Opens the file. Blocks for as long as the disk and other processes take.
     func open() throws(StorageError) {

@@ -9,7 +9,7 @@ import Storage
 ///
 /// | item | status |
 /// |---|---|
-/// | an id, or a JWS that is no transaction | 21002 |
+/// | an id, or a JWS that is no transaction or has a part that is not base64url | 21002 |
 /// | a transaction of an app that is not configured, or whose `signedTransactions` is `refuse` | 21002 |
 /// | the signature or the chain fails, or it is Xcode's | 21003 |
 /// | a JWS of a form that this version does not know, so that it is not judged | 21005 |

@@ -16,7 +16,8 @@ struct ExportCommand: ParsableCommand {
                 standard error; the next export continues from it with --since. Only reads the store. A server may be running: \
                 an event that a transaction in progress could still precede is left to the next export.
 
-                Exit codes: 0 success; 2 usage, configuration, no store; 3 standard output cannot be written.
+                Exit codes: 0 success; 2 usage, configuration, no store; 3 the store failed, or standard output cannot \
+                be written.
 
                 Example:
                   receipt-bridge export events --since 4711 --config receipt-bridge.yaml

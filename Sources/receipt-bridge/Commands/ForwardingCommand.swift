@@ -45,7 +45,7 @@ struct ForwardingCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Queues deliveries again; the server sends them.",
             discussion: """
-                Exit codes: 0 queued; 1 no matching deliveries; 2 usage.
+                Exit codes: 0 queued; 1 no matching deliveries; 2 usage, configuration; 3 the store failed.
 
                 Example:
                   receipt-bridge forwarding replay --all-dead --config receipt-bridge.yaml

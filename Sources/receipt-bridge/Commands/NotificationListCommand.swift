@@ -108,7 +108,8 @@ struct NotificationShowCommand: AsyncParsableCommand {
         discussion: """
             Only reads the store. A server may be running.
 
-            Exit codes: 0 printed; 1 the store has no such notification, or not the text; 2 usage.
+            Exit codes: 0 printed; 1 the store has no such notification, or not the text; 2 usage, configuration; \
+            3 the store failed.
 
             Example:
               receipt-bridge notifications show 1e4b0a7c-5f1e-4a55-8a9c-0d4c2f3b6a71

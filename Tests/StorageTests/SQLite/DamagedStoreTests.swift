@@ -283,6 +283,40 @@ struct DamagedStoreTests {
         }
     }
 
+    @Test("A notification replaces only what it contains, although the clock of something else is damaged")
+    func kept() async throws {
+        let (original, later) = ("\(Self.prefix)1", Timestamp(milliseconds: 9_500))
+        let status = StatusRow(
+            originalTransactionId: original, status: 2, subscriptionGroupIdentifier: "g", clock: later)
+        let renewal = RenewalRow(
+            originalTransactionId: original, signedDate: later, text: CustomerDataFixture.jws("{}"))
+        let updates = [
+            ("renewalClock", "renewal", NotificationUpdate(status: status)),
+            ("statusClock", "status", NotificationUpdate(renewal: renewal)),
+        ]
+        for (clock, member, update) in updates {
+            for literal in ["x'00FF'", "'canary'"] {
+                let damage = Damage(column: clock, table: "subscription", literal: literal)
+                let path = try #require(try damaged(damage, "a.sqlite"))
+                func stored() throws -> DatabaseValue? {
+                    try DatabaseQueue(path: path).read { db in
+                        try DatabaseValue.fetchOne(
+                            db, sql: "SELECT \(member) FROM subscription WHERE originalTransactionId = ?",
+                            arguments: [original])
+                    }
+                }
+                let before = try stored()
+                let store = try SQLiteStore(path: path)
+                let notification = NotificationRow(
+                    uuid: "later", version: 2, type: "DID_RENEW", subtype: nil, signedDate: later, receivedAt: later,
+                    text: CustomerDataFixture.jws("{}"))
+                _ = try await store.notifications.save(notification, update, of: scope)
+                await store.close()
+                #expect(try before?.isNull == false && stored() == before, "\(damage)")
+            }
+        }
+    }
+
     // T23
     @Test("Reading page by page ends, although keys come again or a change has no effect")
     func endless() async throws {

@@ -89,7 +89,7 @@ extension SinkError {
     package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
-            case .notFound, .changed, .damaged, .notADatabase, .missingTable, .missingColumn, .unusableTable: .changed
+            case .changed, .damaged, .notADatabase, .missingTable, .missingColumn, .unusableTable: .changed
             case .notPermitted: .notWritable
             case .full: .full
             case .locked: .locked

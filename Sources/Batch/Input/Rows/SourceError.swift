@@ -56,11 +56,10 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SourceError {
-    /// Converts an error of the table reader.
+    /// Converts an error of a database that is read as a source.
     package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
-            case .notFound: .notFound
             case .notADatabase: .malformed
             case .missingTable: .missingTable
             case .missingColumn: .missingColumn

@@ -8,7 +8,8 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
     package let kind: Kind
     /// Size of a file in bytes, or the largest rowid of a table; `nil` if there is no fixed end.
     let size: Int64?
-    /// SHA-256 in hexadecimal of the beginning of the source. Each kind of source defines which data is included.
+    /// SHA-256 in hexadecimal of the beginning of the source, or of the samples of ``SplittableSource/fingerprint()``.
+    /// Each kind of source defines which data is included. Only digests of the same of the two can be compared.
     let digest: String
 
     /// `true` if growth of the source can be detected.

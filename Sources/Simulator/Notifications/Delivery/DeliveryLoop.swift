@@ -137,6 +137,8 @@ struct DeliveryQueue {
             later.removeLast()
             return last.notification
         }
+        // A slice keeps its whole buffer, so an empty one is replaced.
+        defer { if ready.isEmpty { ready = [] } }
         return ready.popFirst()
     }
 }
