@@ -92,7 +92,8 @@ package struct ServiceComponents: Sendable {
         countedApps = counts.apps(of: settings)
         decoder = ReceiptDecoder(
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
-        apps = AppRegistry(settings: settings)
+        let apps = AppRegistry(settings: settings)
+        self.apps = apps
         let throttle = LogThrottle<String>()
         let verifier = SignedPayloadVerifier(trust: decoder.trust) { error in
             counts.leftOut.add(error.name)
@@ -129,7 +130,7 @@ package struct ServiceComponents: Sendable {
             ?? store.map {
                 StoreSource(store: $0, changes: changes, revocations: observations.revocations, logger: logger)
             }
-        lastGood = store.flatMap { ResponseArchive(settings, store: $0, observations, logger) }
+        lastGood = store.flatMap { ResponseArchive(settings, apps: apps, store: $0, observations, logger) }
         rollouts = previous?.rollouts ?? RolloutRegistry()
         handles = HandleKeyring(settings: settings, store: store)
         replays = previous?.replays ?? ReplayDetector(store: store)

@@ -9,12 +9,13 @@ import Responses
 import Storage
 import Synchronization
 
-/// An archive of Apple's last good response to each receipt, for the time when Apple is not available.
+/// An archive of Apple's last good response to each receipt, for the time when Apple is not available: which requests
+/// it may answer, and which responses are added to it.
 ///
 /// Responses are stored after they are sent. When one is used again, refunds that became known since are added. If a
 /// period has ended since, the response is not used, because the subscription may have been renewed; the client has
 /// to retry. The archive is bounded in days and bytes.
-final class ResponseArchive: Sendable {
+package final class ResponseArchive: ResponseObserver {
     /// The last stored response to a request.
     private struct PendingArchiveEntry: Sendable {
         let digest: [UInt8]
@@ -33,6 +34,7 @@ final class ResponseArchive: Sendable {
     private static let lookupTimeLimit = Duration.seconds(1)
 
     private let limits: ProxyConfiguration.LastGood
+    private let apps: AppRegistry
     private let store: any Store
     private let writer: BackgroundStoreWriter
     private let revocations: RevocationCache
@@ -52,15 +54,32 @@ final class ResponseArchive: Sendable {
     }
 
     /// `nil` if no app needs an archive: its retention is 0 days, or no app names the source `apple`.
-    init?(_ settings: ProxyConfiguration, store: any Store, _ observations: UpstreamObservations, _ logger: Logger) {
+    init?(
+        _ settings: ProxyConfiguration, apps: AppRegistry, store: any Store, _ observations: UpstreamObservations,
+        _ logger: Logger
+    ) {
         guard settings.lastGood.days > 0, settings.apps.contains(where: { $0.answer.contains(.apple) }),
             let writer = observations.writer
         else { return nil }
         limits = settings.lastGood
+        self.apps = apps
         self.store = store
         self.writer = writer
         revocations = observations.revocations
         self.logger = logger
+    }
+
+    /// The key of a request in the archive. `nil` if the response depends on more than the key holds, or if no
+    /// responses of this app are archived.
+    private func key(of request: ResolvedRequest) -> ArchiveKey? {
+        let app = request.app
+        guard request.options.sources == nil || request.options.isArchived, let receipt = request.authenticReceipt,
+            app.answer.contains(.apple),
+            apps.configured(receipt.bundleId) != nil,
+            let password = ArchiveKey.Password(request.request.password, check: request.password)
+        else { return nil }
+        return ArchiveKey(
+            receipt: receipt, excludesOldTransactions: request.request.excludesOldTransactions, password: password)
     }
 
     // MARK: - Storing responses
@@ -68,14 +87,12 @@ final class ResponseArchive: Sendable {
     /// Forgets which responses were stored, so that the next response to each request is stored again.
     func removeAll() { recent.removeAll() }
 
-    /// Stores a response in the background and returns immediately. Only responses with status 0 or 21006 are stored.
-    ///
-    /// - Parameter environment: the environment that Apple answered from.
-    func save(
-        _ answer: UpstreamResponse, to question: ArchiveKey, from environment: AppStoreEnvironment,
-        at now: Timestamp
-    ) {
-        guard answer.status.promisesReceipt, environment != .xcode else { return }
+    /// Stores a response of Apple's in the background. Only responses with status 0 or 21006 are stored.
+    package func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+        guard case .apple(let answer, let environment) = response.origin, answer.status.promisesReceipt,
+            environment != .xcode, let question = key(of: request)
+        else { return }
+        let now = request.now
         let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
         writer.run(cost: answer.body.count) { store throws(StorageError) in
             let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
@@ -172,27 +189,29 @@ final class ResponseArchive: Sendable {
 
     // MARK: - Returning responses
 
-    /// Returns Apple's last good response, updated to the given time, and the environment it came from. Returns `nil`
-    /// if there is none, if a subscription in it has ended and may have been renewed since, or if the store does not
-    /// respond in time.
-    ///
-    /// - Parameters:
-    ///   - mayBeStale: return a response with an ended subscription too, because an out-of-date response is better
-    ///     than none.
-    ///   - limit: timeout of the read from the store.
-    func answer(
-        to question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp,
-        within limit: Duration
-    ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
-        let reading = Task { await self.read(question, on: route, mayBeStale: mayBeStale, at: now) }
-        return await TaskTimeout.value(of: reading, within: limit) ?? nil
+    /// Returns Apple's last good response to a request, updated to the time of the request. Returns `nil` if there is
+    /// none, if a subscription in it has ended and may have been renewed since, or if the store does not respond in
+    /// time.
+    func response(to request: ResolvedRequest) async -> SourceResponse? {
+        guard let key = key(of: request) else { return nil }
+        let route = request.route
+        let now = request.now
+        // For an app that wants it, an out-of-date response is better than none.
+        let mayBeStale = request.app.staleSubscription == .answer
+        let reading = Task { await self.read(key, on: route, mayBeStale: mayBeStale, at: now) }
+        guard let found = await TaskTimeout.value(of: reading, within: request.deadline.reading(before: 0)) ?? nil
+        else { return nil }
+        return SourceResponse(
+            VerifyReceiptResult(found.answer, source: .stored, environment: found.environment), origin: .archived)
     }
 
     /// Reads the archived response and decides whether it may be used. A response for another app or environment than
     /// the request's is not used.
+    ///
+    /// - Parameter mayBeStale: return a response with an ended subscription too.
     private func read(
         _ question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp
-    ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
+    ) async -> (answer: VerifyReceiptAnswer, environment: AppStoreEnvironment)? {
         do throws(StorageError) {
             guard let found = try await store.archive.archivedResponse(to: question.digest),
                 found.keptAt >= oldest(at: now),

@@ -7,14 +7,14 @@ package final class RequestEvaluation: Sendable {
     let sources: ResponseSources
     let rules: AppRules
     /// Apple's last good responses; `nil` if they are not archived.
-    let archive: LastGoodResponses?
+    let archive: ResponseArchive?
     /// Notified in this order.
     let observers: [any ResponseObserver]
     let logger: RequestLogger
 
     /// - Parameter archive: `nil` if Apple's responses are not archived.
     package init(
-        sources: ResponseSources, rules: AppRules, archive: LastGoodResponses?, observers: [any ResponseObserver],
+        sources: ResponseSources, rules: AppRules, archive: ResponseArchive?, observers: [any ResponseObserver],
         logger: RequestLogger
     ) {
         self.sources = sources
@@ -80,7 +80,7 @@ extension RequestEvaluation {
         let (serverAPI, observations) = (components.serverAPI, components.observations)
         let logger = RequestLogger(components.logger, apps: components.apps)
         let receipts = ReceiptResponseSource(revocations: observations.revocations, renderer: renderer)
-        let archive = components.lastGood.map { LastGoodResponses(archive: $0, apps: components.apps) }
+        let archive = components.lastGood
         let observers: [(any ResponseObserver)?] = [
             UpstreamResponseLog(logger: logger),
             UpstreamResponseRecorder(observations: observations, serverAPI: serverAPI), archive, cachedResponses,
