@@ -28,7 +28,7 @@ package final class VerifyReceiptService: Sendable {
     /// Counts refused receipts that the tolerant profile would have accepted; `nil` if that profile is in use.
     private let repairSampler: RepairSampler?
     /// The cached responses; `nil` if no app has responses that can be cached.
-    private let cachedResponses: CachedResponses?
+    private let responseCache: ResponseCache?
     private let rules: AppRules
     /// The gradual switches of apps to another source.
     package let rollouts: RolloutRegistry
@@ -53,12 +53,12 @@ package final class VerifyReceiptService: Sendable {
         deadline = components.deadline
         now = components.now
         logger = components.logger
-        cachedResponses = CachedResponses(components)
+        responseCache = ResponseCache(components)
         rules = AppRules(components)
         rollouts = components.rollouts
         signedItems = SignedItemVerifier(components)
         evaluation = RequestEvaluation(
-            components, rules: rules, renderer: VerifyReceiptRenderer(tables: tables), cachedResponses: cachedResponses)
+            components, rules: rules, renderer: VerifyReceiptRenderer(tables: tables), cache: responseCache)
     }
 
     /// The options of a request. The defaults are those of a client's request.
@@ -118,7 +118,7 @@ package final class VerifyReceiptService: Sendable {
     ///
     /// - Throws: ``StorageError`` if the store cannot be read. The other caches are empty then.
     package func invalidateErasedCustomers(in store: any Store) async throws(StorageError) {
-        cachedResponses?.cache.removeAll()
+        responseCache?.removeAll()
         components.forgetCustomers()
         try await components.observations.reload(from: store.revocations)
     }
@@ -152,13 +152,13 @@ package final class VerifyReceiptService: Sendable {
         within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
         var cacheKey: [UInt8]?
-        if let cachedResponses, requestOptions.priority == .live, !requestOptions.isFresh,
+        if let responseCache, requestOptions.priority == .live, !requestOptions.isFresh,
             requestOptions.sources == nil, requestOptions.user == nil
         {
-            cacheKey = cachedResponses.cache.key(of: body, route)
+            cacheKey = responseCache.key(of: body, route)
             var reply: VerifyReceiptResult?
             if let cacheKey {
-                reply = await cachedResponses.response(for: cacheKey, at: now(), within: deadline.reading(before: 1))
+                reply = await responseCache.response(for: cacheKey, at: now(), within: deadline.reading(before: 1))
             }
             counts.responseCache.add(reply == nil ? HitLabel.miss : .hit)
             if let reply { return reply }

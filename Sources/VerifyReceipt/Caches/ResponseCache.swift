@@ -1,25 +1,27 @@
 import AppStorePayloads
 import Base
+import BridgeConfiguration
 import Cryptography
+import ReceiptDecoding
 import Responses
 import Storage
 import Synchronization
 import Telemetry
 
-/// A cache of `stored` and `api` responses by request. For example, if an app posts its receipt four times at launch,
-/// the receipt is decoded twice and the response is rendered twice: only a body that was received before is digested
-/// and its response cached.
+/// A cache of `stored` and `api` responses by request: which requests it answers, and which responses are added to it.
+/// For example, if an app posts its receipt four times at launch, the receipt is decoded twice and the response is
+/// rendered twice: only a body that was received before is digested and its response cached.
 ///
 /// A response is valid as long as the records that it was rendered from would be used for a new one: the store's
 /// snapshot of the customer is still the same and current, or the records of the Server API are still cached.
 /// Everything else that the response depends on is part of the request, or of a configuration that is fixed for the
 /// lifetime of this cache.
-final class ResponseCache: Sendable {
+final class ResponseCache: ResponseObserver {
     /// Maximum size of all cached responses together, in bytes.
     private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)
 
     /// A response, and the data that it was rendered from.
-    struct Entry: Sendable {
+    private struct Entry: Sendable {
         let scope: AppScope
         let keys: CustomerIdentifiers
         let records: Records
@@ -29,15 +31,33 @@ final class ResponseCache: Sendable {
     }
 
     /// The records that a response was rendered from, by their number.
-    enum Records: Sendable {
+    private enum Records: Sendable {
         /// See ``StoredCustomerSnapshot/serial``. The age is the app's `storedMaxAge`.
         case stored(UInt64, maximumAge: Duration)
         /// See ``CachedRecords/serial``.
         case lookedUp(UInt64)
     }
 
-    private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)
+    private let entries = GenerationalCache<[UInt8], Entry>(limit: capacity)
     private let earlier = EarlierRequests()
+    /// `nil` if there is no store.
+    private let stored: StoreSource?
+    /// `nil` if there are no network connections.
+    private let serverAPI: ServerAPISource?
+
+    /// Creates an empty cache; `nil` if no app's first source is one of the two, or if it cannot be used: without a
+    /// store, without a key of the Server API, or with `cacheSeconds: 0`.
+    init?(_ components: ServiceComponents) {
+        (stored, serverAPI) = (components.stored, components.serverAPI)
+        let canBeCached = components.apps.contains { app in
+            switch app.answer.first {
+            case .stored: components.stored != nil
+            case .api: app.serverAPI != nil && app.cacheSeconds > 0
+            default: false
+            }
+        }
+        guard canBeCached else { return nil }
+    }
 
     /// The key of a request: SHA-256 of its body, and the endpoint that received it. `nil` if the body was not
     /// received before; its response is not cached.
@@ -53,12 +73,66 @@ final class ResponseCache: Sendable {
         return SHA.digest(body, with: .sha256) + [endpoint]
     }
 
-    subscript(key: [UInt8]) -> Entry? { cache[key] }
+    /// Removes every response.
+    func removeAll() { entries.removeAll() }
 
-    func removeAll() { cache.removeAll() }
+    /// Returns the cached response to the same request. Returns `nil` if no response is cached, or if the customer's
+    /// records have changed or expired since it was cached.
+    ///
+    /// - Parameter limit: timeout of the read from the store.
+    func response(for key: [UInt8], at now: Timestamp, within limit: Duration) async -> VerifyReceiptResult? {
+        guard let entry = entries[key], let source = await validSource(of: entry, at: now, within: limit),
+            let answer = entry.answer.answer(requestDate: now)
+        else { return nil }
+        var reply = VerifyReceiptResult(answer, source: source, environment: entry.scope.environment)
+        (reply.authenticApp, reply.claimedApp) = (entry.scope.bundleId, entry.scope.bundleId)
+        reply.consumables = entry.consumables
+        return reply
+    }
 
-    func insert(_ entry: Entry, for key: [UInt8]) {
-        cache.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.all.count * 64)
+    /// Returns the source of a response whose records are still valid; `nil` if they are not.
+    private func validSource(
+        of entry: Entry, at now: Timestamp, within limit: Duration
+    ) async -> AnswerSource? {
+        switch entry.records {
+        case .lookedUp(let serial):
+            return serverAPI?.isCached(serial, for: entry.keys, in: entry.scope) == true ? .api : nil
+        case .stored(let serial, let maximumAge):
+            guard
+                let snapshot = await stored?.snapshot(of: entry.keys, in: entry.scope, at: now, within: limit),
+                snapshot.serial == serial,
+                snapshot.isCurrent(at: now, maximumAge: maximumAge)
+            else { return nil }
+            return .stored
+        }
+    }
+
+    /// Caches a response in which only `request_date` depends on the time. Two kinds are never cached: an iOS 6
+    /// response, because it has no such date and its status may change with time alone; and the response to a receipt
+    /// without identifiers, because those that Apple once returned for it may change.
+    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+        guard let cacheKey = request.cacheKey, let receipt = request.authenticReceipt,
+            let records = records(of: response, to: request)
+        else { return }
+        let keys = receipt.contents.lookupKeys
+        guard !keys.isEmpty, let answer = ResponseTemplate(response.result.answer, requestDate: request.now)
+        else { return }
+        let consumables = response.result.consumables
+        entries.insert(
+            Entry(
+                scope: AppScope(of: receipt), keys: keys, records: records, answer: answer, consumables: consumables),
+            for: cacheKey, cost: answer.size + 1_024 + consumables.all.count * 64)
+    }
+
+    /// Returns the number of the records that a response of the app's first source was rendered from; `nil` if they are
+    /// not cached themselves.
+    private func records(of response: SourceResponse, to request: ResolvedRequest) -> Records? {
+        switch (response.origin, request.app.answer.first) {
+        case (.current(let snapshot), .stored):
+            snapshot.serial.map { .stored($0, maximumAge: .seconds(request.app.storedMaxAge)) }
+        case (.lookedUp(let cached), .api): cached.serial.map { .lookedUp($0) }
+        default: nil
+        }
     }
 }
 

@@ -72,10 +72,10 @@ package final class RequestEvaluation: Sendable {
 extension RequestEvaluation {
     /// Wires the sources and the observers of a configuration.
     ///
-    /// - Parameter cachedResponses: `nil` if no app names `stored` or `api` first.
+    /// - Parameter cache: `nil` if no app names `stored` or `api` first.
     convenience init(
         _ components: ServiceComponents, rules: AppRules, renderer: VerifyReceiptRenderer,
-        cachedResponses: CachedResponses?
+        cache: ResponseCache?
     ) {
         let (serverAPI, observations) = (components.serverAPI, components.observations)
         let logger = RequestLogger(components.logger, apps: components.apps)
@@ -83,7 +83,7 @@ extension RequestEvaluation {
         let archive = components.lastGood
         let observers: [(any ResponseObserver)?] = [
             UpstreamResponseLog(logger: logger),
-            UpstreamResponseRecorder(observations: observations, serverAPI: serverAPI), archive, cachedResponses,
+            UpstreamResponseRecorder(observations: observations, serverAPI: serverAPI), archive, cache,
         ]
         self.init(
             sources: ResponseSources(
