@@ -106,7 +106,7 @@ package final class VerifyReceiptService: Sendable {
             consume body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
         guard requestOptions.priority == .live else { return reply }
         count(reply)
-        counts.recordDuration(.now - start, for: reply)
+        counts.durations[reply.source.index].observe(.now - start)
         if let app = reply.unconfiguredApp {
             counts.unconfiguredApps.record(app, at: now())
             evaluation.logger.logUnconfiguredApp(app, in: reply, at: now())
@@ -128,7 +128,10 @@ package final class VerifyReceiptService: Sendable {
 
     /// Counts a response that another part of the server wrote. The responses of ``answer(body:route:requestOptions:)``
     /// are counted already.
-    package func count(_ reply: VerifyReceiptResult) { countedApps[reply.claimedApp].recordResponse(reply) }
+    package func count(_ reply: VerifyReceiptResult) {
+        countedApps[reply.claimedApp].verdicts.add(
+            StatusLabel(reply.answer.status), reply.source, reply.environment)
+    }
 
     /// Parses a request with the profile of this service.
     package func read(_ body: [UInt8]) throws(VerifyReceiptRequest.Failure) -> VerifyReceiptRequest {
@@ -208,7 +211,8 @@ package final class VerifyReceiptService: Sendable {
         switch outcome {
         case .refused(let status, let failure, let app):
             if let failure, requestOptions.priority == .live {
-                counts.recordAuthenticationFailure(ReceiptDecodingError(failure).code)
+                let code = ReceiptDecodingError(failure).code
+                counts.authenticationFailures.add(code, code.verdict)
             }
             if let failure, failure.verdict == .notJudged {
                 evaluation.logger.logUnjudged(failure, at: now())
@@ -291,7 +295,7 @@ package final class VerifyReceiptService: Sendable {
         let text = request.receiptText.reveal()
         let verification = ReceiptVerification(of: text, by: decoder)
         if case .rejected(let error, _) = verification, requestOptions.priority == .live {
-            counts.recordAuthenticationFailure(error.code)
+            counts.authenticationFailures.add(error.code, error.code.verdict)
             repairSampler?.sample(at: text, refusedFor: error, at: now())
         }
         return verification

@@ -2,7 +2,6 @@ package import AppStoreClients
 package import Base
 package import BridgeConfiguration
 import ReceiptDecoding
-import Responses
 import Storage
 import Synchronization
 package import Telemetry
@@ -53,21 +52,6 @@ package final class ProxyMetrics: Sendable {
         let named = apps.withLock { $0 }.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         return named + [("other", others)]
     }
-
-    /// Records the duration of a request.
-    func recordDuration(_ duration: Duration, for reply: VerifyReceiptResult) {
-        durations[reply.source.index].observe(duration)
-    }
-
-    /// Counts a receipt that was not authenticated.
-    func recordAuthenticationFailure(_ code: ReceiptDecodingError.Code) {
-        authenticationFailures.add(code, code.verdict)
-    }
-
-    /// Counts a refused receipt under each repair that `profile: tolerant` would have made, once a kind.
-    func recordRepairs(_ repairsOfOne: [ReceiptRepair]) {
-        for repair in Set(repairsOfOne) { repairs.add(repair) }
-    }
 }
 
 /// The counters of one app since the start of the process.
@@ -88,16 +72,6 @@ package final class AppMetrics: Sendable {
     package let refundDecisions = CounterTable(RefundDecision.texts)
     /// Lookups of orders by ``OrderLabel``, and by whether the order was asked for before.
     package let orders = CounterTable(OrderLabel.texts, RepetitionLabel.texts)
-
-    /// Counts a response.
-    package func recordResponse(_ reply: VerifyReceiptResult) {
-        verdicts.add(StatusLabel(reply.answer.status), reply.source, reply.environment)
-    }
-
-    /// Counts revoked purchases.
-    func recordRevocations(in environment: AppStoreEnvironment, count: Int) {
-        revocations.add(environment, by: Int64(count))
-    }
 }
 
 /// The counters of the configured apps. All other apps share one set of counters, so that requests cannot create new

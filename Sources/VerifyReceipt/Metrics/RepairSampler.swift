@@ -1,6 +1,7 @@
 import Base
 import ReceiptDecoding
 import Synchronization
+import Telemetry
 
 /// Measures how many refused receipts `profile: tolerant` would have accepted, for operators whose old app versions
 /// mangle receipts. Only 10 receipts a second, and no large ones, are inspected, so that refusing a receipt stays
@@ -29,7 +30,8 @@ struct RepairSampler: Sendable {
         else { return }
         let inspection = decoder.inspect(text.span)
         guard inspection.isVerified else { return }
-        counts.recordRepairs(inspection.repairs)
+        // Once a kind.
+        for repair in Set(inspection.repairs) { counts.repairs.add(repair) }
     }
 }
 

@@ -4,6 +4,7 @@ package import Base
 import Responses
 import Storage
 import Synchronization
+import Telemetry
 
 /// A cache of the revocations that Apple has reported, by verifyReceipt or by the Server API, so that a response from
 /// the receipt alone shows refunds.
@@ -234,7 +235,7 @@ package final class RevocationCache: Sendable {
             }
             return after - before
         }
-        if isNew, added > 0 { counts?[bundleId].recordRevocations(in: environment, count: added) }
+        if isNew, added > 0 { counts?[bundleId].revocations.add(environment, by: Int64(added)) }
     }
 
     /// Returns the store if it may hold revocations of an app that are not in memory.
