@@ -111,7 +111,7 @@ package struct CustomerViewService: Sendable {
             }
             return try await view(signed: signed.reveal())
         }
-        guard case .app(let settings) = apps.resolution(of: receipt.bundleId) else { throw Self.unknownApp }
+        guard let settings = apps.resolution(of: receipt.bundleId) else { throw Self.unknownApp }
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.orderedLookupKeys
         // The receipt alone is complete: it holds no purchase, or the Server API cannot be called for this app.

@@ -3,13 +3,6 @@ package import BridgeConfiguration
 
 /// The configured apps by bundle id, and the treatment of all other apps (`unknownApps`).
 package struct AppRegistry: Sendable {
-    /// The treatment of an app's receipts.
-    enum AppResolution: Sendable {
-        case app(AppConfiguration)
-        /// The app is not configured, and `unknownApps` is `refuse`.
-        case refused
-    }
-
     private let apps: [BundleIdentifier: AppConfiguration]
     private let unknownApps: ProxyConfiguration.UnknownApps
     /// Whether any app has a rule, other than replay detection, that Apple's responses are checked against.
@@ -28,23 +21,24 @@ package struct AppRegistry: Sendable {
             unknownApps == .refuse || apps.values.contains { $0.sandbox == .deny || $0.testers != nil }
     }
 
-    /// Returns the treatment of an app. With `unknownApps: pass` an unknown app has no shared secret: its requests are
-    /// forwarded unchanged, and its receipts may answer for themselves.
+    /// Returns the configuration that applies to an app. With `unknownApps: pass` an unknown app has no shared secret:
+    /// its requests are forwarded unchanged, and its receipts may answer for themselves. `nil` if the app is not
+    /// configured, and `unknownApps` is `refuse`.
     ///
     /// - Parameter bundleId: `nil` if the receipt names no app.
-    func resolution(of bundleId: BundleIdentifier?) -> AppResolution {
-        if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
-        return unknownApps == .pass ? .app(AppConfiguration(bundleId: bundleId)) : .refused
+    func resolution(of bundleId: BundleIdentifier?) -> AppConfiguration? {
+        if let app = bundleId.flatMap({ apps[$0] }) { return app }
+        return unknownApps == .pass ? AppConfiguration(bundleId: bundleId) : nil
     }
 
     /// The rules for a response of Apple's if neither the response nor an authentic receipt names an app. Because it
-    /// may belong to any app, the strictest rules of all apps apply.
-    var strictest: AppResolution {
-        guard unknownApps == .pass else { return .refused }
+    /// may belong to any app, the strictest rules of all apps apply. `nil` if `unknownApps` is `refuse`.
+    var strictest: AppConfiguration? {
+        guard unknownApps == .pass else { return nil }
         var app = AppConfiguration(bundleId: nil)
         if contains(where: { $0.sandbox == .deny || $0.testers != nil }) { app.sandbox = .deny }
         if contains(where: { $0.replay == .refuse }) { app.replay = .refuse }
-        return .app(app)
+        return app
     }
 
     /// The app's name in log lines and in their rate limits. Apps that are not configured share one name, because

@@ -123,7 +123,7 @@ package final class AppRules: Sendable {
                 == AppStoreEnvironment.production.rawValue
         let environment: AppStoreEnvironment = isProduction ? .production : .sandbox
         let bundleId = (read?.bundleId).map(BundleIdentifier.init(rawValue:)) ?? request.authenticReceipt?.bundleId
-        guard case .app(let app) = resolution(of: read, bundleId) else {
+        guard let app = resolution(of: read, bundleId) else {
             return refusal(.refused(.notAuthentic), in: environment, to: request)
         }
         let purchases = ShownPurchases(in: read, to: request.itemForRules)
@@ -191,13 +191,13 @@ package final class AppRules: Sendable {
         return VerifyReceiptResult(answer, source: .receipt, environment: environment)
     }
 
-    /// The app whose rules apply to a response.
+    /// The app whose rules apply to a response; `nil` if it is refused.
     ///
     /// - Parameter bundleId: the bundle id of the response, otherwise of an authentic receipt. Also `nil` for a text
     ///   that is no bundle id, which no configured app has.
     private func resolution(
         of response: VerifyReceiptResponse?, _ bundleId: BundleIdentifier?
-    ) -> AppRegistry.AppResolution {
+    ) -> AppConfiguration? {
         bundleId == nil && response?.bundleId == nil ? apps.strictest : apps.resolution(of: bundleId)
     }
 

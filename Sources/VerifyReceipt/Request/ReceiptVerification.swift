@@ -66,14 +66,11 @@ extension AppRegistry {
         case .authentic(let item): (bundleId, status) = (item.bundleId, nil)
         case .rejected(let error, let claims): (bundleId, status) = (claims.bundleId, error.status)
         }
-        switch resolution(of: bundleId) {
-        case .app(let app): return .app(app)
-        case .refused:
-            // A receipt that is not judged and whose bundle id cannot be read may belong to a configured app.
-            if case .rejected(let error, _) = verification, error.verdict == .notJudged, bundleId == nil {
-                return .refused(.temporarilyUnavailable)
-            }
-            return .refused(status ?? .notAuthentic)
+        if let app = resolution(of: bundleId) { return .app(app) }
+        // A receipt that is not judged and whose bundle id cannot be read may belong to a configured app.
+        if case .rejected(let error, _) = verification, error.verdict == .notJudged, bundleId == nil {
+            return .refused(.temporarilyUnavailable)
         }
+        return .refused(status ?? .notAuthentic)
     }
 }

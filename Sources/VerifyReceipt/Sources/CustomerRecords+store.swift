@@ -96,7 +96,7 @@ extension CustomerRow {
             historyIds.insert(row.originalTransactionId)
             transactions.append(row)
         }
-        let renewals = records.subscriptions.compactMap { $0.renewal.flatMap(RenewalRow.init) }
+        let renewals = records.subscriptions.compactMap { $0.renewal.flatMap { RenewalRow($0) } }
         guard let signedDate = (transactions.map(\.signedDate) + renewals.map(\.signedDate)).max() else { return nil }
         let statuses = records.subscriptions.map { subscription in
             StatusRow(
@@ -154,15 +154,10 @@ extension RevocationRow {
 }
 
 extension RenewalRow {
-    /// Creates the row for a renewal. Returns `nil` if it has no id or no date.
-    init?(_ signed: Signed<RenewalPayload>) {
-        self.init(signed, date: nil)
-    }
-
     /// Creates the row for a renewal. Returns `nil` if it has no id, or no date at all.
     ///
     /// - Parameter date: signing date of the notification that contains it, used if the renewal has none.
-    package init?(_ signed: Signed<RenewalPayload>, date: Timestamp?) {
+    package init?(_ signed: Signed<RenewalPayload>, date: Timestamp? = nil) {
         guard let id = signed.payload.originalTransactionId, let signedDate = signed.payload.signedDate ?? date else {
             return nil
         }
