@@ -1,6 +1,7 @@
 import AppStoreClients
 import AppStorePayloads
 import Base
+import Foundation
 import Operations
 import Reports
 import VerifyReceipt
@@ -29,10 +30,11 @@ struct CustomerPageLookup: Sendable {
             case .transactionId(let id): return shown([try await views.view(transactionId: id, bundleId: bundleId)])
             case .orderId(let id): return try await answer(orderId: id)
             case .accountToken(let token): return await answer(token: token)
-            case .receipt(let bytes):
-                return shown([try await views.view(body: body("receiptData", String(decoding: bytes, as: UTF8.self)))])
-            case .signedText(let text, let key):
-                return shown([try await views.view(body: body(key.rawValue, text))])
+            case .receipt(let bytes): return shown([try await views.view(receiptText: bytes)])
+            case .signedText(let text):
+                // As `POST /v1/receipts` does with a signed text.
+                let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+                return shown([try await views.view(signed: trimmed, bundleId: bundleId)])
             }
         } catch {
             return failed(CustomerProblem(error), status: error.code.httpStatus)
@@ -66,15 +68,6 @@ struct CustomerPageLookup: Sendable {
     }
 
     private var target: OperationTarget { OperationTarget(bundleId: bundleId, environment: nil) }
-
-    /// Returns the body of `POST /v1/receipts` with one member.
-    private func body(_ key: String, _ text: String) -> [UInt8] {
-        JSONWriter.object(reserving: text.utf8.count + 64) { writer in
-            writer.member(key, text)
-            // Only a signed renewal does not name its app.
-            if let bundleId { writer.member("bundleId", bundleId) }
-        }
-    }
 
     private func shown(_ views: [[UInt8]], _ order: CustomerOrder? = nil) -> Outcome {
         do {

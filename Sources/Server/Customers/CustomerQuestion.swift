@@ -1,6 +1,4 @@
-import AppStorePayloads
 import Base
-import Operations
 
 /// What a support person entered: recognized by its form alone.
 enum CustomerQuestion: Sendable {
@@ -8,13 +6,8 @@ enum CustomerQuestion: Sendable {
     case orderId(String)
     case accountToken(AccountToken)
     case receipt([UInt8])
-    /// A signed text of StoreKit, with the key of `POST /v1/receipts` that it belongs to.
-    case signedText(String, key: SignedKey)
-
-    /// The keys of `POST /v1/receipts` for signed texts.
-    enum SignedKey: String {
-        case signedTransaction, signedAppTransaction, signedRenewalInfo
-    }
+    /// A signed text of StoreKit.
+    case signedText(String)
 
     /// Longest order id, in bytes.
     private static let maximumOrderId = 32
@@ -30,10 +23,10 @@ enum CustomerQuestion: Sendable {
             self = .transactionId(compact)
         } else if let token = AccountToken(compact) {
             self = .accountToken(token)
-        } else if bytes.count <= Self.maximumOrderId, bytes.allSatisfy(Self.isAlphanumeric) {
+        } else if bytes.count <= Self.maximumOrderId, bytes.allSatisfy(\.isASCIIAlphanumeric) {
             self = .orderId(compact.uppercased())
         } else if Self.isCompactJWS(bytes) {
-            self = .signedText(compact, key: Self.key(of: compact))
+            self = .signedText(compact)
         } else if bytes.count > Self.maximumOrderId, bytes.allSatisfy(Self.isBase64) {
             self = .receipt(bytes)
         } else {
@@ -57,25 +50,5 @@ enum CustomerQuestion: Sendable {
         bytes.starts(with: Array("eyJ".utf8)) && bytes.count(where: { $0 == UInt8(ascii: ".") }) == 2
     }
 
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"):
-            true
-        default: false
-        }
-    }
-
-    private static func isBase64(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || "+/=-_".utf8.contains(byte) }
-
-    /// Looks at the payload, which is not verified, to choose the key. The signature is verified afterwards.
-    private static func key(of text: String) -> SignedKey {
-        let payload = text.split(separator: ".", omittingEmptySubsequences: false).dropFirst().first ?? ""
-        let claims = Base64Text.decode(Array(payload.utf8).span, .urlSafe).flatMap { try? JSONObject($0) }
-        return switch claims.flatMap({ SignedKind($0) }) {
-        case .appTransaction: .signedAppTransaction
-        case .renewal: .signedRenewalInfo
-        case .transaction, .notification, .realTimeRequest, nil: .signedTransaction
-        }
-    }
+    private static func isBase64(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || "+/=-_".utf8.contains(byte) }
 }

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -28,14 +29,7 @@ enum RequestIdentifier {
     /// so they are not plain.
     private static func isPlain(_ name: String) -> Bool {
         (1...maximumBytes).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "-._:=+/".utf8.contains(byte)
-                }
-            }
+            && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._:=+/".utf8.contains($0) }
     }
 
     /// Returns a new id: the process's random prefix and a counter, for example `k3v9qz00000001`. Fourteen characters

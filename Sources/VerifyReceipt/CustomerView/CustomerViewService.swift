@@ -101,7 +101,8 @@ package struct CustomerViewService: Sendable {
 
     // MARK: - Receipts
 
-    private func view(receiptText: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
+    /// Returns the view by a receipt, in any form that ``ReceiptProfile/stored`` finds it in.
+    package func view(receiptText: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
         let receipt: Receipt
         do throws(ReceiptDecodingError) {
             receipt = try decoder.decode(receiptText.span)
@@ -109,7 +110,7 @@ package struct CustomerViewService: Sendable {
             guard error.code == .signedTransaction, let signed = decoder.inspect(receiptText.span).signedText else {
                 throw CustomerViewError(error)
             }
-            return try await view(signed: signed.reveal())
+            return try await view(signed: signed.reveal(), bundleId: nil)
         }
         guard let settings = apps.resolution(of: receipt.bundleId) else { throw Self.unknownApp }
         try check(receipt.environment, for: settings)
@@ -151,12 +152,15 @@ package struct CustomerViewService: Sendable {
 
     // MARK: - Signed texts
 
-    /// The view by a signed text of any kind, which was found in the place of a receipt.
-    private func view(signed text: String) async throws(CustomerViewError) -> [UInt8] {
+    /// Returns the view by a signed text of any kind.
+    ///
+    /// - Parameter bundleId: the app of a signed renewal, which does not name it. May be `nil` if exactly one app is
+    ///   configured.
+    package func view(signed text: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
         let claims = JWSInspection.unverifiedClaims(of: text).flatMap { try? JSONObject($0) }
         switch claims.flatMap({ SignedKind($0) }) {
         case .appTransaction: return try await view(signedAppTransaction: text)
-        case .renewal: return try await view(signedRenewal: text, bundleId: nil)
+        case .renewal: return try await view(signedRenewal: text, bundleId: bundleId)
         case .transaction, .notification, .realTimeRequest, nil: return try await view(signedTransaction: text)
         }
     }
