@@ -61,8 +61,8 @@ struct ListenerCertificateTests {
     @Test("An RSA key, a chain of one, an expired certificate, and one file for both are accepted")
     func unusual() throws {
         let pair = try ListenerPair(key: .rsa(bits: 2048), host: nil, validity: .past)
-        let certificate = try ListenerCertificate(
-            certificates: pair.keyPEM + pair.certificatePEM, privateKey: pair.keyPEM + pair.certificatePEM)
+        let file = pair.keyPEM + pair.certificatePEM
+        let certificate = try ListenerCertificate(TLSFiles(certificates: file, privateKey: file))
         #expect(certificate.lacksIssuer && certificate.names.isEmpty)
         #expect(certificate.validity.upperBound == Validity.past.to.seconds)
     }
@@ -71,7 +71,8 @@ struct ListenerCertificateTests {
     func days() throws {
         let pair = try ListenerPair(
             validity: Validity(from: Timestamp(seconds: 0), to: Timestamp(seconds: 864_000)))
-        let certificate = try ListenerCertificate(certificates: pair.certificatePEM, privateKey: pair.keyPEM)
+        let certificate = try ListenerCertificate(
+            TLSFiles(certificates: pair.certificatePEM, privateKey: pair.keyPEM))
         #expect([0, 1, 777_600, 864_000, 864_001].map(certificate.daysLeft) == [10, 9, 1, 0, -1])
     }
 

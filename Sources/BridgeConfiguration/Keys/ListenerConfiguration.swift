@@ -69,12 +69,16 @@ extension ConfigurationFile {
         guard let certificates, let privateKey else { return nil }
         node.file.secretFiles.append(.init(key: node.name("privateKey"), path: privateKey.url.path))
         let files = TLSFiles(certificates: certificates.bytes, privateKey: privateKey.bytes)
-        switch node.file.checks.tls(files) {
-        case .certificate(let expected)?: node.note("certificate", "\(certificates.path): \(expected)")
-        case .privateKey(let expected)?: node.note("privateKey", "\(privateKey.path): \(expected)")
-        case nil: return files
+        do throws(ListenerCertificateError) {
+            try node.file.checks.tls(files)
+            return files
+        } catch {
+            switch error {
+            case .certificate(let expected): node.note("certificate", "\(certificates.path): \(expected)")
+            case .privateKey(let expected): node.note("privateKey", "\(privateKey.path): \(expected)")
+            }
+            return nil
         }
-        return nil
     }
 
     /// Reads the PEM file that a key names.

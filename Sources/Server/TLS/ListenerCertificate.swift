@@ -24,20 +24,18 @@ package struct ListenerCertificate: Sendable {
     /// Maximum time in seconds to wait for the peer's part of the TLS shutdown.
     private static let shutdownTimeoutSeconds: Int64 = 2
 
-    /// Loads the certificates and the key, and throws if they cannot be read or do not belong together.
+    /// Loads the certificates and the key that a configuration names.
     ///
-    /// - Parameters:
-    ///   - certificates: Certificates in PEM form, the listener's own first.
-    ///   - privateKey: An unencrypted private key in PEM form.
-    package init(certificates: [UInt8], privateKey: [UInt8]) throws(ListenerCertificateError) {
-        let loaded = try Self.load(certificates)
+    /// - Throws: ``ListenerCertificateError`` if they cannot be read or do not belong together.
+    package init(_ files: TLSFiles) throws(ListenerCertificateError) {
+        let loaded = try Self.load(files.certificates)
         let leaf: Certificate
         do throws(CryptographyError) {
             leaf = try Certificate(der: loaded.leaf.span)
         } catch {
             throw .certificate("expected a certificate with an RSA or P-256 key: \(error.reason)")
         }
-        context = try Self.context(loaded.chain, try Self.key(privateKey))
+        context = try Self.context(loaded.chain, try Self.key(files.privateKey.reveal()))
         chain = loaded.encodings
         names = loaded.chain.first.map(Self.names) ?? []
         validity = leaf.validity
@@ -49,13 +47,6 @@ package struct ListenerCertificate: Sendable {
     package func daysLeft(at seconds: Int64) -> Int64 {
         let (days, remainder) = (validity.upperBound - seconds).quotientAndRemainder(dividingBy: 86_400)
         return remainder < 0 ? days - 1 : days
-    }
-
-    /// Loads the certificates and the key that a configuration names.
-    ///
-    /// - Throws: ``ListenerCertificateError`` if they cannot be read or do not belong together.
-    package init(_ files: TLSFiles) throws(ListenerCertificateError) {
-        try self.init(certificates: files.certificates, privateKey: files.privateKey.reveal())
     }
 
     private typealias Loaded = (chain: [NIOSSLCertificate], encodings: [[UInt8]], leaf: [UInt8])
@@ -101,20 +92,6 @@ package struct ListenerCertificate: Sendable {
             throw .privateKey("expected the key of the first certificate")
         } catch {
             throw .certificate("expected certificates that the TLS library accepts")
-        }
-    }
-}
-
-/// The reason why a certificate or its key cannot be used, as a sentence that says what was expected. Contains
-/// nothing of the certificate or the key.
-package enum ListenerCertificateError: Error, Sendable, Hashable {
-    case certificate(String)
-    case privateKey(String)
-
-    /// The sentence that says what was expected.
-    package var expected: String {
-        switch self {
-        case .certificate(let expected), .privateKey(let expected): expected
         }
     }
 }
