@@ -3,10 +3,9 @@ import Base
 import Responses
 
 extension AppConfiguration: Configurable {
-    static var defaults: AppConfiguration { AppConfiguration(bundleId: nil) }
-    static var variablePrefix: String { "RECEIPT_BRIDGE_APP" }
+    package static var defaults: AppConfiguration { AppConfiguration(bundleId: nil) }
 
-    static var settings: [Setting<AppConfiguration>] { identity + answers + accounts + comparisons }
+    package static var settings: [Setting<AppConfiguration>] { identity + answers + accounts + comparisons }
 
     private static var identity: [Setting<AppConfiguration>] {
         [
@@ -130,12 +129,11 @@ extension AppConfiguration: Configurable {
             .custom(
                 "comparisonRules", "rule: `expected`, `unexpected`, `ignore`", default: "none", \.comparisonRules,
                 "how a difference of that rule is classified for this app",
-                read: AppConfigurationReader.readComparisonRules
-            ).inFileOnly(),
+                read: AppConfigurationReader.readComparisonRules),
             .custom(
                 "forward", "list", default: "none", \.forward,
                 "targets that notifications are [forwarded](FORWARDING.md) to"
-            ) { $2.forward = ConfigurationFile.forwardTargets($1, of: $0) }.inFileOnly(),
+            ) { $2.forward = ConfigurationFile.forwardTargets($1, of: $0) },
         ]
     }
 }

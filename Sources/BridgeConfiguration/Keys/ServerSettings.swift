@@ -2,10 +2,9 @@ import Base
 import Storage
 
 extension ProxyConfiguration: Configurable {
-    static var defaults: ProxyConfiguration { ProxyConfiguration() }
-    static var variablePrefix: String { "RECEIPT_BRIDGE" }
+    package static var defaults: ProxyConfiguration { ProxyConfiguration() }
 
-    static var settings: [Setting<ProxyConfiguration>] {
+    package static var settings: [Setting<ProxyConfiguration>] {
         listeners + storage + database + reconciliation + verification + upstreams + answers + clients
     }
 

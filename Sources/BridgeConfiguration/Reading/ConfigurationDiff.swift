@@ -10,9 +10,9 @@ package struct ConfigurationDiff: Sendable, Hashable {
 
     /// Compares two configurations.
     package init(from old: ProxyConfiguration, to new: ProxyConfiguration) {
-        needRestart = Self.changed(ProxyConfiguration.settings.filter { $0.keep != nil }, old, new)
+        needRestart = Self.changed(ProxyConfiguration.settings.filter(\.needsRestart), old, new)
         applied =
-            Self.changed(ProxyConfiguration.settings.filter { $0.keep == nil }, old, new.keepingFixedKeys(of: old))
+            Self.changed(ProxyConfiguration.settings.filter { !$0.needsRestart }, old, new.keepingFixedKeys(of: old))
             + Self.apps(old, new)
     }
 

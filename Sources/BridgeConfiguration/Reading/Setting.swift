@@ -1,27 +1,25 @@
 /// A part of the configuration that a table of settings describes: the configuration itself, or one app.
-protocol Configurable {
+package protocol Configurable {
     /// The value without any configured key.
     static var defaults: Self { get }
     /// The keys, in the order in which they are read, compared and documented.
     static var settings: [Setting<Self>] { get }
-    /// The prefix of the environment variables of these keys, without the final underscore.
-    static var variablePrefix: String { get }
 }
 
 /// One key of the configuration: how it is read, what a reload does with a new value, and its row in
 /// docs/CONFIGURATION.md.
-struct Setting<Subject: Configurable> {
+package struct Setting<Subject: Configurable> {
     /// Reads the key `name` of a mapping. A mistake is recorded, and the subject keeps its value.
     typealias Reader = (_ node: ConfigurationNode, _ name: String, _ subject: inout Subject) -> Void
 
     /// The path of the key, for example `upstream.proxy`; of an app's key, without `apps[].`.
-    let key: String
+    package let key: String
     /// The accepted values with their unit, in Markdown.
-    let values: String
+    package let values: String
     /// The default, in Markdown.
-    let defaultValue: String
+    package let defaultValue: String
     /// What the key means, in Markdown.
-    let meaning: String
+    package let meaning: String
     /// Reads the key; `nil` if the row of its parent reads it.
     let read: Reader?
     /// The value that a reload compares; `nil` if a change is reported by another row.
@@ -31,29 +29,17 @@ struct Setting<Subject: Configurable> {
     var keep: ((_ subject: inout Subject, _ previous: Subject) -> Void)?
     /// The name in the log of a reload; `nil` for the key itself. Keys with the same name are reported once.
     var group: String?
-    /// Whether the key has no environment variable.
-    var isFileOnly = false
 
     /// The name in the log of a reload.
     var reportedName: String { group ?? key }
 
-    /// The name of the environment variable that overrides the key; `nil` for a key that can be set in the file only.
-    /// For a secret, the variable with the suffix `_FILE` names a file that contains it.
-    var variable: String? {
-        isFileOnly ? nil : "\(Subject.variablePrefix)_\(key.uppercased().replacing(".", with: "_"))"
-    }
+    /// Whether a new value needs a restart.
+    package var needsRestart: Bool { keep != nil }
 
     /// Returns the row with a group name.
     func reported(as group: String) -> Setting {
         var row = self
         row.group = group
-        return row
-    }
-
-    /// Returns the row of a key that can be set in the file only.
-    func inFileOnly() -> Setting {
-        var row = self
-        row.isFileOnly = true
         return row
     }
 
