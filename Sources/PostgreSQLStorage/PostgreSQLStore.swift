@@ -173,8 +173,3 @@ extension PostgreSQLStore: Store {
     package var cluster: (any ClusterStore)? { self }
     package func compact() {}
 }
-
-// Repositories whose methods both engines share.
-extension PostgreSQLStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, OrderLog {}
-extension PostgreSQLStore: PersonalDataStore, PresenterStore, ReconciliationStore, RefundStore {}
-extension PostgreSQLStore: ResponseArchiveStore, RolloutStore {}

@@ -2,16 +2,7 @@ package import Base
 
 /// What bridge handles need to be kept across restarts: the key that signs them if none is configured, and which
 /// customers were erased. ``PersonalDataStore/erase(_:at:)`` writes the latter.
-package protocol BridgeHandleStore: Sendable {
-    /// Returns the key of this store. If it has none, the candidate becomes its key. Every process with the same store
-    /// gets the same key, also if several ask at the same time.
-    func handleKey(orInserting candidate: Redacted<[UInt8]>) async throws(StorageError) -> Redacted<[UInt8]>
-
-    /// Returns the time of the last erasure that left one of these digests; `nil` if there was none.
-    ///
-    /// - Parameter digests: see ``ErasureMarks``.
-    func lastErasure(leaving digests: [[UInt8]]) async throws(StorageError) -> Timestamp?
-}
+package protocol BridgeHandleStore: SQLEngine {}
 
 /// Computes what an erasure leaves of an erased id: keyed digests, from which the id cannot be found without the key.
 /// There is one for each key, so that a key can be replaced.
@@ -39,7 +30,9 @@ package struct ErasureMarks: Sendable {
     }
 }
 
-extension BridgeHandleStore where Self: SQLEngine {
+extension BridgeHandleStore {
+    /// Returns the key of this store. If it has none, the candidate becomes its key. Every process with the same store
+    /// gets the same key, also if several ask at the same time.
     package func handleKey(orInserting candidate: Redacted<[UInt8]>) async throws(StorageError) -> Redacted<[UInt8]> {
         let find = SQLStatement("SELECT key FROM handleKey")
         let existing = try await read(find) { (row) throws(StorageError) in Redacted(try row.bytes(0)) }
@@ -50,6 +43,9 @@ extension BridgeHandleStore where Self: SQLEngine {
             ?? candidate
     }
 
+    /// Returns the time of the last erasure that left one of these digests; `nil` if there was none.
+    ///
+    /// - Parameter digests: see ``ErasureMarks``.
     package func lastErasure(leaving digests: [[UInt8]]) async throws(StorageError) -> Timestamp? {
         guard !digests.isEmpty else { return nil }
         let list = digests.indices.map { "$\($0 + 1)" }.joined(separator: ", ")

@@ -5,9 +5,13 @@ private let differenceExamples: Int64 = 3
 
 /// The rows are in the order of their keys, so that servers that add to the same rows wait for each other instead of
 /// blocking each other.
-extension ComparisonLog where Self: SQLEngine {
+extension ComparisonLog {
+    /// Adds counts of comparisons and differences to the stored ones.
+    ///
+    /// - Parameter limit: maximum number of customers of one app and environment.
     package func add(
-        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers], limit: Int
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = [],
+        limit: Int = 10_000
     ) async throws(StorageError) {
         let comparisons = merged(comparisons, by: \.key) { $0.count += $1.count }
         let differences = merged(differences, by: \.key) {

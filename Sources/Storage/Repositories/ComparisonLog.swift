@@ -1,38 +1,10 @@
 /// Counts, differences and examples of the shadow comparison.
-package protocol ComparisonLog: Sendable {
-    /// Adds counts of comparisons and differences to the stored ones.
-    ///
-    /// - Parameter limit: maximum number of customers of one app and environment.
-    func add(
-        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers], limit: Int
-    ) async throws(StorageError)
+package protocol ComparisonLog: SQLEngine {}
 
+extension ComparisonLog {
     /// Returns the comparisons and differences since a day.
     ///
     /// - Parameter day: days since 1970-01-01, UTC.
-    func comparisons(
-        since day: Int64
-    ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount])
-
-    /// Returns the number of different customers compared since a day, by bundle id and environment.
-    ///
-    /// - Parameter day: days since 1970-01-01, UTC.
-    func comparedCustomers(
-        since day: Int64
-    ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)]
-}
-
-extension ComparisonLog {
-    /// Adds counts of comparisons, differences and customers, with at most 10,000 customers of one app and
-    /// environment.
-    package func add(
-        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = []
-    ) async throws(StorageError) {
-        try await add(comparisons: comparisons, differences: differences, customers: customers, limit: 10_000)
-    }
-}
-
-extension ComparisonLog where Self: SQLEngine {
     package func comparisons(
         since day: Int64
     ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
@@ -74,6 +46,9 @@ extension ComparisonLog where Self: SQLEngine {
         ) { (row) throws(StorageError) in (try row.integer(0), try row.bytes(1)) }
     }
 
+    /// Returns the number of different customers compared since a day, by bundle id and environment.
+    ///
+    /// - Parameter day: days since 1970-01-01, UTC.
     package func comparedCustomers(
         since day: Int64
     ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)] {

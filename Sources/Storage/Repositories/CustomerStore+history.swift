@@ -1,9 +1,17 @@
 import Base
 
-extension CustomerStore where Self: SQLEngine {
+extension CustomerStore {
+    /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
+    ///
+    /// - Parameters:
+    ///   - source: why the customer was looked up. It becomes part of the event.
+    ///   - targetKeys: the targets to which what differed is forwarded, see ``CustomerReport``.
+    /// - Returns: whether the history differed from the stored records. Always `false` if no events are recorded,
+    ///   except for the source `reconcile`.
     @discardableResult
     package func save(
-        _ customer: CustomerRow, of scope: AppScope, source: EventSource, reportingTo targetKeys: [ForwardingTargetKey]
+        _ customer: CustomerRow, of scope: AppScope, source: EventSource = .lookup,
+        reportingTo targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> Bool {
         let write = HistoryWrite(
             engine: self, row: customer, transactions: await encoder.encode(customer.transactions.map(\.text)),

@@ -1,6 +1,7 @@
 package import Base
 
-extension CustomerStore where Self: SQLEngine {
+extension CustomerStore {
+    /// Returns those identifiers that occur in a record of the app, each with the environment of the record.
     package func recordedIdentifiers(
         _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
     ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
@@ -22,6 +23,8 @@ extension CustomerStore where Self: SQLEngine {
         }
     }
 
+    /// Returns whether a record of one of these purchases was signed after that time. Records come from notifications
+    /// and lookups.
     package func hasNewerRecord(
         of originals: [String], in scope: AppScope, since: Timestamp
     ) async throws(StorageError) -> Bool {

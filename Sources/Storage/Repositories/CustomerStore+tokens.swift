@@ -2,7 +2,11 @@ import Base
 
 /// Account tokens of transactions. The column is empty for a transaction without a token, and null for one that an
 /// earlier version stored.
-extension CustomerStore where Self: SQLEngine {
+extension CustomerStore {
+    /// Returns the customers with a transaction that has this account token. A transaction whose customer is not known
+    /// counts as one.
+    ///
+    /// - Parameter token: a UUID in lower case.
     package func customers(withToken token: String, limit: Int) async throws(StorageError) -> [TokenCustomer] {
         try await readIntact(
             SQLStatement(
@@ -20,10 +24,12 @@ extension CustomerStore where Self: SQLEngine {
         }
     }
 
+    /// Returns transactions whose account token is not stored separately, because an earlier version stored them.
     package func transactionsWithoutToken(limit: Int) async throws(StorageError) -> [(id: Int64, text: String)] {
         try await transactions(without: "appAccountToken", limit: limit)
     }
 
+    /// Stores the account tokens of such transactions; an empty text for a transaction without one.
     package func addTokens(_ tokens: [(id: Int64, token: String)]) async throws(StorageError) {
         try await fill("appAccountToken", of: tokens.map(\.id), with: .texts(tokens.map(\.token)))
     }

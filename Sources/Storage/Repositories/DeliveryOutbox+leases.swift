@@ -1,7 +1,7 @@
 package import Base
 
 /// The parts of a claim that both engines share, and renewals of leases.
-extension DeliveryOutbox where Self: SQLEngine {
+extension DeliveryOutbox {
     /// Returns whether a delivery to a target is due that is not leased.
     package func hasDueDelivery(to targetKey: ForwardingTargetKey, at now: Timestamp) async throws(StorageError) -> Bool
     {
@@ -26,6 +26,12 @@ extension DeliveryOutbox where Self: SQLEngine {
             queuedAt: try row.timestamp(9), lease: lease)
     }
 
+    /// Extends the leases of deliveries, also those that ended if no other worker has claimed the delivery since.
+    ///
+    /// - Parameters:
+    ///   - ids: the deliveries that the lessee claimed.
+    ///   - lease: the lessee, and the new end of its leases.
+    /// - Returns: The deliveries whose lease was extended. The others may belong to another worker.
     package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
         guard !ids.isEmpty else { return [] }
         let renewed = try await write([
@@ -40,6 +46,10 @@ extension DeliveryOutbox where Self: SQLEngine {
         return Set(renewed)
     }
 
+    /// Queues deliveries again, with no attempts counted, and returns them in their new state.
+    ///
+    /// - Parameter url: only deliveries to this target. A notification is also queued for this target if it was not
+    ///   addressed to it before, provided that the target belongs to the same app and has been used before.
     /// A delivery can be attempted before it is returned.
     package func replay(
         _ replay: DeliveryReplay, to url: String?, at now: Timestamp

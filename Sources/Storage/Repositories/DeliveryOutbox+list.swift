@@ -1,7 +1,8 @@
 package import Base
 
 /// Reading the outbox.
-extension DeliveryOutbox where Self: SQLEngine {
+extension DeliveryOutbox {
+    /// Returns the targets, also former ones, to which a delivery is due that is not leased.
     package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
         let found = try await readIntact(
             SQLStatement(
@@ -33,8 +34,13 @@ extension DeliveryOutbox where Self: SQLEngine {
         }
     }
 
+    /// Returns deliveries in the order of arrival.
+    ///
+    /// - Parameters:
+    ///   - state: only deliveries in this state; `nil` for all.
+    ///   - after: the last id of the previous page; 0 for the first page.
     package func deliveries(
-        in state: DeliveryState?, after id: Int64, limit: Int
+        in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
     ) async throws(StorageError) -> [DeliverySummary] {
         // A literal state, because the partial index of abandoned deliveries is used only with it.
         let isInState = state.map { "AND state = \($0.rawValue)" } ?? ""

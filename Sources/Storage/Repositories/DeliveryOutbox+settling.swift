@@ -1,7 +1,10 @@
 import Base
 
 /// The end of an attempt.
-extension DeliveryOutbox where Self: SQLEngine {
+extension DeliveryOutbox {
+    /// Records the outcome of an attempt and ends the lease. The outcome is ignored if the delivery was queued again
+    /// during the attempt, or if the lease ran out and another worker has claimed the delivery. A success counts even
+    /// if that worker's attempt has failed since.
     package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
         let state: DeliveryState
         var (code, next): (String?, Timestamp?) = (nil, nil)
@@ -27,6 +30,7 @@ extension DeliveryOutbox where Self: SQLEngine {
         try await write([settle, release(delivery)])
     }
 
+    /// Ends the leases of deliveries that were not attempted or whose attempt was interrupted. They stay due.
     package func release(_ deliveries: [StoredDelivery]) async throws(StorageError) {
         guard !deliveries.isEmpty else { return }
         // In ascending order, so that two servers do not wait for each other.

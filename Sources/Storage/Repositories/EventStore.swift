@@ -1,22 +1,9 @@
 /// The changes of customers, in the order in which they can be replayed. An event is stored in the transaction that
 /// makes the change.
-package protocol EventStore: Sendable {
-    /// Whether this store object records events.
-    var recordsEvents: Bool { get }
-
+package protocol EventStore: SQLEngine {
     /// Returns the sequence up to which no event can be added any more. Events above it may be incomplete: a
     /// transaction that has not ended can still add one with a lower sequence than an event that can be read.
     func eventHorizon() async throws(StorageError) -> Int64
-
-    /// Returns events in ascending order of their sequence.
-    ///
-    /// - Parameters:
-    ///   - sequence: only events above it.
-    ///   - horizon: only events up to it, see ``eventHorizon()``.
-    ///   - limit: maximum number of events.
-    func events(
-        after sequence: Int64, upTo horizon: Int64, limit: Int
-    ) async throws(StorageError) -> [EventRow]
 }
 
 extension EventStore {
@@ -38,9 +25,13 @@ extension EventStore {
             last = end.sequence
         }
     }
-}
 
-extension EventStore where Self: SQLEngine {
+    /// Returns events in ascending order of their sequence.
+    ///
+    /// - Parameters:
+    ///   - sequence: only events above it.
+    ///   - horizon: only events up to it, see ``eventHorizon()``.
+    ///   - limit: maximum number of events.
     package func events(
         after sequence: Int64, upTo horizon: Int64, limit: Int
     ) async throws(StorageError) -> [EventRow] {

@@ -1,17 +1,10 @@
 package import Base
 
 /// Extensions of renewal dates, of which Apple allows a limited number.
-package protocol ExtensionLog: Sendable {
+package protocol ExtensionLog: SQLEngine {}
+
+extension ExtensionLog {
     /// Stores an extension. A request that is already stored is ignored.
-    func save(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError)
-
-    /// Returns the extensions of one subscription, the oldest first.
-    func extensions(
-        of originalTransactionId: TransactionIdentifier, in scope: AppScope
-    ) async throws(StorageError) -> [ExtensionRow]
-}
-
-extension ExtensionLog where Self: SQLEngine {
     package func save(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError) {
         let app = try await appID(of: scope)
         try await write([
@@ -28,6 +21,7 @@ extension ExtensionLog where Self: SQLEngine {
         ])
     }
 
+    /// Returns the extensions of one subscription, the oldest first.
     /// An extension that cannot be read throws, because it must not look like one that was never made.
     package func extensions(
         of originalTransactionId: TransactionIdentifier, in scope: AppScope

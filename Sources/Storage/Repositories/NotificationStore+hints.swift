@@ -2,7 +2,10 @@ package import Base
 
 /// Version 1 notifications. They are unsigned, so they count only as hints, and only the transaction ids of the body
 /// are stored.
-extension NotificationStore where Self: SQLEngine {
+extension NotificationStore {
+    /// Stores an unsigned notification and marks the customers that need a new lookup.
+    ///
+    /// - Parameter hints: identifiers of those customers.
     package func save(
         hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: AppScope
     ) async throws(StorageError) -> NotificationOutcome {

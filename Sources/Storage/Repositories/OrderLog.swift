@@ -1,32 +1,16 @@
 package import Base
 
 /// The orders that were looked up: one row for each order of an app, with the latest answer.
-package protocol OrderLog: Sendable {
+package protocol OrderLog: SQLEngine {}
+
+extension OrderLog {
     /// Stores an answer and counts the lookup.
     ///
     /// - Parameter limit: maximum number of orders of one app. Beyond it, those that were not asked for the longest
     ///   are deleted.
     /// - Returns: the number of earlier lookups of the order.
-    func record(
-        _ row: OrderLookupRow, of scope: AppScope, at now: Timestamp, limit: Int
-    ) async throws(StorageError) -> Int64
-
-    /// Returns a stored order; `nil` if it was never looked up.
-    func order(_ orderId: String, in scope: AppScope) async throws(StorageError) -> StoredOrder?
-}
-
-extension OrderLog {
-    /// Stores an answer and counts the lookup, with at most 100,000 orders of one app.
     package func record(
-        _ row: OrderLookupRow, of scope: AppScope, at now: Timestamp
-    ) async throws(StorageError) -> Int64 {
-        try await record(row, of: scope, at: now, limit: 100_000)
-    }
-}
-
-extension OrderLog where Self: SQLEngine {
-    package func record(
-        _ row: OrderLookupRow, of scope: AppScope, at now: Timestamp, limit: Int
+        _ row: OrderLookupRow, of scope: AppScope, at now: Timestamp, limit: Int = 100_000
     ) async throws(StorageError) -> Int64 {
         let app = try await appID(of: scope)
         // The slots of the purchases, so that an erasure of their customer does not miss the row.
@@ -78,6 +62,7 @@ extension OrderLog where Self: SQLEngine {
         ])
     }
 
+    /// Returns a stored order; `nil` if it was never looked up.
     package func order(_ orderId: String, in scope: AppScope) async throws(StorageError) -> StoredOrder? {
         try await read(
             SQLStatement(

@@ -1,7 +1,8 @@
 package import Base
 import Foundation
 
-extension PersonalDataStore where Self: SQLEngine {
+extension PersonalDataStore {
+    /// Counts the rows that an erasure would delete.
     package func footprint(of request: ErasureRequest) async throws(StorageError) -> Erasure {
         var erasure = Erasure()
         for search in try await locate(request) {
@@ -12,6 +13,7 @@ extension PersonalDataStore where Self: SQLEngine {
         return erasure
     }
 
+    /// Returns the id of the last erasure, which changes with every erasure; `nil` if there was none.
     package func lastErasure() async throws(StorageError) -> Int64? {
         try await read(SQLStatement("SELECT max(id) FROM erasure")) { (row) throws(StorageError) in
             try row.optionalInteger(0)
@@ -69,7 +71,12 @@ extension PersonalDataStore where Self: SQLEngine {
     }
 }
 
-extension PersonalDataStore where Self: SQLEngine & Store {
+extension PersonalDataStore {
+    /// Erases a customer in one transaction. Afterwards no read returns the customer's data.
+    ///
+    /// An engine with files of its own overwrites deleted data, and copies of it elsewhere in the files remain until
+    /// ``Store/compact()``. A database server only marks it as deleted: it remains in the pages of the
+    /// tables until they are vacuumed and reused, and in the write-ahead log, replicas and backups.
     package func erase(_ request: ErasureRequest, at now: Timestamp) async throws(StorageError) -> Erasure {
         // The customer can change each time.
         for _ in 0..<10 {

@@ -2,7 +2,11 @@ package import Base
 
 /// Deletes expired rows in small transactions. The conditions are part of each deletion, because a row may have been
 /// updated since it was found. Rows that another transaction changes at the moment stay until the next run.
-extension PersonalDataStore where Self: SQLEngine {
+extension PersonalDataStore {
+    /// Deletes expired rows. Works in small batches, between which other tasks can write.
+    ///
+    /// - Parameter pause: called after each batch with the time that it blocked other writes; returns `false` to stop.
+    /// - Returns: the numbers of deleted rows by kind, without kinds with a count of 0.
     package func expire(
         _ retention: Retention, at now: Timestamp, pause: (Duration) async -> Bool
     ) async throws(StorageError) -> [Erasure.Kind] {
@@ -14,6 +18,7 @@ extension PersonalDataStore where Self: SQLEngine {
         return erasure.kinds
     }
 
+    /// Counts the rows that ``expire(_:at:pause:)`` would delete, by kind, without kinds with a count of 0.
     package func expired(_ retention: Retention, at now: Timestamp) async throws(StorageError) -> [Erasure.Kind] {
         var erasure = Erasure()
         for rule in RetentionRule.all {
@@ -26,6 +31,7 @@ extension PersonalDataStore where Self: SQLEngine {
         return erasure.kinds
     }
 
+    /// Returns the newest signing date of the records that were stored last; `nil` if none has one.
     package func newestSignedDate() async throws(StorageError) -> Timestamp? {
         let newest = ["notification", "transactionRecord"].map { table in
             """

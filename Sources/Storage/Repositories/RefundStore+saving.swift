@@ -12,11 +12,20 @@ package struct ReportedHistory: Sendable {
     fileprivate var unknown: [CustomerReport] = []
 }
 
-extension RefundStore where Self: SQLEngine {
+extension RefundStore {
+    /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
+    /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
+    /// status.
+    ///
+    /// - Parameters:
+    ///   - revision: revision to continue from in the next sweep; `nil` if there is no such history.
+    ///   - source: becomes part of the events.
+    ///   - targetKeys: the targets to which refunds are forwarded that were not known, see ``CustomerReport``.
+    /// - Returns: the number of refunds that were not known.
     @discardableResult
     package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource,
-        reportingTo targetKeys: [ForwardingTargetKey]
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp,
+        source: EventSource = .refundSweep, reportingTo targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> Int {
         let texts = await encoder.encode(refunds.map(\.transaction.text))
         let app = try await appID(of: target.scope)

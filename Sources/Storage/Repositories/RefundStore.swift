@@ -1,73 +1,17 @@
 package import Base
 
 /// Refund histories, and which refunds were reported.
-package protocol RefundStore: Sendable {
+package protocol RefundStore: SQLEngine {}
+
+extension RefundStore {
     /// Returns one target for each customer, without those swept at or after that time, in pages. A page can be empty
     /// although others follow. Records that are known only from notifications are grouped by app transaction id,
     /// otherwise by subscription.
     ///
-    /// - Parameter position: ``RefundTargetPage/next`` of the page before; 0 for the first page.
-    func refundTargets(
-        notSweptSince start: Timestamp, after position: Int64
-    ) async throws(StorageError) -> RefundTargetPage
-
-    /// Returns the number of targets that ``refundTargets(notSweptSince:after:)`` returns in all pages. Can take
-    /// minutes in a large store.
-    func countRefundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> Int
-
-    /// Returns the target of one customer, or `nil` if it was swept at or after that time.
-    func refundTarget(
-        _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince start: Timestamp
-    ) async throws(StorageError) -> RefundTarget?
-
-    /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
-    /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
-    /// status.
-    ///
-    /// - Parameters:
-    ///   - revision: revision to continue from in the next sweep; `nil` if there is no such history.
-    ///   - source: becomes part of the events.
-    ///   - targetKeys: the targets to which refunds are forwarded that were not known, see ``CustomerReport``.
-    /// - Returns: the number of refunds that were not known.
-    @discardableResult
-    func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp, source: EventSource,
-        reportingTo targetKeys: [ForwardingTargetKey]
-    ) async throws(StorageError) -> Int
-
-    /// Returns refunds that have not been reported, in the order in which they were found.
-    func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund]
-
-    /// Marks refunds as reported. If they were written to a file, records the new size of the file.
-    func markReported(
-        _ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?
-    ) async throws(StorageError)
-
-    /// Records a new output file before anything is written to it. So a sweep that is killed recognizes the file as
-    /// its own when it resumes.
-    func beginRefundOutput(_ path: String) async throws(StorageError)
-
-    /// Removes the record of an output file after a completed sweep that wrote nothing. A later file at that path
-    /// belongs to another program.
-    func endRefundOutput(_ path: String) async throws(StorageError)
-
-    /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
-    func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64?
-}
-
-extension RefundStore {
-    /// Stores the refund history that a sweep has read. Nothing of it is forwarded.
-    package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp,
-        source: EventSource = .refundSweep
-    ) async throws(StorageError) {
-        try await save(refunds, of: target, revision: revision, at: now, source: source, reportingTo: [])
-    }
-}
-
-extension RefundStore where Self: SQLEngine {
     /// Each page reads a fixed number of rows, so that the time of a statement does not depend on the size of the
     /// store.
+    ///
+    /// - Parameter position: ``RefundTargetPage/next`` of the page before; 0 for the first page.
     package func refundTargets(
         notSweptSince start: Timestamp, after position: Int64
     ) async throws(StorageError) -> RefundTargetPage {
@@ -107,6 +51,8 @@ extension RefundStore where Self: SQLEngine {
         return RefundTargetPage(targets: rows.compactMap(\.value), next: isLast ? nil : rows.last?.key)
     }
 
+    /// Returns the number of targets that ``refundTargets(notSweptSince:after:)`` returns in all pages. Can take
+    /// minutes in a large store.
     package func countRefundTargets(notSweptSince start: Timestamp) async throws(StorageError) -> Int {
         let counts = try await readSlowly(
             SQLStatement(
@@ -121,6 +67,7 @@ extension RefundStore where Self: SQLEngine {
         return counts.first ?? 0
     }
 
+    /// Returns the target of one customer, or `nil` if it was swept at or after that time.
     /// Without a readable row the whole history is read again.
     package func refundTarget(
         _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince start: Timestamp
@@ -137,6 +84,7 @@ extension RefundStore where Self: SQLEngine {
         return RefundTarget(scope: scope, identifier: identifier, revision: swept.revision)
     }
 
+    /// Returns refunds that have not been reported, in the order in which they were found.
     package func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
         // The condition of the index.
         let isUntold =
@@ -157,6 +105,7 @@ extension RefundStore where Self: SQLEngine {
         }
     }
 
+    /// Marks refunds as reported. If they were written to a file, records the new size of the file.
     package func markReported(
         _ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?
     ) async throws(StorageError) {
@@ -166,6 +115,8 @@ extension RefundStore where Self: SQLEngine {
         try await write([mark] + (output.map { [setSize(of: $0.path, to: $0.size)] } ?? []))
     }
 
+    /// Records a new output file before anything is written to it. So a sweep that is killed recognizes the file as
+    /// its own when it resumes.
     package func beginRefundOutput(_ path: String) async throws(StorageError) {
         try await write([setSize(of: path, to: 0)])
     }
@@ -177,10 +128,13 @@ extension RefundStore where Self: SQLEngine {
             """, .text(path), .integer(size))
     }
 
+    /// Removes the record of an output file after a completed sweep that wrote nothing. A later file at that path
+    /// belongs to another program.
     package func endRefundOutput(_ path: String) async throws(StorageError) {
         try await write([SQLStatement("DELETE FROM refundOutput WHERE path = $1 AND size = 0", .text(path))])
     }
 
+    /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
     package func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64? {
         try await read(SQLStatement("SELECT size FROM refundOutput WHERE path = $1", .text(path))) {
             (row) throws(StorageError) in try row.integer(0)

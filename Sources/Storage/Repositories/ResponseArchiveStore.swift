@@ -2,27 +2,7 @@ package import Base
 import Foundation
 
 /// Apple's last good verifyReceipt responses, one for each request.
-package protocol ResponseArchiveStore: Sendable {
-    /// Stores a response and replaces the previous one to the same request. If it is unchanged, only the time is
-    /// updated, at most once a day. Only the latest responses of one customer are stored.
-    func save(
-        _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
-    ) async throws(StorageError) -> ArchiveChange
-
-    /// Returns the archived response to a request, or `nil` if there is none.
-    ///
-    /// - Parameter question: a digest of the request, as in ``ArchivedResponseRow/question``.
-    func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch?
-
-    /// Returns the number of archived responses, and their size in bytes.
-    func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int)
-
-    /// Deletes responses from before that time, and the oldest others until at most this many bytes are left. One
-    /// call deletes a single batch, so that other writes do not wait long.
-    ///
-    /// - Returns: whether there may be more to delete.
-    func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool
-}
+package protocol ResponseArchiveStore: SQLEngine {}
 
 /// Minimum time between two updates of `keptAt` for an unchanged response: one day, in milliseconds.
 private let day: Int64 = 86_400_000
@@ -34,7 +14,9 @@ private let deletionBatch = 500
 /// SQL of the size of a response. A damaged size counts as the number that it begins with.
 private let sizeSQL = "CAST(size AS bigint)"
 
-extension ResponseArchiveStore where Self: SQLEngine {
+extension ResponseArchiveStore {
+    /// Stores a response and replaces the previous one to the same request. If it is unchanged, only the time is
+    /// updated, at most once a day. Only the latest responses of one customer are stored.
     package func save(
         _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
     ) async throws(StorageError) -> ArchiveChange {
@@ -102,6 +84,7 @@ extension ResponseArchiveStore where Self: SQLEngine {
             bytes: replaced.reduce(row.size) { $0 &- $1.bytes }, deleted: deleted.map(\.question))
     }
 
+    /// Returns the number of archived responses, and their size in bytes.
     package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
         try await read(
             SQLStatement("SELECT count(*), CAST(coalesce(sum(\(sizeSQL)), 0) AS bigint) FROM lastGood")
@@ -110,6 +93,10 @@ extension ResponseArchiveStore where Self: SQLEngine {
         }.first ?? (0, 0)
     }
 
+    /// Deletes responses from before that time, and the oldest others until at most this many bytes are left. One
+    /// call deletes a single batch, so that other writes do not wait long.
+    ///
+    /// - Returns: whether there may be more to delete.
     package func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
         // Without the lock a second server would delete as much again.
         let deleted = try await write(
@@ -131,6 +118,9 @@ extension ResponseArchiveStore where Self: SQLEngine {
         return deleted.count == deletionBatch
     }
 
+    /// Returns the archived response to a request, or `nil` if there is none.
+    ///
+    /// - Parameter question: a digest of the request, as in ``ArchivedResponseRow/question``.
     package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
         try await read(
             SQLStatement(

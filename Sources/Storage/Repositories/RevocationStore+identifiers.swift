@@ -4,13 +4,17 @@ package import Base
 private let receiptsPerCustomer = 8
 
 /// The customer identifiers of receipts that contain no purchase, as Apple returned them once.
-extension RevocationStore where Self: SQLEngine {
+extension RevocationStore {
+    /// Returns the customer identifiers of a receipt; `nil` if none are stored.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
     package func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers? {
         try await read(
             SQLStatement("SELECT originals, others FROM learntIdentifiers WHERE receipt = $1", .bytes(receipt))
         ) { (row) throws(StorageError) in try CustomerIdentifiers(row, 0, 1) }.first
     }
 
+    /// Returns the latest identifiers, oldest first.
     package func customerIdentifiersByReceipt(
         limit: Int
     ) async throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)] {
@@ -23,6 +27,9 @@ extension RevocationStore where Self: SQLEngine {
         }.reversed()
     }
 
+    /// Stores the customer identifiers of a receipt. Only the latest receipts of one customer are stored.
+    ///
+    /// - Parameter receipt: a digest of the receipt.
     package func saveIdentifiers(
         _ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp
     ) async throws(StorageError) {

@@ -1,6 +1,8 @@
 import Base
 
-extension RevocationStore where Self: SQLEngine {
+extension RevocationStore {
+    /// Stores revoked purchases, and deletes the revocations of purchases that are valid again. The customers of the
+    /// latter are marked for a new lookup.
     package func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) async throws(StorageError) {
         guard !revoked.isEmpty || !valid.isEmpty else { return }
         let app = try await appID(of: scope)

@@ -1,45 +1,13 @@
-package import Base
+import Base
 
 /// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
 /// responses reveal. The latest are loaded into memory at the start, the others are looked up.
-package protocol RevocationStore: Sendable {
-    /// Stores revoked purchases, and deletes the revocations of purchases that are valid again. The customers of the
-    /// latter are marked for a new lookup.
-    func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) async throws(StorageError)
+package protocol RevocationStore: SQLEngine {}
 
+extension RevocationStore {
     /// Returns the latest revocations by scope.
     ///
     /// - Parameter limit: maximum number of revocations of one app and environment.
-    func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]]
-
-    /// Returns the revocations of these purchases. Purchases that are not revoked are left out.
-    ///
-    /// - Parameters:
-    ///   - transactionIds: transaction ids of the purchases.
-    ///   - lineItems: web order line item ids of the purchases, which identify a restored purchase too.
-    func revocations(
-        of transactionIds: [String], lineItems: [String], in scope: AppScope
-    ) async throws(StorageError) -> [RevocationRow]
-
-    /// Returns the customer identifiers of a receipt; `nil` if none are stored.
-    ///
-    /// - Parameter receipt: a digest of the receipt.
-    func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers?
-
-    /// Stores the customer identifiers of a receipt. Only the latest receipts of one customer are stored.
-    ///
-    /// - Parameter receipt: a digest of the receipt.
-    func saveIdentifiers(
-        _ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp
-    ) async throws(StorageError)
-
-    /// Returns the latest identifiers, oldest first.
-    func customerIdentifiersByReceipt(
-        limit: Int
-    ) async throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)]
-}
-
-extension RevocationStore where Self: SQLEngine {
     package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
         let apps = try await readIntact(SQLStatement("SELECT id, bundleId, environment FROM app")) {
             (app) throws(StorageError) -> (id: Int64, scope: AppScope)? in
@@ -56,6 +24,11 @@ extension RevocationStore where Self: SQLEngine {
         return found
     }
 
+    /// Returns the revocations of these purchases. Purchases that are not revoked are left out.
+    ///
+    /// - Parameters:
+    ///   - transactionIds: transaction ids of the purchases.
+    ///   - lineItems: web order line item ids of the purchases, which identify a restored purchase too.
     package func revocations(
         of transactionIds: [String], lineItems: [String], in scope: AppScope
     ) async throws(StorageError) -> [RevocationRow] {

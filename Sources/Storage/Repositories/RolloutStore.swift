@@ -1,9 +1,16 @@
 package import Base
 
 /// The rollouts of apps: which customers were compared, and which rollouts have stopped themselves.
-package protocol RolloutStore: Sendable {
+package protocol RolloutStore: SQLEngine {}
+
+extension RolloutStore {
     /// Returns a rollout. One that is not stored yet starts now.
-    func rollout(_ key: RolloutKey, at now: Timestamp) async throws(StorageError) -> StoredRollout
+    package func rollout(_ key: RolloutKey, at now: Timestamp) async throws(StorageError) -> StoredRollout {
+        if let stored = try await read(RolloutSQL.find(key), RolloutSQL.state(of:)).first { return stored }
+        let started = try await write(
+            [RolloutSQL.start(key, at: now, dialect), RolloutSQL.find(key)], RolloutSQL.state(of:))
+        return started.first ?? StoredRollout(startedAt: now)
+    }
 
     /// Adds customers that were compared. A customer is stored once, and stays different once it was. Adding the same
     /// customers again changes nothing but the time of their comparison.
@@ -12,22 +19,6 @@ package protocol RolloutStore: Sendable {
     ///   - limit: maximum number of customers of the rollout. Those that were compared longest ago are deleted.
     ///   - now: the time of the comparison, which decides only about that order.
     /// - Returns: the rollout with these customers.
-    func add(
-        _ customers: [RolloutCustomer], to key: RolloutKey, limit: Int, at now: Timestamp
-    ) async throws(StorageError) -> StoredRollout
-
-    /// Stops a rollout permanently. A rollout that has stopped already keeps the time.
-    func stop(_ key: RolloutKey, at now: Timestamp) async throws(StorageError) -> StoredRollout
-}
-
-extension RolloutStore where Self: SQLEngine {
-    package func rollout(_ key: RolloutKey, at now: Timestamp) async throws(StorageError) -> StoredRollout {
-        if let stored = try await read(RolloutSQL.find(key), RolloutSQL.state(of:)).first { return stored }
-        let started = try await write(
-            [RolloutSQL.start(key, at: now, dialect), RolloutSQL.find(key)], RolloutSQL.state(of:))
-        return started.first ?? StoredRollout(startedAt: now)
-    }
-
     package func add(
         _ customers: [RolloutCustomer], to key: RolloutKey, limit: Int, at now: Timestamp
     ) async throws(StorageError) -> StoredRollout {
@@ -40,6 +31,7 @@ extension RolloutStore where Self: SQLEngine {
         return try await write(statements, RolloutSQL.state(of:)).first ?? StoredRollout(startedAt: now)
     }
 
+    /// Stops a rollout permanently. A rollout that has stopped already keeps the time.
     package func stop(_ key: RolloutKey, at now: Timestamp) async throws(StorageError) -> StoredRollout {
         let statements = [
             RolloutSQL.start(key, at: now, dialect), RolloutSQL.stop(key, at: now, dialect), RolloutSQL.find(key),

@@ -1,11 +1,14 @@
 package import Base
 
-/// A database that runs ``SQLStatement``. The repositories that both engines share are extensions of their protocols
-/// for engines.
+/// A database that runs ``SQLStatement``. The protocols of the repositories refine it: what both engines do in the same
+/// way is written in extensions of them, and what each engine implements itself is a requirement.
 package protocol SQLEngine: Sendable {
     associatedtype Row: SQLRow
 
     static var dialect: SQLDialect { get }
+
+    /// Where the data is, for messages: the path of a file, for example.
+    var place: String { get }
 
     /// Returns what `decode` makes of the rows, without those for which it returns `nil`.
     func read<Value: Sendable>(

@@ -207,8 +207,3 @@ extension SQLiteStore: Store {
     package var place: String { path }
     package var cluster: (any ClusterStore)? { nil }
 }
-
-// Repositories whose methods both engines share.
-extension SQLiteStore: BridgeHandleStore, ComparisonLog, ConsumptionCaseStore, ExtensionLog, OrderLog {}
-extension SQLiteStore: PersonalDataStore, PresenterStore, ReconciliationStore, RefundStore {}
-extension SQLiteStore: ResponseArchiveStore, RolloutStore {}
