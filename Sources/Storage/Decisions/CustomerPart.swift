@@ -20,11 +20,7 @@ package enum CustomerPart: Sendable {
             (SELECT 1 FROM revocation WHERE revocation.transactionId = record.transactionId AND revocation.app = $1)
             """
         let purchases = "SELECT originalTransactionId FROM transactionRecord WHERE customer = \(id)"
-        let isTheirs =
-            switch dialect {
-            case .sqlite: "IN (\(purchases))"
-            case .postgreSQL: "= ANY (ARRAY(\(purchases)))"
-            }
+        let isTheirs = dialect.either(sqlite: "IN (\(purchases))", postgreSQL: "= ANY (ARRAY(\(purchases)))")
         return [
             """
             SELECT CAST(0 AS bigint), askedAt, CASE WHEN needsLookupSince IS NULL THEN 0 ELSE 1 END, appAppleId,

@@ -87,11 +87,7 @@ extension RefundStore {
     /// Returns refunds that have not been reported, in the order in which they were found.
     package func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
         // The condition of the index.
-        let isUntold =
-            switch dialect {
-            case .sqlite: "isTold = 0"
-            case .postgreSQL: "NOT isTold"
-            }
+        let isUntold = dialect.either(sqlite: "isTold = 0", postgreSQL: "NOT isTold")
         return try await page(after: .min, limit: limit) { id in
             SQLStatement(
                 """

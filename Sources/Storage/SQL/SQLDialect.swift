@@ -3,22 +3,26 @@ package enum SQLDialect: Sendable {
     case sqlite
     case postgreSQL
 
+    /// Returns the text of this engine.
+    func either(sqlite: @autoclosure () -> String, postgreSQL: @autoclosure () -> String) -> String {
+        switch self {
+        case .sqlite: sqlite()
+        case .postgreSQL: postgreSQL()
+        }
+    }
+
     /// A condition: the column has one of the values of an array parameter.
     ///
     /// - Parameter parameter: for example `$1`, of ``SQLValue/integers(_:)`` or ``SQLValue/texts(_:)``.
     package func isAny(_ column: String, _ parameter: String) -> String {
-        switch self {
-        case .sqlite: "\(column) IN (SELECT value FROM json_each(\(parameter)))"
-        case .postgreSQL: "\(column) = ANY (\(parameter))"
-        }
+        either(
+            sqlite: "\(column) IN (SELECT value FROM json_each(\(parameter)))",
+            postgreSQL: "\(column) = ANY (\(parameter))")
     }
 
     /// As ``isAny(_:_:)``, for a column of bytes and ``SQLValue/byteStrings(_:)``.
     func isAnyBytes(_ column: String, _ parameter: String) -> String {
-        switch self {
-        case .sqlite: isAny("hex(\(column))", parameter)
-        case .postgreSQL: isAny(column, parameter)
-        }
+        either(sqlite: isAny("hex(\(column))", parameter), postgreSQL: isAny(column, parameter))
     }
 
     /// A condition: one of the words of a text, which spaces separate, is a value of ``SQLValue/texts(_:)``.
@@ -34,12 +38,7 @@ package enum SQLDialect: Sendable {
     }
 
     /// The column with the number of a row. In SQLite, some tables have no other name for it.
-    var rowID: String {
-        switch self {
-        case .sqlite: "rowid"
-        case .postgreSQL: "id"
-        }
-    }
+    var rowID: String { either(sqlite: "rowid", postgreSQL: "id") }
 
     /// A table of the values of array parameters of the same length, one row for each index.
     ///
@@ -86,62 +85,43 @@ package enum SQLDialect: Sendable {
 
     /// A condition: a value that is not NULL is not damaged. SQLite can store any value in any column.
     func isInteger(_ column: String) -> String {
-        switch self {
-        case .sqlite: "typeof(\(column)) = 'integer'"
-        case .postgreSQL: "true"
-        }
+        either(sqlite: "typeof(\(column)) = 'integer'", postgreSQL: "true")
     }
 
     /// A condition: a number is greater than a stored one that is not NULL, or that is damaged. SQLite sorts texts and
     /// blobs after all numbers. A negative number belongs to a value that is missing, which replaces nothing.
     func isNewer(_ number: String, than stored: String) -> String {
-        switch self {
-        case .sqlite: "(\(number) > \(stored) OR \(number) >= 0 AND \(stored) >= '')"
-        case .postgreSQL: "\(number) > \(stored)"
-        }
+        either(
+            sqlite: "(\(number) > \(stored) OR \(number) >= 0 AND \(stored) >= '')",
+            postgreSQL: "\(number) > \(stored)")
     }
 
     /// A condition: the table exists.
     package func exists(table: String) -> String {
-        switch self {
-        case .sqlite: "EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(table)')"
-        case .postgreSQL: "to_regclass('\(table)') IS NOT NULL"
-        }
+        either(
+            sqlite: "EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(table)')",
+            postgreSQL: "to_regclass('\(table)') IS NOT NULL")
     }
 
     /// The greater of two values that are not NULL.
     package func greatest(_ first: String, _ second: String) -> String {
-        switch self {
-        case .sqlite: "max(\(first), \(second))"
-        case .postgreSQL: "greatest(\(first), \(second))"
-        }
+        either(sqlite: "max(\(first), \(second))", postgreSQL: "greatest(\(first), \(second))")
     }
 
     /// All rows but the first ones, at the end of a query.
     package func offset(_ parameter: String) -> String {
-        switch self {
-        case .sqlite: "LIMIT -1 OFFSET \(parameter)"
-        case .postgreSQL: "OFFSET \(parameter)"
-        }
+        either(sqlite: "LIMIT -1 OFFSET \(parameter)", postgreSQL: "OFFSET \(parameter)")
     }
 
     /// The time in milliseconds: the database's, which all its servers share, or that of the only server.
     ///
     /// - Parameter parameter: the server's time, which PostgreSQL does not use.
     package func now(_ parameter: String) -> String {
-        switch self {
-        case .sqlite: parameter
-        case .postgreSQL: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-        }
+        either(sqlite: parameter, postgreSQL: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
     }
 
     /// The end of the lease of a delivery that is not leased.
-    var noLease: String {
-        switch self {
-        case .sqlite: "NULL"
-        case .postgreSQL: "0"
-        }
-    }
+    var noLease: String { either(sqlite: "NULL", postgreSQL: "0") }
 
     /// Columns of a new delivery and their values beside those that both engines have: the purchase of its
     /// notification.
@@ -164,26 +144,11 @@ package enum SQLDialect: Sendable {
     }
 
     /// Locks the rows of a query. SQLite has one writer.
-    var locking: String {
-        switch self {
-        case .sqlite: ""
-        case .postgreSQL: "FOR UPDATE"
-        }
-    }
+    var locking: String { either(sqlite: "", postgreSQL: "FOR UPDATE") }
 
     /// Prevents that the rows of a subquery are deleted until the end of the transaction. SQLite has one writer.
-    var lockingKeys: String {
-        switch self {
-        case .sqlite: ""
-        case .postgreSQL: "FOR KEY SHARE"
-        }
-    }
+    var lockingKeys: String { either(sqlite: "", postgreSQL: "FOR KEY SHARE") }
 
     /// Locks the rows of a subquery, without those that another transaction has locked. SQLite has one writer.
-    var lockingFree: String {
-        switch self {
-        case .sqlite: ""
-        case .postgreSQL: "FOR UPDATE SKIP LOCKED"
-        }
-    }
+    var lockingFree: String { either(sqlite: "", postgreSQL: "FOR UPDATE SKIP LOCKED") }
 }

@@ -9,11 +9,7 @@ extension SQLEngine {
     /// stored already. Servers that insert at the same time can exceed the capacity by their number.
     private func headerID(of header: [UInt8]) async throws(StorageError) -> UInt16? {
         // The condition of the index.
-        let isHeader =
-            switch dialect {
-            case .sqlite: "text = $1"
-            case .postgreSQL: "sha256(text) = sha256($1)"
-            }
+        let isHeader = dialect.either(sqlite: "text = $1", postgreSQL: "sha256(text) = sha256($1)")
         return try await write([
             SQLStatement(
                 """

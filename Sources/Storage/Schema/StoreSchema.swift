@@ -33,19 +33,15 @@ package struct StoreSchema: Sendable {
 
     /// The names of the steps that a store of 0.1.0 has.
     private var baseline: [String] {
-        let names =
-            switch dialect {
-            case .sqlite:
-                """
+        let names = dialect.either(
+            sqlite: """
                 comparisons customers extensions refunds forwarding erasure lastGood signedTexts hints learntByOriginals
                 comparedCustomers leases handles coordination rollouts events orders consumptionCases accountTokens
-                """
-            case .postgreSQL:
-                """
+                """,
+            postgreSQL: """
                 lockSlots customers signedTexts handles forwarding refunds extensions lastGood comparisons erasure
                 coordination deliveryOrder notificationGap rollouts events orders consumptionCases accountTokens
-                """
-            }
+                """)
         return names.split { $0.isWhitespace }.map(String.init)
     }
 
