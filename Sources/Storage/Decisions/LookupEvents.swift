@@ -30,8 +30,6 @@ package struct StoredHistory: Sendable {
     package var keys: [String] = []
     /// Transactions that no longer belong to the customer, because the history does not have them.
     package var detached: [String] = []
-
-    package init() {}
 }
 
 /// The events of one lookup: what differs from the stored records. A lookup signs every record again, so a record

@@ -69,17 +69,10 @@ package struct EncodedNotification: Sendable {
 /// cannot be restored exactly is stored as received.
 package struct JWSEncoder: Sendable {
     /// A cache of the headers in the store.
-    private let headers: JWSHeaderTable
+    let headers: JWSHeaderTable
     /// Stores a header and returns its row id; `nil` if the store accepts no more headers. The row is committed in its
     /// own transaction before this returns, so that no other row refers to a row id that was never committed.
-    private let save: @Sendable (_ header: [UInt8]) async throws(StorageError) -> UInt16?
-
-    package init(
-        headers: JWSHeaderTable, save: @escaping @Sendable (_ header: [UInt8]) async throws(StorageError) -> UInt16?
-    ) {
-        self.headers = headers
-        self.save = save
-    }
+    let save: @Sendable (_ header: [UInt8]) async throws(StorageError) -> UInt16?
 
     /// Encodes a single JWS for storage.
     package func encode(_ text: String) async -> EncodedJWS {

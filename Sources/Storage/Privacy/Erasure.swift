@@ -54,8 +54,6 @@ package struct Erasure: Sendable, Hashable {
     /// Number of refunded purchases whose id and date are kept.
     package var keptRevocations = 0
 
-    package init() {}
-
     /// `true` if nothing was found.
     package var isEmpty: Bool { kinds.isEmpty && keptRevocations == 0 }
 

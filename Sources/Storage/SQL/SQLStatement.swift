@@ -2,7 +2,7 @@ package import Base
 
 /// A statement and the values of its parameters `$1`, `$2`, …, which both engines can run.
 ///
-///     SQLStatement("SELECT text FROM note WHERE id = $1", 7)
+///     SQLStatement("SELECT text FROM note WHERE id = $1", .integer(7))
 package struct SQLStatement: Sendable {
     package let sql: String
     package let values: [SQLValue]
@@ -44,10 +44,4 @@ extension SQLValue {
     package init(_ time: Timestamp?) { self.init(time?.milliseconds) }
     package init(_ integer: Int64?) { self = integer.map { .integer($0) } ?? .null }
     package init(_ text: String?) { self = text.map { .text($0) } ?? .null }
-}
-
-extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
-    package init(stringLiteral text: String) { self = .text(text) }
-    package init(integerLiteral integer: Int64) { self = .integer(integer) }
-    package init(booleanLiteral boolean: Bool) { self = .boolean(boolean) }
 }

@@ -7,8 +7,6 @@ import GRDBSQLite
 package struct DamagedValue: Error, Sendable, Hashable {
     /// Table and column, or the expression of the query. Example: `customer.askedAt`.
     package let column: String
-
-    package init(column: String) { self.column = column }
 }
 
 /// A row of a query. Columns are read by their index, from 0. A column of another type is a ``DamagedValue``.
