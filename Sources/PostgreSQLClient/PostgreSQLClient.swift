@@ -69,11 +69,12 @@ package final class PostgreSQLClient: Sendable {
         _ queries: [PostgreSQLQuery], within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> [PostgreSQLResult] {
         if queries.isEmpty { return [] }
-        var statements = try PostgreSQLClient.statements(queries)
+        let statements = try PostgreSQLClient.statements(queries)
         let limits = try timeouts(limit)
-        statements.insert(contentsOf: limits, at: 0)
-        let limit = limit ?? configuration.statementTimeout
-        return try await repeated(.statements(statements), limits.count, .now + limit)
+        let deadline = ContinuousClock.now + (limit ?? configuration.statementTimeout)
+        return try await repeating(until: deadline) { () async throws(PostgreSQLError) in
+            try await outcome(of: .statements(limits + statements), .shared, limits.count, deadline).get()
+        }
     }
 
     /// Runs one query. Otherwise like ``run(_:within:)``.
@@ -91,8 +92,7 @@ package final class PostgreSQLClient: Sendable {
     ) async throws -> Success {
         let deadline = ContinuousClock.now + (limit ?? configuration.statementTimeout)
         let limits = try timeouts(limit)
-        var attempt = 1
-        while true {
+        return try await repeating(until: deadline) {
             let id = lastTransaction.add(1, ordering: .relaxed).newValue
             let transaction = PostgreSQLTransaction(client: self, id: id, deadline: deadline)
             do {
@@ -102,31 +102,28 @@ package final class PostgreSQLClient: Sendable {
                 return success
             } catch {
                 await transaction.rollBack()
-                guard let conflict = error as? PostgreSQLError, conflict.isRepeatable,
-                    attempt < PostgreSQLClient.maximumAttempts, ContinuousClock.now < deadline
-                else { throw error }
+                throw error
             }
-            await PostgreSQLClient.pause(attempt)
-            attempt += 1
         }
     }
 
     // MARK: Jobs
 
-    /// Runs a job on any connection. Repeats it after a conflict.
-    private func repeated(
-        _ work: PostgreSQLJob.Work, _ skippedResults: Int, _ deadline: ContinuousClock.Instant
-    ) async throws(PostgreSQLError) -> [PostgreSQLResult] {
+    /// Runs a transaction, and repeats it after a conflict.
+    private func repeating<Success, Failure: Error>(
+        until deadline: ContinuousClock.Instant, _ run: () async throws(Failure) -> Success
+    ) async throws(Failure) -> Success {
         var attempt = 1
         while true {
-            switch await outcome(of: work, .shared, skippedResults, deadline) {
-            case .success(let results): return results
-            case .failure(let error):
-                guard error.isRepeatable, attempt < PostgreSQLClient.maximumAttempts, .now < deadline else {
-                    throw error
-                }
+            do throws(Failure) {
+                return try await run()
+            } catch {
+                guard let conflict = error as? PostgreSQLError, conflict.isRepeatable,
+                    attempt < PostgreSQLClient.maximumAttempts, .now < deadline
+                else { throw error }
             }
-            await PostgreSQLClient.pause(attempt)
+            // Random, so that two transactions do not conflict again.
+            try? await Task.sleep(for: .milliseconds(Int.random(in: 1...10 * attempt)))
             attempt += 1
         }
     }
@@ -142,11 +139,6 @@ package final class PostgreSQLClient: Sendable {
                     work: work, place: place, skippedResults: skippedResults, deadline: deadline,
                     continuation: continuation))
         }
-    }
-
-    /// The pause before an attempt is repeated. It is random, so that two transactions do not conflict again.
-    private static func pause(_ attempt: Int) async {
-        try? await Task.sleep(for: .milliseconds(Int.random(in: 1...10 * attempt)))
     }
 
     /// Encodes queries. Throws `invalid` if an argument cannot be sent.

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// An open connection on its way from the connector's thread to the event loop.
 struct PostgreSQLOpenConnection: Sendable {
     let library: PostgreSQLLibrary

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// The event loop of a client. It owns the connections and runs on one thread, which waits in `poll(2)`.
 final class PostgreSQLEventLoop {

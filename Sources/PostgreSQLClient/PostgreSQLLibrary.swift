@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// The functions of libpq. The library is loaded when it is needed, so that the program runs without it if the store is
 /// not PostgreSQL.

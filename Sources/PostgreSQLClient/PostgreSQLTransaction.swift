@@ -13,12 +13,6 @@ package struct PostgreSQLTransaction: Sendable {
         let error = Mutex<PostgreSQLError?>(nil)
     }
 
-    init(client: PostgreSQLClient, id: UInt64, deadline: ContinuousClock.Instant) {
-        self.client = client
-        self.id = id
-        self.deadline = deadline
-    }
-
     /// Runs the queries in one round trip. After an error the transaction can only be rolled back.
     package func run(_ queries: [PostgreSQLQuery]) async throws(PostgreSQLError) -> [PostgreSQLResult] {
         if queries.isEmpty { return [] }
