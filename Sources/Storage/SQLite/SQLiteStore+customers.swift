@@ -28,4 +28,15 @@ extension SQLiteStore: CustomerStore, RevocationStore {
         }
         return nil
     }
+
+    /// Returns the customer with this transaction id or original transaction id, or `nil` if there is none.
+    static func customer(of identifier: String, app: Int64, in db: Database) throws -> Int64? {
+        for column in ["originalTransactionId", "transactionId"] {
+            let rows = try db.rows(
+                "SELECT customer FROM transactionRecord WHERE \(column) = ? AND app = ? AND customer IS NOT NULL LIMIT 1",
+                [identifier, app])
+            if let found = try intact(rows, { try $0.integer(0) }).first { return found }
+        }
+        return nil
+    }
 }

@@ -85,13 +85,11 @@ extension SQLiteStore: SQLEngine {
     private func store(_ history: ReportedHistory, in transaction: WriteTransaction) throws {
         for (row, text, needsLookup) in history.records {
             let (original, clock) = (row.originalTransactionId, row.signedDate)
-            let (isNew, owner) = try Self.applyReportedTransaction(
-                row, as: text, app: history.app, since: clock, in: transaction)
-            if needsLookup {
-                try Self.markStale(customersOf: [original], app: history.app, since: clock, in: transaction.db)
-            }
+            let (isNew, owner) = try transaction.applyReportedTransaction(
+                row, as: text, app: history.app, since: clock)
+            if needsLookup { try transaction.markStale(customerOf: original, app: history.app, since: clock) }
             guard isNew, recordsEvents else { continue }
-            let key = try Self.eventKey(of: owner, original, app: history.app, in: transaction)
+            let key = try transaction.eventKey(of: owner, original, app: history.app)
             let event = CustomerEvent(row, as: text, of: key, source: history.source)
             for insertion in insertions(of: [event], in: history.scope) {
                 _ = try rows(of: insertion, in: transaction.db)

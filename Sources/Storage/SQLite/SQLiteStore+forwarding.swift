@@ -5,35 +5,6 @@ import GRDB
 /// The outbox of forwarded notifications: one row for each notification and target, inserted in the transaction that
 /// stores the notification.
 extension SQLiteStore: DeliveryOutbox {
-    /// Inserts the deliveries of a notification. Runs in the transaction that stores the notification.
-    static func enqueueDeliveries(
-        of notification: NotificationRow, id: Int64, to targetKeys: [ForwardingTargetKey], in db: Database
-    ) throws {
-        for targetKey in targetKeys {
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
-                    VALUES (?1, ?2, ?3, ?3, ?3)
-                    """
-            ).execute(arguments: [
-                try self.targetID(of: targetKey, in: db), id, notification.receivedAt.milliseconds,
-            ])
-        }
-        guard !targetKeys.isEmpty, let body = notification.rawBody else { return }
-        try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [id, Data(body)])
-    }
-
-    /// Returns the row id of a target. Inserts a missing row.
-    private static func targetID(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
-        let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
-        let existing = try db.integer(
-            "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?", arguments)
-        if let existing { return existing }
-        try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
-            arguments: arguments)
-        return db.lastInsertedRowID
-    }
-
     /// Ends the leases of processes of this machine that no longer run, so that the next process does not wait for
     /// their end. Lessees of another form keep their leases.
     static func releaseLeasesOfEndedProcesses(_ db: Database) throws {
@@ -98,5 +69,36 @@ extension SQLiteStore: DeliveryOutbox {
                 WHERE \(dialect.isAny("delivery.id", "$1")) ORDER BY nextAttempt, delivery.id
                 """, .integers(ids))
         ) { (row) throws(StorageError) in try self.delivery(row, for: lease) }
+    }
+}
+
+extension WriteTransaction {
+    /// Inserts the deliveries of a notification.
+    func enqueueDeliveries(
+        of notification: NotificationRow, id: Int64, to targetKeys: [ForwardingTargetKey]
+    ) throws {
+        for targetKey in targetKeys {
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
+                    VALUES (?1, ?2, ?3, ?3, ?3)
+                    """
+            ).execute(arguments: [
+                try targetID(of: targetKey), id, notification.receivedAt.milliseconds,
+            ])
+        }
+        guard !targetKeys.isEmpty, let body = notification.rawBody else { return }
+        try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [id, Data(body)])
+    }
+
+    /// Returns the row id of a target. Inserts a missing row.
+    private func targetID(of targetKey: ForwardingTargetKey) throws -> Int64 {
+        let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
+        let existing = try db.integer(
+            "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?", arguments)
+        if let existing { return existing }
+        try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
+            arguments: arguments)
+        return db.lastInsertedRowID
     }
 }
