@@ -5,7 +5,7 @@ extension EncodedJWS {
     package var payload: [UInt8]? {
         switch self {
         case .packed(let packed): packed.parts.isEmpty ? Self.line(packed.payload) : nil
-        case .raw(let text): Self.decoded(text).flatMap(Self.line)
+        case .raw(let text): JWSParts.payload(of: text.utf8).flatMap(Self.line)
         case .damaged: nil
         }
     }
@@ -14,14 +14,6 @@ extension EncodedJWS {
     package func differs(from other: EncodedJWS) -> Bool {
         guard let mine = payload, let others = other.payload else { return self != other }
         return Self.withoutSignedDate(mine) != Self.withoutSignedDate(others)
-    }
-
-    /// Decodes the middle part of a compact JWS.
-    private static func decoded(_ text: String) -> [UInt8]? {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        let segment = Array(parts[1])
-        return Base64Text.decode(segment.span, .urlSafe)
     }
 
     /// Replaces control characters, which JSON allows only as white space between its tokens.
@@ -38,6 +30,16 @@ extension EncodedJWS {
         guard let start = payload[...].start(of: name) else { return payload }
         let digits = payload[(start + name.count)...].prefix { (0x30...0x39).contains($0) }
         return Array(payload[..<digits.startIndex] + payload[digits.endIndex...])
+    }
+}
+
+extension JWSParts {
+    /// Returns the decoded payload of a compact JWS, which is its middle part; `nil` if the text is no JWS.
+    static func payload(of text: some Collection<UInt8>) -> [UInt8]? {
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let segment = Array(parts[1])
+        return Base64Text.decode(segment.span, .urlSafe)
     }
 }
 

@@ -20,7 +20,7 @@ package enum PersonalIdentifierScanner {
         for run in bytes.split(whereSeparator: { !isWordByte($0) }) {
             if let identifier = identifier(in: run) {
                 identifiers.insert(identifier)
-            } else if depth < maximumDepth, let payload = payload(of: run) {
+            } else if depth < maximumDepth, let payload = JWSParts.payload(of: run) {
                 collect(payload, depth: depth + 1, into: &identifiers)
             }
         }
@@ -44,13 +44,5 @@ package enum PersonalIdentifierScanner {
         }
         guard run.count == 36 else { return nil }
         return UUID(uuidString: String(decoding: run, as: UTF8.self))?.uuidString.lowercased()
-    }
-
-    /// Returns the decoded payload of a compact JWS, which is its middle part; `nil` if the text is no JWS.
-    private static func payload(of run: ArraySlice<UInt8>) -> [UInt8]? {
-        let parts = run.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        let segment = Array(parts[1])
-        return Base64Text.decode(segment.span, .urlSafe)
     }
 }
