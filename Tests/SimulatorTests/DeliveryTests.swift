@@ -1,7 +1,7 @@
 import Base
 import HTTPTestServer
 import Simulator
-import enum TestSupport.TestSize
+import TestSupport
 import Testing
 
 @Suite("Delivery of notifications")

@@ -1,5 +1,6 @@
 import Base
 import Simulator
+import TestSupport
 import Testing
 
 @Suite("Customers with Apple's newest fields")

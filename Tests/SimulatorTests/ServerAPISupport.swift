@@ -1,5 +1,6 @@
 import Base
 import Simulator
+import TestSupport
 import Testing
 
 /// A caller of one store's Server API, without HTTP.

@@ -8,7 +8,11 @@ package enum SharedSimulator {
     package static let noon = Timestamp(seconds: 1_795_262_400)
 
     private static let made = Result { try TestPKI() }
-    private static let foreignMade = Result { try TestPKI.foreign() }
+    private static let foreignMade = Result {
+        var options = TestPKI.Options()
+        options.imitatesApple = true
+        return try TestPKI(options)
+    }
 
     package static var pki: TestPKI { get throws { try made.get() } }
 

@@ -73,27 +73,6 @@ package final class SimulatedStore: Sendable {
 }
 
 extension SimulatedStore {
-    /// Lets `count` events happen and sends the notifications about them.
-    @discardableResult
-    package func simulate(
-        _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil,
-        _ options: DeliveryOptions = .init()
-    ) -> [EventOutcome] {
-        let outcomes = events.make(count, seed: seed, in: environment)
-        outbox.post(outcomes, options)
-        return outcomes
-    }
-
-    /// Lets one event happen and sends the notifications about it.
-    @discardableResult
-    package func simulate(
-        _ request: EventRequest, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
-    ) throws(EventFailure) -> EventOutcome {
-        let outcome = try events.make(request, seed: seed)
-        outbox.post([outcome], options)
-        return outcome
-    }
-
     /// Renews and expires the subscriptions of the accelerated sandbox whose date has come, and sends the notifications
     /// about it.
     ///

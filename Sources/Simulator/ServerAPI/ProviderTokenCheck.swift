@@ -1,4 +1,4 @@
-package import Base
+import Base
 package import Cryptography
 
 /// Verifies that a caller is the app's owner: `Authorization: Bearer` with a JWT signed by the account's key.
@@ -56,24 +56,4 @@ package struct SimulatedCredentials: Sendable {
     package let bundleId = SimulatedApp.first.bundleId
     /// The In-App Purchase key; its ``Cryptography/SigningKey/privateKeyPEM`` is the content of the `.p8` file.
     package let key: SigningKey
-
-    /// Returns a JWT that is valid for five minutes. `claims` replaces the default claims, and a `nil` value removes
-    /// one.
-    package func token(
-        issuedAt now: Timestamp = .now, header: JSONValue? = nil, claims: KeyValuePairs<String, JSONValue?> = [:],
-        signedBy other: SigningKey? = nil
-    ) throws(CryptographyError) -> String {
-        var members = JSONValue.members([
-            "iss": issuerId, "iat": now.seconds, "exp": now.seconds + 300, "aud": "appstoreconnect-v1",
-            "bid": bundleId,
-        ])
-        for (name, value) in claims {
-            members.removeAll { $0.key == name }
-            if let value { members.append(.init(name, value)) }
-        }
-        let head = header ?? JSONValue(["alg": "ES256", "kid": keyId, "typ": "JWT"])
-        let signed = Base64.encodeURLSafe(head.bytes) + "." + Base64.encodeURLSafe(JSONValue.object(members).bytes)
-        let signature = try (other ?? key).rawES256Signature(over: Array(signed.utf8))
-        return "\(signed).\(Base64.encodeURLSafe(signature))"
-    }
 }

@@ -52,11 +52,6 @@ extension TestPKI {
         try issueReceiptSigner { $0.validity = .past }
     }
 
-    /// A signer with an EC key; App Receipts must be signed with RSA.
-    package func ecSigner() throws(CryptographyError) -> ReceiptSigner {
-        try issueReceiptSigner(key: try .p256())
-    }
-
     /// A signer as StoreKit Testing in Xcode has: one self-signed certificate.
     package static func xcodeSigner() throws(CryptographyError) -> ReceiptSigner {
         let template = CertificateTemplate(
@@ -66,7 +61,7 @@ extension TestPKI {
 
     /// A receipt signer with all of Apple's names below a root of its own. Only the keys differ from Apple's.
     ///
-    /// Faster than ``foreign()``, because only the root gets another key.
+    /// Faster than a complete tree with ``Options/imitatesApple``, because only the root gets another key.
     func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
         let apple = Options.forgery
         let root = try CertificateIdentity.selfSigned(
@@ -80,9 +75,4 @@ extension TestPKI {
     /// The key of all forgers, which no genuine certificate has. It is made once, because that takes longer than the
     /// rest of a state directory.
     private static let forgersKey = Result { () throws(CryptographyError) -> SigningKey in try .rsa(bits: 2048) }
-
-    /// A complete tree with Apple's names and new keys.
-    package static func foreign() throws(CryptographyError) -> TestPKI {
-        try TestPKI(.forgery)
-    }
 }

@@ -46,7 +46,7 @@ package final class NotificationOutbox: Sendable {
     /// Apple's notification history lists what was sent to a version 2 target. If no target was ever set, all
     /// notifications count as delivered. If a target was set, but not for this environment, nothing is sent and
     /// nothing is listed.
-    func post(_ outcomes: [EventOutcome], _ options: DeliveryOptions = .init()) {
+    package func post(_ outcomes: [EventOutcome], _ options: DeliveryOptions = .init()) {
         var entries: [NotificationLog.Entry] = []
         var drafts: [(entry: Int, type: NotificationV1Type?, target: NotificationTarget)] = []
         for outcome in outcomes {
