@@ -21,7 +21,7 @@ struct CustomerViewIdentifierTests {
                 try await views.ask(signedRenewalInfo: views.signed(renewalOf: transaction.originalTransactionId)),
             ]
             #expect(Set(all.map(\.bytes)).count == 1)
-            let expected = customer.appTransaction?.row(receiptCreationDate: SharedSimulator.noon)
+            let expected = customer.appTransaction(receiptCreationDate: SharedSimulator.noon)
             #expect(all[0]["appTransaction"] == expected && expected != nil)
             #expect(all[0]["subscriptions"]?.elements?.isEmpty == false)
         }

@@ -49,12 +49,12 @@ struct EventSimulation {
 
     /// Withdraws a parent's or guardian's consent to the app.
     mutating func rescindConsent() {
-        guard let appTransaction = customer.appTransaction else { return }
+        guard customer.hasAppTransaction else { return }
         customer.isConsentRescinded = true
         emitted.append(
             SimulatedNotification(
                 uuid: identifiers.uuid(), type: "RESCIND_CONSENT", environment: customer.environment,
-                customerId: customer.id, date: date, appTransaction: appTransaction))
+                customerId: customer.id, date: date, appTransactionOwner: customer))
     }
 
     func newest(of renewal: Int) -> Int? {

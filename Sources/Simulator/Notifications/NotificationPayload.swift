@@ -18,7 +18,7 @@ extension JWSIssuer {
     private func document(
         _ notification: SimulatedNotification, _ fault: ServerAPIFault?
     ) throws(CryptographyError) -> JSONValue {
-        let hasData = notification.summary == nil && notification.appTransaction == nil
+        let hasData = notification.summary == nil && notification.appTransactionOwner == nil
         let data = hasData ? try data(notification, fault) : nil
         return JSONValue([
             "notificationType": notification.type, "subtype": notification.subtype,
@@ -53,9 +53,10 @@ extension JWSIssuer {
     private func appData(
         _ notification: SimulatedNotification, _ fault: ServerAPIFault?
     ) throws(CryptographyError) -> JSONValue? {
-        guard let transaction = notification.appTransaction else { return nil }
         let bundleId = Self.bundleId(fault)
-        let row = transaction.row(receiptCreationDate: notification.date, bundleId: bundleId)
+        let row = notification.appTransactionOwner?.appTransaction(
+            receiptCreationDate: notification.date, bundleId: bundleId)
+        guard let row else { return nil }
         return .object(
             SimulatedApp.envelope(notification.environment, bundleId: bundleId)
                 + JSONValue.members(["signedAppTransactionInfo": try sign(row, fault)]))

@@ -22,8 +22,8 @@ package struct SimulatedNotification: Sendable, Hashable {
     package var renewal: SimulatedRenewal?
     /// Only for `CONSUMPTION_REQUEST`.
     package var consumptionRequestReason: String?
-    /// Only for `RESCIND_CONSENT`, which has no transaction.
-    package var appTransaction: SimulatedAppTransaction?
+    /// The customer whose app transaction it contains. Only for `RESCIND_CONSENT`, which has no transaction.
+    package var appTransactionOwner: SimulatedCustomer?
     /// Only for `RENEWAL_EXTENSION` with `SUMMARY`.
     package var summary: ExtensionSummary?
 

@@ -77,8 +77,9 @@ extension SimulatedServerAPI {
 
     /// Handles Get App Transaction Info. Throws 4040019 if the customer has no app transaction.
     func appTransactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
-        guard let transaction = try customer(call).appTransaction else { throw APIFailure(4_040_019) }
-        let payload = transaction.row(receiptCreationDate: clock.now, bundleId: JWSIssuer.bundleId(call.fault))
+        let payload = try customer(call).appTransaction(
+            receiptCreationDate: clock.now, bundleId: JWSIssuer.bundleId(call.fault))
+        guard let payload else { throw APIFailure(4_040_019) }
         return APIAnswer(["signedAppTransactionInfo": try issuer.sign(payload, call.fault)])
     }
 

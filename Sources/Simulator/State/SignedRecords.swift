@@ -21,9 +21,8 @@ extension SimulatedStore {
 
     /// Returns the app transaction on the customer's device as JWS, or `nil` for a customer without one.
     package func signedAppTransaction(of customer: SimulatedCustomer) throws(CryptographyError) -> String? {
-        guard var transaction = customer.appTransaction else { return nil }
-        transaction.isOfDevice = true
-        return try serverAPI.issuer.sign(transaction.row(receiptCreationDate: clock.now))
+        guard let row = customer.appTransaction(receiptCreationDate: clock.now, isOfDevice: true) else { return nil }
+        return try serverAPI.issuer.sign(row)
     }
 
     /// Returns the response to `GET /customers/ID`: `{"id", "environment", "appTransactionId",
