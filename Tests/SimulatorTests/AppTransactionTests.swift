@@ -1,6 +1,7 @@
 import Base
 import Cryptography
 import Simulator
+import TestSupport
 import Testing
 
 @Suite("App transactions of the simulator")

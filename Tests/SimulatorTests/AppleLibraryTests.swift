@@ -1,6 +1,7 @@
 import Base
 import Foundation
 import Simulator
+import TestSupport
 import Testing
 
 @Suite("Apple's Python library with the simulator")

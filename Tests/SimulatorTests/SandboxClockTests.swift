@@ -1,6 +1,7 @@
 import Base
 import HTTPTestServer
 import Simulator
+import TestSupport
 import Testing
 
 @Suite("Accelerated sandbox")

@@ -1,6 +1,7 @@
 import Base
 import Foundation
 import Simulator
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)

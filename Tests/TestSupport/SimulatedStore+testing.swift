@@ -1,8 +1,37 @@
 package import Base
 package import Cryptography
 package import Simulator
+import Synchronization
 
 extension SimulatedStore {
+    /// The tasks of the stores that serve.
+    private static let running = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
+
+    /// Serves in the background until ``stop()``. Returns the bound port.
+    package func start(port: Int = 0) async throws -> Int {
+        let (ports, continuation) = AsyncThrowingStream.makeStream(of: Int.self)
+        let task = Task {
+            do {
+                try await run(port: port) { continuation.yield($0) }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        for try await bound in ports {
+            Self.running.withLock { $0[ObjectIdentifier(self)] = task }
+            return bound
+        }
+        throw CancellationError()
+    }
+
+    /// Stops serving after ``start(port:)``; open connections are closed.
+    package func stop() async {
+        let task = Self.running.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) }
+        task?.cancel()
+        await task?.value
+    }
+
     /// Lets `count` events happen and sends the notifications about them.
     @discardableResult
     package func simulate(

@@ -3,7 +3,6 @@ package import Cryptography
 import Hummingbird
 import Logging
 import NIOCore
-import Synchronization
 
 /// A simulated App Store: customers, their signed receipts, verifyReceipt, the Server API and notifications, served
 /// over HTTP.
@@ -25,7 +24,6 @@ package final class SimulatedStore: Sendable {
     package let faults = FaultRegistry()
     /// Log of the requests to verifyReceipt and the Server API.
     package let requests = RequestLog()
-    private let running = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates a store. Makes new keys unless `pki` is given, which takes about half a second.
     package convenience init(
@@ -91,31 +89,6 @@ extension SimulatedStore {
 
     /// The notifications about all events since the world was generated.
     package var notifications: NotificationLog { outbox.log }
-
-    /// Serves in the background until ``stop()``. Returns the bound port.
-    package func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
-        let (ports, continuation) = AsyncThrowingStream.makeStream(of: Int.self)
-        let task = Task {
-            do {
-                try await run(host: host, port: port) { continuation.yield($0) }
-                continuation.finish()
-            } catch {
-                continuation.finish(throwing: error)
-            }
-        }
-        for try await bound in ports {
-            running.withLock { $0 = task }
-            return bound
-        }
-        throw ConnectionAborted()
-    }
-
-    /// Stops serving after ``start(host:port:)``; open connections are closed.
-    package func stop() async {
-        let task = running.withLock { $0.take() }
-        task?.cancel()
-        await task?.value
-    }
 
     /// Serves until the task is canceled or, with `stopsOnSignals`, the process receives a signal to stop.
     ///
