@@ -88,15 +88,10 @@ package struct AppReceiptPurchase: Sendable, Hashable {
 }
 
 extension AppReceiptPurchase {
-    /// The attributes 1701 to 1722, including those that are always empty.
-    package var attributes: [ReceiptAttribute] {
-        filled + Self.empty + extraAttributes
-    }
+    /// Attributes whose meaning is unknown and which are an empty text in every receipt, in DER.
+    private static let alwaysEmpty = ([1709] + (1714...1718)).map { ReceiptAttribute.text($0, "").der }
 
-    /// Attributes whose meaning is unknown and which are an empty text in every receipt.
-    private static let empty: [ReceiptAttribute] = [.text(1709, "")] + (1714...1718).map { .text($0, "") }
-    private static let alwaysEmpty = empty.map(\.der)
-
+    /// The attributes 1701 to 1722, without those that are always empty.
     private var filled: [ReceiptAttribute] {
         var list: [ReceiptAttribute] = [
             .number(1701, quantity), .text(1702, productId), .text(1703, transactionId), .date(1704, purchaseDate),
@@ -119,7 +114,7 @@ extension AppReceiptPurchase {
 
 extension AppReceiptContent {
     /// The attributes of the app (types 0 to 25), without the purchases.
-    package var attributes: [ReceiptAttribute] {
+    private var attributes: [ReceiptAttribute] {
         var random = SplitMix64(seed: opaqueSeed)
         let isProduction = appAppleId != 0
         let opaque = random.bytes(16)
