@@ -8,18 +8,8 @@ package import Base
 /// https://developer.apple.com/documentation/appstoreserverapi/historyresponse
 /// https://developer.apple.com/documentation/appstoreserverapi/statusresponse
 package struct RecordedRecords: Sendable {
-    /// A verifier of recorded JWS rows.
-    package struct SignatureVerifier: Sendable {
-        let verifier: SignedPayloadVerifier
-        /// Signing time that is assumed for rows without a date.
-        let now: Timestamp
-
-        /// Creates a verifier of recorded rows.
-        package init(verifier: SignedPayloadVerifier, now: Timestamp) {
-            self.verifier = verifier
-            self.now = now
-        }
-    }
+    /// A verifier of recorded JWS rows, and the signing time that is assumed for rows without a date.
+    package typealias SignatureVerifier = (verifier: SignedPayloadVerifier, now: Timestamp)
 
     /// Environment in the envelope of the last response that has one.
     private(set) var environment: String?
@@ -92,7 +82,9 @@ package struct RecordedRecords: Sendable {
             let rows = try Self.rows("signedTransactions", of: object, at: path)
             if !rows.isEmpty { isVerified = false }
             for (index, row) in rows.enumerated() {
-                transactions?.append(try Self.payload(row, at: "\(path).signedTransactions[\(index)]"))
+                let path = "\(path).signedTransactions[\(index)]"
+                transactions?.append(
+                    try Self.fields(at: path) { () throws(JSONFieldError) in try TransactionPayload(row) })
             }
         }
         try ComparedAnswer.check(rows: transactions?.count ?? 0, at: path)
@@ -157,7 +149,7 @@ package struct RecordedRecords: Sendable {
             isVerified = false
         }
         var renewal = signed?.payload
-        do throws(JSONFieldError) {
+        try Self.fields(at: path) { () throws(JSONFieldError) in
             if let id = try item.text("originalTransactionId"), let status = try item.integer("status") {
                 statuses[id] = status
                 subscriptions.append(
@@ -166,20 +158,16 @@ package struct RecordedRecords: Sendable {
                         status: Int(clamping: status), transaction: transaction, renewal: signed))
             }
             if signed == nil, let object = try item.object("signedRenewalInfo") { renewal = try RenewalPayload(object) }
-        } catch {
-            throw Self.failure(error, at: path)
         }
         if let renewal { renewals?.append(renewal) }
     }
 
     /// Reads the properties that both responses have at the top level.
     private mutating func readEnvelope(_ object: JSONObject, at path: String) throws(ComparisonError) {
-        do throws(JSONFieldError) {
+        try Self.fields(at: path) { () throws(JSONFieldError) in
             if let value = try object.text("environment") { environment = value }
             if let value = try object.text("bundleId") { bundleId = value }
             if let value = try object.integer("appAppleId") { appAppleId = value }
-        } catch {
-            throw Self.failure(error, at: path)
         }
     }
 }
@@ -200,27 +188,22 @@ extension RecordedRecords {
         }
     }
 
-    private static func payload(_ object: JSONObject, at path: String) throws(ComparisonError) -> TransactionPayload {
-        do throws(JSONFieldError) {
-            return try TransactionPayload(object)
-        } catch {
-            throw failure(error, at: path)
-        }
-    }
-
     /// Returns an array of objects; empty if the key is missing.
     private static func rows(
         _ name: StaticString, of object: JSONObject, at path: String
     ) throws(ComparisonError) -> [JSONObject] {
-        let path = "\(path).\(name)"
-        do throws(JSONFieldError) {
-            return try object.objects(name) ?? []
-        } catch {
-            throw failure(error, at: path)
-        }
+        try fields(at: "\(path).\(name)") { () throws(JSONFieldError) in try object.objects(name) ?? [] }
     }
 
-    private static func failure(_ error: JSONFieldError, at path: String) -> ComparisonError {
-        ComparisonError(code: .badValue, place: "\(path).\(error.name)", reason: "expected \(error.expected)")
+    /// Returns the result of `read`. The error of a field gets the path of its object.
+    private static func fields<Value>(
+        at path: String, _ read: () throws(JSONFieldError) -> Value
+    ) throws(ComparisonError) -> Value {
+        do throws(JSONFieldError) {
+            return try read()
+        } catch {
+            throw ComparisonError(
+                code: .badValue, place: "\(path).\(error.name)", reason: "expected \(error.expected)")
+        }
     }
 }

@@ -78,7 +78,7 @@ package struct RowComparer: Sendable {
                 return Outcome(scope: scope, result: .failure(Self.failure(status)))
             }
             let recorded = try RecordedRecords(
-                history: pair.history, statuses: pair.statuses, verifier: .init(verifier: verifier, now: now()))
+                history: pair.history, statuses: pair.statuses, verifier: (verifier, now()))
             var right = ComparedAnswer(recorded)
             right.historyVersion = pair.historyVersion
             scope = ComparisonReport.Scope(left, right)
