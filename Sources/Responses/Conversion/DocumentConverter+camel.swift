@@ -86,8 +86,6 @@ extension DocumentConverter {
         try writeScalars(of: answer, into: &writer)
         writer.key(AnswerField.receipt.rawValue)
         try receipt.camelCase(tables.transactionReceipt).write(into: &writer)
-        writer.key(DocumentKey.transactions)
-        writer.beginArray()
         var own = try receipt.camelCase(tables.flatTransaction)
         own.removeAll { name in
             name != PurchaseInfoField.bundleId.rawValue
@@ -95,8 +93,7 @@ extension DocumentConverter {
         }
         let environment = answer["environment"]?.scalar
         own.normalizeTransaction(bundleId: nil, environment: environment)
-        own.write(into: &writer)
-        writer.endArray()
+        writer.array(DocumentKey.transactions, [own]) { $1.write(into: &$0) }
 
         var latest: ServerAPIObject?
         for row in tables.answer.rows
@@ -106,10 +103,7 @@ extension DocumentConverter {
             latest?.normalizeRow(bundleId: receipt["bid"]?.scalar, environment: environment)
         }
         if let latest {
-            writer.key(DocumentKey.latestTransactions)
-            writer.beginArray()
-            latest.write(into: &writer)
-            writer.endArray()
+            writer.array(DocumentKey.latestTransactions, [latest]) { $1.write(into: &$0) }
         }
         try writeFlatRenewal(of: answer, latest ?? own, into: &writer)
     }
@@ -126,10 +120,7 @@ extension DocumentConverter {
         for field in [RenewalField.originalTransactionId, .productId, .environment] {
             renewal[field.rawValue] = latest[field.rawValue]
         }
-        writer.key(DocumentKey.renewals)
-        writer.beginArray()
-        renewal.write(into: &writer)
-        writer.endArray()
+        writer.array(DocumentKey.renewals, [renewal]) { $1.write(into: &$0) }
     }
 
     private func writeScalars(of answer: LocatedObject, into writer: inout JSONWriter) throws(ConversionError) {
