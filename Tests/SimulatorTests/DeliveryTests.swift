@@ -88,8 +88,8 @@ struct DeliveryTests {
     @Test("A status that is neither success nor error is not retried; a refused connection is", arguments: [302, 0])
     func unreachable(status: Int) async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: status) })
-        let unreachable = try #require(LoopbackURL("http://127.0.0.1:9"))
-        store.outbox.targets.set(.init(url: status == 0 ? unreachable : try receiver.url()))
+        let unreachable = try #require(NotificationTarget("http://127.0.0.1:9"))
+        store.outbox.targets.set(status == 0 ? unreachable : try receiver.target())
         store.outbox.setSpeed(36_000_000)
         try await store.delivering { try store.simulate(EventRequest(.renew, environment: .production)) }
         let results = try #require(store.notifications[0]).attempts.map(\.result)
@@ -99,7 +99,9 @@ struct DeliveryTests {
     @Test("A response that takes longer than the timeout counts as none and is retried")
     func timeout() async throws {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
-        store.outbox.targets.set(.init(url: try receiver.url(), timeout: .milliseconds(400)))
+        var target = try receiver.target()
+        target.timeout = .milliseconds(400)
+        store.outbox.targets.set(target)
         store.outbox.setSpeed(36_000_000)
         try await store.delivering { try store.simulate(EventRequest(.renew, environment: .production)) }
         // On a busy machine a retry may time out too.
@@ -110,14 +112,15 @@ struct DeliveryTests {
     @Test("The pauses before retries are those that Apple documents")
     func schedule() {
         func hours(_ version: NotificationTarget.Version, _ environment: AppStoreEnvironment) -> [Int64] {
-            RetrySchedule(version, environment).pauses.map { $0.components.seconds / 3600 }
+            version.pauses(in: environment).map { $0.components.seconds / 3600 }
         }
         #expect(hours(.second, .production) == [1, 12, 24, 48, 72])
         #expect(hours(.first, .production) == [6, 24, 48])
         #expect(hours(.second, .sandbox).isEmpty)
         #expect(hours(.first, .sandbox).isEmpty)
-        #expect(RetrySchedule(.second, .production).pause(after: 1, speed: 36_000) == .milliseconds(100))
-        #expect(RetrySchedule(.second, .production).pause(after: 6, speed: 1) == nil)
+        let version = NotificationTarget.Version.second
+        #expect(version.pause(after: 1, in: .production, speed: 36_000) == .milliseconds(100))
+        #expect(version.pause(after: 6, in: .production, speed: 1) == nil)
     }
 
     @Test("The shares of lost, doubled and shuffled notifications are as requested, and the seed chooses them")
@@ -160,9 +163,9 @@ struct DeliveryTests {
             "http://user@127.0.0.1/", "http://127.0.0.1:0/", "http://127.0.0.1:x/", "ftp://127.0.0.1/", "127.0.0.1", "",
         ])
     func addresses(text: String) {
-        #expect(LoopbackURL(text) == nil)
+        #expect(NotificationTarget(text) == nil)
         for good in ["http://127.0.0.1", "http://localhost:9000/x?y", "http://[::1]:80/", "http://127.8.9.1:1/"] {
-            #expect(LoopbackURL(good)?.text == good)
+            #expect(NotificationTarget(good)?.text == good)
         }
     }
 

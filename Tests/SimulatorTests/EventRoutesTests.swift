@@ -24,7 +24,7 @@ struct EventRoutesTests {
     func many() async throws {
         try await serving { store, client in
             let receiver = try Receiver()
-            let target = JSONValue.object(["url": .string(try receiver.url().text), "version": .number(2)])
+            let target = JSONValue.object(["url": .string(try receiver.target().text), "version": .number(2)])
             #expect(try await client.send("POST", "/notifications/targets", target).status == 201)
             let body = JSONValue.object([
                 "count": .number(50), "seed": .number(6), "lost": .string("0.5"), "concurrency": .number(2),

@@ -2,6 +2,7 @@ import Base
 import HTTPTestServer
 import Simulator
 import Synchronization
+import TestSupport
 import Testing
 
 /// The app's server. It stores the bodies of the notifications and responds as the test demands.
@@ -23,9 +24,9 @@ final class Receiver: Sendable {
 
     deinit { server.withLock { $0?.stop() } }
 
-    func url() throws -> LoopbackURL {
+    func target() throws -> NotificationTarget {
         let port = try #require(server.withLock { $0?.port })
-        return try #require(LoopbackURL("http://127.0.0.1:\(port)/notifications?from=store"))
+        return try #require(NotificationTarget("http://127.0.0.1:\(port)/notifications?from=store"))
     }
 
     var documents: [JSONValue] { bodies.withLock { $0 }.compactMap { try? JSONValue(reading: $0) } }
@@ -54,7 +55,9 @@ extension SimulatedStore {
         _ receiver: Receiver, _ version: NotificationTarget.Version = .second,
         in environment: AppStoreEnvironment? = nil
     ) throws {
-        outbox.targets.set(.init(url: try receiver.url(), version: version), for: environment)
+        var target = try receiver.target()
+        target.version = version
+        outbox.targets.set(target, for: environment)
     }
 
     func customer(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> SimulatedCustomer {

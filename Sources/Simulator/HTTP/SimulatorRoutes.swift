@@ -240,7 +240,7 @@ extension SimulatorRoutes {
     /// "production" | "sandbox", "timeout": 30}`. The timeout is in seconds, 1 to 600.
     private func setTarget(_ request: Request) async throws -> Response {
         let document = try await document(of: request)
-        guard let url = document?["url"]?.text.flatMap(LoopbackURL.init) else {
+        guard var target = document?["url"]?.text.flatMap(NotificationTarget.init) else {
             throw HTTPError(.badRequest, message: "url must be an http:// URL of this machine")
         }
         guard let version = NotificationTarget.Version(rawValue: document?["version"]?.integer ?? 2) else {
@@ -250,7 +250,9 @@ extension SimulatorRoutes {
             throw HTTPError(.badRequest, message: "environment must be production or sandbox")
         }
         let seconds = min(max(document?["timeout"]?.integer ?? 30, 1), 600)
-        store.outbox.targets.set(.init(url: url, version: version, timeout: .seconds(seconds)), for: environment)
+        target.version = version
+        target.timeout = .seconds(seconds)
+        store.outbox.targets.set(target, for: environment)
         return Response(status: .created)
     }
 

@@ -146,10 +146,10 @@ struct SimulateCommand: AsyncParsableCommand {
     /// Parses `--notify`; `nil` if it was not given.
     private func target() throws -> NotificationTarget? {
         guard let notify else { return nil }
-        guard let url = LoopbackURL(notify) else {
+        guard let target = NotificationTarget(notify) else {
             throw ValidationError("--notify: must be an http:// URL on this machine, not \(notify)")
         }
-        return NotificationTarget(url: url)
+        return target
     }
 
     /// Parses `--clock`.

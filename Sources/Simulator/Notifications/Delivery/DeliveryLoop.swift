@@ -54,8 +54,8 @@ extension NotificationOutbox {
         if let outcome, !notification.isCopy {
             log.add(outcome.result, at: verifyReceipt.clock.now, to: notification.logIndex)
         }
-        let schedule = RetrySchedule(notification.target.version, notification.environment)
-        let pause = schedule.pause(after: notification.attempts, speed: notification.speed)
+        let pause = notification.target.version.pause(
+            after: notification.attempts, in: notification.environment, speed: notification.speed)
         defer { changes.signal() }
         state.withLock { state in
             state.inFlight -= 1

@@ -22,7 +22,7 @@ struct NotificationSender: Sendable {
     func deliver(_ body: [UInt8], to target: NotificationTarget) async -> Outcome {
         do throws(TransportError) {
             let request = try HTTPRequest(
-                method: .post, url: target.url.url, headers: ["Content-Type": "application/json; charset=UTF-8"],
+                method: .post, url: target.url, headers: ["Content-Type": "application/json; charset=UTF-8"],
                 body: body, timeout: target.timeout)
             return Self.outcome(of: try await transport.send(request).status)
         } catch {

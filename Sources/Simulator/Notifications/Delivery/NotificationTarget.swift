@@ -2,23 +2,11 @@ package import Base
 import Synchronization
 import Transport
 
-/// An HTTP URL of this machine, for example `http://127.0.0.1:8080/path?query`.
+/// A target: the URL of the app's server and the version of its notifications. App Store Connect stores one for each
+/// environment.
 ///
 /// Notifications of a simulator look like Apple's but are not signed by Apple, so they must never reach another
 /// machine.
-package struct LoopbackURL: Sendable, Hashable {
-    let url: HTTPURL
-    package var text: String { url.text }
-
-    /// Returns `nil` if the text is not a URL of unencrypted HTTP to the loopback interface.
-    package init?(_ text: String) {
-        guard let url = try? HTTPURL(text), !url.isSecure, url.isLoopback else { return nil }
-        self.url = url
-    }
-}
-
-/// A target: the URL of the app's server and the version of its notifications. App Store Connect stores one for each
-/// environment.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications
 package struct NotificationTarget: Sendable, Hashable {
@@ -28,15 +16,18 @@ package struct NotificationTarget: Sendable, Hashable {
         case second
     }
 
-    package let url: LoopbackURL
-    package let version: Version
+    let url: HTTPURL
+    package var version = Version.second
     /// Maximum time to wait for a response.
-    package let timeout: Duration
+    package var timeout = Duration.seconds(30)
 
-    package init(url: LoopbackURL, version: Version = .second, timeout: Duration = .seconds(30)) {
+    /// The URL, for example `http://127.0.0.1:8080/path?query`.
+    package var text: String { url.text }
+
+    /// Returns `nil` if the text is not a URL of unencrypted HTTP to the loopback interface.
+    package init?(_ text: String) {
+        guard let url = try? HTTPURL(text), !url.isSecure, url.isLoopback else { return nil }
         self.url = url
-        self.version = version
-        self.timeout = timeout
     }
 }
 
@@ -87,7 +78,7 @@ package final class TargetRegistry: Sendable {
             [AppStoreEnvironment.production, .sandbox].compactMap { environment in
                 targets[environment].map {
                     JSONValue([
-                        "environment": environment.rawValue, "url": $0.url.text,
+                        "environment": environment.rawValue, "url": $0.text,
                         "version": $0.version.rawValue,
                     ])
                 }
@@ -95,30 +86,26 @@ package final class TargetRegistry: Sendable {
     }
 }
 
-/// Apple's schedule of retries after a failed attempt.
-///
-/// Version 2: 1, 12, 24, 48 and 72 hours after the previous attempt. Version 1: 6, 24 and 48 hours. In the sandbox
-/// there are no retries.
-/// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
-package struct RetrySchedule: Sendable, Hashable {
-    /// Pauses between an attempt and the next one.
-    package let pauses: [Duration]
-
-    package init(_ version: NotificationTarget.Version, _ environment: AppStoreEnvironment) {
-        let hours: [Int64] =
-            switch (environment, version) {
-            case (.production, .first): [6, 24, 48]
-            case (.production, .second): [1, 12, 24, 48, 72]
-            default: []
-            }
-        pauses = hours.map { .seconds($0 * 3600) }
+extension NotificationTarget.Version {
+    /// Apple's pauses between an attempt and the next one.
+    ///
+    /// Version 2: 1, 12, 24, 48 and 72 hours after the previous attempt. Version 1: 6, 24 and 48 hours. In the sandbox
+    /// there are no retries.
+    /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
+    package func pauses(in environment: AppStoreEnvironment) -> [Duration] {
+        switch (environment, self) {
+        case (.production, .first): [.hours(6), .hours(24), .hours(48)]
+        case (.production, .second): [.hours(1), .hours(12), .hours(24), .hours(48), .hours(72)]
+        default: []
+        }
     }
 
     /// Returns the pause after `attempts` failed attempts, or `nil` if there is no further retry.
     ///
     /// - Parameter speed: factor by which the pause is shorter than Apple's. For example, 3600 turns an hour into a
     ///   second.
-    package func pause(after attempts: Int, speed: Double) -> Duration? {
+    package func pause(after attempts: Int, in environment: AppStoreEnvironment, speed: Double) -> Duration? {
+        let pauses = pauses(in: environment)
         guard pauses.indices.contains(attempts - 1) else { return nil }
         return pauses[attempts - 1] / max(speed, 0.001)
     }
