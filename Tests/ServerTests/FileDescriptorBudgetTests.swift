@@ -66,7 +66,7 @@ struct FileDescriptorBudgetTests {
     @Test("The doctor reports how many connections the limit allows")
     func doctor() {
         func row(_ limit: Int, _ connections: Int, upstream: Int? = nil) -> String {
-            let row = FileDescriptorCheck.result(connections: connections, upstream: upstream, limit: limit)
+            let row = Doctor.descriptorCheck(connections: connections, upstream: upstream, limit: limit)
             return "\(row.verdict.rawValue) \(row.check): \(row.detail)" + (row.advice.map { "; \($0)" } ?? "")
         }
         let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower"

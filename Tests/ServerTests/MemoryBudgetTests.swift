@@ -16,7 +16,7 @@ struct MemoryBudgetTests {
         let budget = MemoryBudget(limit: megabytes << 20, connections: 10_000)
         #expect(budget.connections == connections && budget.bodies.requests == requests)
         #expect(budget.bodies.total >> 20 == bodies && budget.bodies.reserve == budget.bodies.total / 4)
-        let row = MemoryCheck.result(budget, connections: 10_000)
+        let row = Doctor.memoryCheck(budget, connections: 10_000)
         #expect(row.verdict == (connections < 10_000 ? .warn : .pass))
         #expect(row.detail.hasPrefix("\(megabytes) MB may be used: enough for \(connections) connections and"))
     }

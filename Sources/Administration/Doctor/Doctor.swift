@@ -32,32 +32,27 @@ package struct Doctor: Sendable {
     /// configuration.
     package static func checks(configurationError: ConfigurationError) -> [CheckResult] {
         configurationError.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
-            + TrustChecks(settings: ProxyConfiguration(), now: .now).all
+            + Doctor(settings: ProxyConfiguration(), transport: nil, environment: [:]).rootChecks
     }
 
     /// Returns all results. A check comes after the checks that it depends on.
     package func checks() async -> [CheckResult] {
-        var all = ConfigurationChecks(settings: settings).all
-        all.append(Self.selfTest)
-        all += TrustChecks(settings: settings, now: now()).all
-        let keys = KeyChecks(settings: settings, now: now())
-        all += keys.all
-        all += await StoreCheck(settings: settings, isOffline: transport == nil, now: now).all()
-        if let certificate = settings.tls.flatMap({ try? ListenerCertificate($0) }) {
-            all.append(CertificateCheck(certificate: certificate, now: now()).result)
-        }
-        all += ListenerChecks(settings: settings).all()
+        let keys = keyChecks
+        var all = configurationChecks + [Self.selfTest] + rootChecks + keys.map(\.result)
+        all += await storeChecks()
+        if let certificate = settings.tls.flatMap({ try? ListenerCertificate($0) }) { all.append(check(certificate)) }
         let connections = Int(settings.limits.connections)
-        all.append(
-            FileDescriptorCheck.result(connections: connections, upstream: settings.upstreamConnections.map(Int.init)))
-        all.append(MemoryCheck.result(.ofProcess(connections: connections), connections: connections))
-        if let receipt {
-            all += await ReceiptCheck(settings: settings, transport: transport, file: receipt, now: now).all()
-        }
+        all += listenerChecks
+        all += [
+            Self.descriptorCheck(connections: connections, upstream: settings.upstreamConnections.map(Int.init)),
+            Self.memoryCheck(.ofProcess(connections: connections), connections: connections),
+        ]
+        if let receipt { all += await checks(of: receipt) }
         guard let transport else { return all }
-        all.append(await ProxyCheck(settings: settings, environment: environment).result())
-        all += await HostChecks(settings: settings, transport: transport, now: now).all()
-        all += await ServerAPIChecks(settings: settings, transport: transport, usable: keys.usable, now: now).all()
+        all.append(await proxyCheck())
+        all += await hostChecks(transport)
+        let usable = Set(keys.filter { $0.result.verdict == .pass }.map(\.bundleId))
+        all += await serverAPIChecks(of: settings.apps.compactMap(\.bundleId).filter(usable.contains), transport)
         return all
     }
 }

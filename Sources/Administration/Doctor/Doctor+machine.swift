@@ -5,19 +5,19 @@ package import Server
 import Transport
 
 /// Checks whether the addresses of the listeners are free.
-struct ListenerChecks {
-    let settings: ProxyConfiguration
-
-    func all() -> [CheckResult] {
+extension Doctor {
+    var listenerChecks: [CheckResult] {
         [
-            check("listen", settings.listen, isNeeded: true),
-            check(
+            Self.listener("listen", settings.listen, isNeeded: true),
+            Self.listener(
                 "operations.listen", settings.operationsListen, isNeeded: settings.operationsListenIsExplicit),
         ]
     }
 
     /// Tries to bind the address. An address in use is only a warning, because the server itself may be running.
-    private func check(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
+    private static func listener(
+        _ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool
+    ) -> CheckResult {
         switch PortProbe.bind(host: address.host, port: address.port) {
         case .free: return CheckResult(key, .pass, "\(address) is free")
         case .inUse:
@@ -34,60 +34,53 @@ struct ListenerChecks {
     }
 }
 
-/// Checks the names and the validity period of the public listener's certificate. That the private key matches was
-/// checked when the configuration was read.
-struct CertificateCheck {
-    let certificate: ListenerCertificate
-    let now: Timestamp
-
-    private static let name = "tls.certificate"
-    /// Advice if the certificate has expired or expires soon.
-    private static let renewal = "renew the certificate, then send SIGHUP to reload it"
-
-    private var summary: String {
-        let names = certificate.names.isEmpty ? "for no name" : certificate.names.joined(separator: ", ")
-        return "\(names), \(day(certificate.validity.lowerBound)) to \(day(certificate.validity.upperBound))"
-    }
-
-    /// Formats seconds since 1970 as a date, for example `2026-11-21`.
-    private func day(_ seconds: Int64) -> String {
-        Timestamp(seconds: seconds).iso8601Date
-    }
-
+extension Doctor {
+    /// Checks the names and the validity period of the public listener's certificate. That the private key matches was
+    /// checked when the configuration was read.
+    ///
     /// Fails if clients would reject the certificate; warns if it expires within 14 days or lacks the certificate of
     /// its issuer.
-    var result: CheckResult {
-        let days = certificate.daysLeft(at: now.seconds)
+    func check(_ certificate: ListenerCertificate) -> CheckResult {
+        let name = "tls.certificate"
+        let renewal = "renew the certificate, then send SIGHUP to reload it"
+        let names = certificate.names.isEmpty ? "for no name" : certificate.names.joined(separator: ", ")
+        let (begin, end) = (certificate.validity.lowerBound, certificate.validity.upperBound)
+        let summary =
+            "\(names), \(Timestamp(seconds: begin).iso8601Date) to \(Timestamp(seconds: end).iso8601Date)"
+        let now = now().seconds
+        let days = certificate.daysLeft(at: now)
         if days < 0 {
-            return CheckResult(Self.name, .fail, "\(summary): expired; clients reject it", advice: Self.renewal)
+            return CheckResult(name, .fail, "\(summary): expired; clients reject it", advice: renewal)
         }
-        if certificate.validity.lowerBound > now.seconds {
+        if begin > now {
             return CheckResult(
-                Self.name, .fail, "\(summary): not valid yet; clients reject it",
+                name, .fail, "\(summary): not valid yet; clients reject it",
                 advice: "check this machine's clock, too")
         }
         if certificate.names.isEmpty {
             return CheckResult(
-                Self.name, .fail, "\(summary); clients reject it",
+                name, .fail, "\(summary); clients reject it",
                 advice: "use a certificate with a subjectAltName extension: clients ignore the common name")
         }
-        if days < 14 { return CheckResult(Self.name, .warn, "\(summary): \(days) days left", advice: Self.renewal) }
+        if days < 14 { return CheckResult(name, .warn, "\(summary): \(days) days left", advice: renewal) }
         if certificate.lacksIssuer {
             return CheckResult(
-                Self.name, .warn, "\(summary): without the certificate of its issuer",
+                name, .warn, "\(summary): without the certificate of its issuer",
                 advice: "name the file with the whole chain (certbot: fullchain.pem), or clients may reject it")
         }
-        return CheckResult(Self.name, .pass, summary)
+        return CheckResult(name, .pass, summary)
     }
 }
 
-/// Checks whether the hard limit of file descriptors is high enough for the configured numbers of connections. The
-/// server raises its soft limit to the hard limit.
-package enum FileDescriptorCheck {
+/// Checks what the machine allows.
+extension Doctor {
+    /// Checks whether the hard limit of file descriptors is high enough for the configured numbers of connections. The
+    /// server raises its soft limit to the hard limit.
+    ///
     /// - Parameters:
     ///   - connections: The value of `limits.connections`.
     ///   - upstream: The value of `upstream.connections`.
-    package static func result(
+    package static func descriptorCheck(
         connections: Int, upstream: Int?, limit: Int = FileDescriptorLimit.limits.hard
     ) -> CheckResult {
         func advice(_ key: String) -> String {
@@ -113,11 +106,9 @@ package enum FileDescriptorCheck {
         }
         return CheckResult("descriptors", .pass, allowed)
     }
-}
 
-/// Checks how many connections and requests the memory allows.
-package enum MemoryCheck {
-    package static func result(_ budget: MemoryBudget, connections: Int) -> CheckResult {
+    /// Checks how many connections and requests the memory allows.
+    package static func memoryCheck(_ budget: MemoryBudget, connections: Int) -> CheckResult {
         let allowed =
             "\(budget.limit >> 20) MB may be used: enough for \(budget.connections) connections and \(min(budget.bodies.requests, budget.connections)) requests at the same time"
         guard budget.connections < connections else { return CheckResult("memory", .pass, allowed) }

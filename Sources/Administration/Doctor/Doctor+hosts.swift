@@ -5,23 +5,19 @@ import Server
 import Transport
 
 /// Checks whether Apple's hosts can be reached, and compares this machine's clock with theirs.
-struct HostChecks {
-    let settings: ProxyConfiguration
-    let transport: any HTTPTransport
-    let now: @Sendable () -> Timestamp
-
+extension Doctor {
     /// The result of one request to a host, and the difference between this machine's clock and the host's in seconds:
     /// positive if this clock is ahead, `nil` if it is unknown.
     private typealias HostProbe = (result: CheckResult, skew: Int64?)
 
     /// Sends the requests concurrently. Hosts of the Server API are checked only if an app has a key for it.
-    func all() async -> [CheckResult] {
-        async let production = probe(settings.verifyReceipt.production, "verifyReceipt production")
-        async let sandbox = probe(settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
+    func hostChecks(_ transport: any HTTPTransport) async -> [CheckResult] {
+        async let production = probe(settings.verifyReceipt.production, "verifyReceipt production", transport)
+        async let sandbox = probe(settings.verifyReceipt.sandbox, "verifyReceipt sandbox", transport)
         var probes = await [production, sandbox]
         if settings.apps.contains(where: { $0.serverAPI != nil }) {
-            async let production = probe(settings.serverAPI.production, "serverAPI production")
-            async let sandbox = probe(settings.serverAPI.sandbox, "serverAPI sandbox")
+            async let production = probe(settings.serverAPI.production, "serverAPI production", transport)
+            async let sandbox = probe(settings.serverAPI.sandbox, "serverAPI sandbox", transport)
             probes += await [production, sandbox]
         }
         // The Server API's clock is preferred, because the Server API checks the times of tokens.
@@ -31,7 +27,7 @@ struct HostChecks {
 
     /// Sends a GET, which has no effect: verifyReceipt responds with 21000, and the Server API with 401 because there
     /// is no token.
-    private func probe(_ url: String, _ name: String) async -> HostProbe {
+    private func probe(_ url: String, _ name: String, _ transport: any HTTPTransport) async -> HostProbe {
         do throws(TransportError) {
             let sentAt = now()
             let response = try await transport.send(
@@ -50,7 +46,7 @@ struct HostChecks {
     }
 
     /// Parses an HTTP `Date` header, for example `Sun, 06 Nov 1994 08:49:37 GMT`, into seconds since 1970.
-    static func seconds(_ date: String) -> Int64? {
+    private static func seconds(_ date: String) -> Int64? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = .gmt
@@ -61,7 +57,7 @@ struct HostChecks {
     /// Returns the result for a clock difference: a warning above 60 s, a failure above 300 s.
     ///
     /// - Parameter skew: Difference in seconds; positive if this machine's clock is ahead.
-    static func clock(_ skew: Int64) -> CheckResult {
+    private static func clock(_ skew: Int64) -> CheckResult {
         guard abs(skew) > 2 else { return CheckResult("clock", .pass, "agrees with the App Store's") }
         let text = "\(abs(skew)) s \(skew > 0 ? "ahead of" : "behind") the App Store's"
         guard abs(skew) > 60 else { return CheckResult("clock", .pass, text) }
@@ -78,12 +74,9 @@ struct HostChecks {
 }
 
 /// Checks whether the egress proxy accepts connections.
-struct ProxyCheck {
-    let settings: ProxyConfiguration
-    let environment: [String: String]
-
+extension Doctor {
     /// Opens a TCP connection to the proxy.
-    func result() async -> CheckResult {
+    func proxyCheck() async -> CheckResult {
         guard let (text, setting) = proxy else {
             return CheckResult("proxy", .pass, "none: Apple is contacted directly")
         }

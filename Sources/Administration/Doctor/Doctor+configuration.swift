@@ -6,10 +6,8 @@ import Storage
 import VerifyReceipt
 
 /// Checks which apps and keys the configuration has, and whether other users can read its secret files.
-struct ConfigurationChecks {
-    let settings: ProxyConfiguration
-
-    var all: [CheckResult] {
+extension Doctor {
+    var configurationChecks: [CheckResult] {
         [configuration] + settings.unknownVariables.map(unused) + settings.secretFiles.compactMap(secret)
             + settings.apps.flatMap(unusualForms)
     }

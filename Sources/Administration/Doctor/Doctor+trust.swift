@@ -18,11 +18,8 @@ extension Doctor {
 }
 
 /// Checks the root certificates that receipts and signed transactions are verified with.
-struct TrustChecks {
-    let settings: ProxyConfiguration
-    let now: Timestamp
-
-    var all: [CheckResult] {
+extension Doctor {
+    var rootChecks: [CheckResult] {
         do {
             let builtIn = try TrustAnchors.apple().roots
             return builtIn.map { root($0, isAdded: false) }
@@ -37,7 +34,7 @@ struct TrustChecks {
     private func root(_ certificate: Certificate, isAdded: Bool) -> CheckResult {
         let day = Timestamp(seconds: certificate.validity.upperBound).iso8601Date
         let text = "\(certificate.commonName ?? "without a name"), until \(day), \(isAdded ? "added" : "built in")"
-        if certificate.validity.upperBound < now.seconds {
+        if certificate.validity.upperBound < now().seconds {
             return CheckResult(
                 "root", .warn, "\(text): expired; signatures made before its expiry are still valid",
                 advice: "install a newer version of receipt-bridge")

@@ -9,14 +9,9 @@ import VerifyReceipt
 
 /// Checks the configuration with a real receipt: which app it is of, and whether Apple accepts the shared secret of
 /// that app. Only Apple knows the secret, and tells only for a receipt.
-struct ReceiptCheck {
-    let settings: ProxyConfiguration
-    /// `nil` if no host is to be contacted. Then the shared secret is not checked.
-    let transport: (any HTTPTransport)?
-    let file: (name: String, bytes: [UInt8]?)
-    let now: @Sendable () -> Timestamp
-
-    func all() async -> [CheckResult] {
+extension Doctor {
+    /// The shared secret is not checked if no host is to be contacted.
+    func checks(of file: (name: String, bytes: [UInt8]?)) async -> [CheckResult] {
         guard let bytes = file.bytes else { return [CheckResult("receipt", .fail, "\(file.name) cannot be read")] }
         guard let trust = try? TrustStore(settings: settings) else { return [] }
         let receipt = ReceiptReader(trust: trust, now: now).read(bytes)
@@ -68,7 +63,7 @@ struct ReceiptCheck {
     /// Interprets a response of Apple's. Only the response to a correct password shows the latest purchases.
     ///
     /// - Parameter hasSecret: Whether a secret was sent.
-    static func result(
+    private static func result(
         _ name: String, _ status: VerifyReceiptStatus, hasSecret: Bool, showsLatest: Bool
     ) -> CheckResult {
         switch status {

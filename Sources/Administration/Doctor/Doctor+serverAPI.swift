@@ -7,19 +7,12 @@ import VerifyReceipt
 
 /// Checks whether the App Store Server API accepts the apps' keys, with one lookup of a nonexistent transaction in
 /// each environment.
-struct ServerAPIChecks {
-    let settings: ProxyConfiguration
-    let transport: any HTTPTransport
-    /// Apps whose private keys can sign.
-    let usable: Set<BundleIdentifier>
-    let now: @Sendable () -> Timestamp
-
+extension Doctor {
     /// An id that belongs to no transaction: real ids have fifteen digits or more.
     private static let unusedId = "1"
 
-    /// Checks all apps in both environments concurrently. Results are in the order of the configuration.
-    func all() async -> [CheckResult] {
-        let apps = settings.apps.compactMap(\.bundleId).filter(usable.contains)
+    /// Checks apps in both environments concurrently. Results are in the order of the apps.
+    func serverAPIChecks(of apps: [BundleIdentifier], _ transport: any HTTPTransport) async -> [CheckResult] {
         guard !apps.isEmpty else { return [] }
         let clients: UpstreamClients
         do {
@@ -35,7 +28,7 @@ struct ServerAPIChecks {
         }
         return await withTaskGroup(of: (Int, CheckResult).self) { group in
             for (index, call) in calls.enumerated() {
-                group.addTask { (index, await check(call.client, call.environment)) }
+                group.addTask { (index, await Self.check(call.client, call.environment)) }
             }
             var results: [Int: CheckResult] = [:]
             for await (index, result) in group { results[index] = result }
@@ -44,21 +37,23 @@ struct ServerAPIChecks {
     }
 
     /// Looks up ``unusedId`` and interprets the response.
-    private func check(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
+    private static func check(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
         let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
-        guard let id = TransactionIdentifier(rawValue: Self.unusedId) else {
+        guard let id = TransactionIdentifier(rawValue: unusedId) else {
             return CheckResult(name, .fail, "no transaction id for the check")
         }
         do throws(UpstreamError) {
             _ = try await client.transaction(id, in: environment, CallOptions(timeLimit: .seconds(8), maximumCalls: 8))
             return CheckResult(name, .pass, "the key is accepted")
         } catch {
-            return Self.result(name, error, environment)
+            return result(name, error, environment)
         }
     }
 
     /// Returns the result for a failed call. "Transaction not found" proves that Apple accepted the key.
-    static func result(_ name: String, _ error: UpstreamError, _ environment: AppStoreEnvironment) -> CheckResult {
+    private static func result(
+        _ name: String, _ error: UpstreamError, _ environment: AppStoreEnvironment
+    ) -> CheckResult {
         if error.httpStatus == 401 {
             let release = environment == .production ? "; production rejects apps that were never released" : ""
             return CheckResult(
@@ -79,23 +74,16 @@ struct ServerAPIChecks {
 }
 
 /// Checks that each app's `.p8` file exists, is readable and contains a P-256 key.
-struct KeyChecks {
-    private let results: [(bundleId: BundleIdentifier, result: CheckResult)]
-
-    init(settings: ProxyConfiguration, now: Timestamp) {
-        results = settings.apps.compactMap { app in
+extension Doctor {
+    var keyChecks: [(bundleId: BundleIdentifier, result: CheckResult)] {
+        settings.apps.compactMap { app in
             guard let bundleId = app.bundleId, let account = app.serverAPI else { return nil }
-            return (bundleId, Self.result(account, now: now))
+            return (bundleId, Self.check(account, now: now()))
         }
     }
 
-    var all: [CheckResult] { results.map(\.result) }
-
-    /// Apps whose private keys can sign.
-    var usable: Set<BundleIdentifier> { Set(results.filter { $0.result.verdict == .pass }.map(\.bundleId)) }
-
     /// Signs a token with the key, which fails if the key cannot be read or is not a P-256 key.
-    private static func result(_ account: ServerAPIAccount, now: Timestamp) -> CheckResult {
+    private static func check(_ account: ServerAPIAccount, now: Timestamp) -> CheckResult {
         let name = "key \(account.bundleId)"
         do throws(UpstreamError) {
             _ = try ProviderTokens(account: account).token(now: now)

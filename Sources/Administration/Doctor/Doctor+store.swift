@@ -4,13 +4,8 @@ import Foundation
 import Storage
 
 /// Checks the store without opening it for writing, so that a check does not migrate the schema.
-struct StoreCheck {
-    let settings: ProxyConfiguration
-    /// Whether no host is to be contacted.
-    let isOffline: Bool
-    let now: @Sendable () -> Timestamp
-
-    func all() async -> [CheckResult] {
+extension Doctor {
+    func storeChecks() async -> [CheckResult] {
         switch settings.store {
         case nil:
             return [
@@ -18,15 +13,15 @@ struct StoreCheck {
                     "store", .warn, "none: no data survives a restart, and notifications are rejected",
                     advice: "store: sqlite:receipt-bridge.sqlite")
             ]
-        case .sqlite(let path): return [Self.result(ofFile: path)]
+        case .sqlite(let path): return [Self.storeFile(path)]
         case .postgresql(let address):
             return await DatabaseChecks(
-                address: address, database: settings.database, isOffline: isOffline, now: now
+                address: address, database: settings.database, isOffline: transport == nil, now: now
             ).all()
         }
     }
 
-    private static func result(ofFile path: String) -> CheckResult {
+    private static func storeFile(_ path: String) -> CheckResult {
         let folder = URL(filePath: path).deletingLastPathComponent().path
         guard FileManager.default.isWritableFile(atPath: folder) else {
             return CheckResult(
