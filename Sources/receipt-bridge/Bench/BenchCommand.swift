@@ -26,13 +26,9 @@ struct BenchCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let bench: ReceiptBench
-        do {
-            bench =
-                try receipts.isEmpty
+        let bench: ReceiptBench = try ConfigurationOptions.reporting {
+            try receipts.isEmpty
                 ? .builtIn() : .files(receipts, settings: configuration.settingsWithRoots(searches: false))
-        } catch {
-            throw ConfigurationOptions.report(error)
         }
         let rows = try await bench.run(only: only ?? "")
         if json { Terminal.line(Array(Self.json(rows).utf8)) } else { Terminal.line(Self.table(rows)) }

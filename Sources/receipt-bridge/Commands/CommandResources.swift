@@ -1,35 +1,43 @@
 import Administration
 import BridgeConfiguration
+import Cryptography
 import Operations
 import Storage
 import Transport
 import VerifyReceipt
 
 extension ConfigurationOptions {
-    /// Opens the connections to the App Store, and the store if one is configured, runs `body` and closes both. Errors
-    /// are printed and turned into an exit code.
+    /// Opens the connections to the App Store, runs `body` and closes them. Errors are printed and turned into an exit
+    /// code.
     ///
-    /// - Parameter check: Checks the configuration before anything is opened.
-    func withResources(
-        checking check: (ProxyConfiguration) throws -> Void = { _ in },
-        _ body: (ProxyConfiguration, CurlTransport, (any Store)?) async throws -> Void
+    /// - Parameter prepare: Completes or checks the configuration before anything is opened.
+    func withTransport(
+        preparing prepare: (inout ProxyConfiguration) throws -> Void = { _ in },
+        _ body: (ProxyConfiguration, CurlTransport) async throws -> Void
     ) async throws {
         do {
-            let settings = try settingsWithRoots()
-            try check(settings)
+            var settings = try settingsWithRoots()
+            try prepare(&settings)
             let transport = try CurlTransport(settings: settings)
-            let result = await Result {
-                guard let address = settings.store else { return try await body(settings, transport, nil) }
-                let store = try await StoreOpening.open(
-                    address, settings.database, recordsEvents: settings.recordsEvents)
-                let result = await Result { try await body(settings, transport, store) }
-                await store.close()
-                try result.get()
-            }
+            let result = await Result { [settings] in try await body(settings, transport) }
             await transport.shutDown()
             try result.get()
         } catch {
             throw OperationFailure.exit(for: error)
+        }
+    }
+
+    /// The same with the store, if one is configured.
+    func withResources(
+        checking check: (ProxyConfiguration) throws -> Void = { _ in },
+        _ body: (ProxyConfiguration, CurlTransport, (any Store)?) async throws -> Void
+    ) async throws {
+        try await withTransport(preparing: { try check($0) }) { settings, transport in
+            guard let address = settings.store else { return try await body(settings, transport, nil) }
+            let store = try await StoreOpening.open(address, settings.database, recordsEvents: settings.recordsEvents)
+            let result = await Result { try await body(settings, transport, store) }
+            await store.close()
+            try result.get()
         }
     }
 
@@ -72,7 +80,52 @@ extension ConfigurationOptions {
     }
 }
 
+extension ProxyConfiguration {
+    /// Runs `body` with the Server API clients of all apps that have a key. Calls that they have taken from shared
+    /// limits and not made are given back.
+    func withClients<Value>(
+        over transport: any HTTPTransport, share: Double, store: (any Store)?,
+        _ body: (UpstreamClients) async throws -> Value
+    ) async throws -> Value {
+        let clients = try UpstreamClients(
+            settings: self, transport: transport, trust: TrustStore(settings: self), share: share, store: store)
+        let result = await Result { try await body(clients) }
+        await clients.giveBackCalls()
+        return try result.get()
+    }
+
+    /// The same for batch work, with connections of its own. Errors of opening are printed and turned into an exit
+    /// code.
+    ///
+    /// - Parameter open: Opens the store with the rate limits that servers share; it is closed afterwards.
+    func withBatchClient(
+        trust: TrustStore, share: Double, store open: () async throws -> (any Store)?,
+        _ body: (BatchServerAPIClient, CurlTransport) async throws -> Void
+    ) async throws {
+        let transport: CurlTransport
+        let store: (any Store)?
+        let client: BatchServerAPIClient
+        do {
+            transport = try CurlTransport(settings: self)
+            store = try await open()
+            client = try BatchServerAPIClient(
+                settings: self, transport: transport, trust: trust, share: share, store: store)
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        let result = await Result { try await body(client, transport) }
+        await transport.shutDown()
+        await client.giveBackCalls()
+        await store?.close()
+        try result.get()
+    }
+}
+
 extension InvalidOperation {
+    static let serverAPIIsMissing = Self(
+        "no app has serverAPI in the configuration",
+        hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+
     /// - Parameter command: The command or option that needs a store.
     static func storeIsMissing(for command: String) -> Self {
         Self("\(command) needs a store", hint: "set store in the configuration")

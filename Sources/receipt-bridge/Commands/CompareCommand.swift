@@ -8,8 +8,6 @@ import Cryptography
 import Foundation
 import Reports
 import Server
-import Storage
-import Transport
 import VerifyReceipt
 
 /// The `compare` command: compares verifyReceipt with the App Store Server API.
@@ -83,37 +81,32 @@ struct CompareCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings: ProxyConfiguration
-        let trust: TrustStore
-        var transport: CurlTransport?
-        var live: LiveComparison?
-        var (lookups, shared): (BatchServerAPIClient?, (any Store)?)
-        do {
-            settings = try configuration.settingsWithRoots()
-            trust = try TrustStore(settings: settings)
-            if settings.apps.contains(where: { $0.serverAPI != nil }) {
-                let curl = try CurlTransport(settings: settings)
-                shared = await SharedStore.open(settings)
-                let serverAPI = try BatchServerAPIClient(
-                    settings: settings, transport: curl, trust: trust, share: rows.budget.value, store: shared)
-                live = LiveComparison(
-                    verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: curl),
-                    serverAPI: serverAPI)
-                (transport, lookups) = (curl, serverAPI)
-            }
-        } catch {
-            throw ConfigurationOptions.report(error)
+        let (settings, trust) = try ConfigurationOptions.reporting {
+            let settings = try configuration.settingsWithRoots()
+            return (settings, try TrustStore(settings: settings))
         }
-        let comparer = RowComparer(
+        guard settings.apps.contains(where: { $0.serverAPI != nil }) else {
+            return try await run(comparer(settings, trust, asking: nil), asking: nil)
+        }
+        try await settings.withBatchClient(
+            trust: trust, share: rows.budget.value, store: { await SharedStore.open(settings) }
+        ) { serverAPI, transport in
+            let live = try ConfigurationOptions.reporting {
+                LiveComparison(
+                    verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: transport),
+                    serverAPI: serverAPI)
+            }
+            try await run(comparer(settings, trust, asking: live), asking: live)
+        }
+    }
+
+    private func comparer(
+        _ settings: ProxyConfiguration, _ trust: TrustStore, asking live: LiveComparison?
+    ) -> RowComparer {
+        RowComparer(
             reader: ReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
             renderer: BatchResponseRenderer(settings: settings, trust: trust), live: live,
-            overrides: overrides(settings)
-        )
-        let result = await Result { try await run(comparer, asking: live) }
-        await transport?.shutDown()
-        await lookups?.giveBackCalls()
-        await shared?.close()
-        try result.get()
+            overrides: overrides(settings))
     }
 
     /// Returns the configured comparison rules by bundle id. If an app is configured twice, the last entry applies.

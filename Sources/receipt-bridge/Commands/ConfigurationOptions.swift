@@ -125,6 +125,11 @@ struct ConfigurationOptions: ParsableArguments {
         }
     }
 
+    /// Returns the result of `body`. An error is printed and turned into an exit code.
+    static func reporting<Value>(_ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch { throw report(error) }
+    }
+
     /// Prints the error and returns its exit code.
     static func report(_ error: any Error) -> ExitCode {
         if let error = error as? ConfigurationError {

@@ -45,15 +45,11 @@ struct DecodeCommand: ParsableCommand {
     func run() throws {
         try inputs.requireInput(of: Self.self)
         let format = json ? .json : format ?? (Terminal.resultsGoToTerminal ? .text : .json)
-        let decoder: ReceiptDecoder
-        let verifier: SignedPayloadVerifier
-        do {
-            let trust = try TrustStore(settings: configuration.settingsWithRoots(searches: false))
-            decoder = ReceiptDecoder(trust: trust, profile: .stored)
-            verifier = SignedPayloadVerifier(trust: trust)
-        } catch {
-            throw ConfigurationOptions.report(error)
+        let trust = try ConfigurationOptions.reporting {
+            try TrustStore(settings: configuration.settingsWithRoots(searches: false))
         }
+        let decoder = ReceiptDecoder(trust: trust, profile: .stored)
+        let verifier = SignedPayloadVerifier(trust: trust)
         var exit = ExitCode.success
         for input in inputs.all {
             guard let bytes = input.bytes else {

@@ -116,12 +116,7 @@ struct ForgetCommand: AsyncParsableCommand {
 
     /// Deletes expired data now, instead of waiting for the server's next retention run.
     private func deleteExpired() async throws {
-        let retention: Retention
-        do throws(ConfigurationError) {
-            retention = try configuration.settings().retention
-        } catch {
-            throw ConfigurationOptions.report(error)
-        }
+        let retention = try ConfigurationOptions.reporting { try configuration.settings().retention }
         let isToRewrite = rewrite == true && !dryRun
         let (deleted, isRewritten) = try await configuration.withStore { store throws(StorageError) in
             let data = store.personalData

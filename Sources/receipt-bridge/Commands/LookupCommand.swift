@@ -3,7 +3,6 @@ import BridgeConfiguration
 import Logging
 import Responses
 import Server
-import Transport
 import VerifyReceipt
 
 /// The `lookup` command: prints the view of a customer that the server returns to new clients.
@@ -29,29 +28,17 @@ struct LookupCommand: AsyncParsableCommand {
     var id: String
 
     func run() async throws {
-        let transport: CurlTransport
-        let pipelines: ServiceGraph
-        do {
-            let settings = try configuration.settingsWithRoots()
-            try settings.checkKeys(of: bundleId)
-            transport = try CurlTransport(settings: settings)
-            pipelines = try ServiceGraph(
+        try await configuration.withTransport(preparing: { try $0.checkKeys(of: bundleId) }) { settings, transport in
+            let services = try ServiceGraph(
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
-        } catch {
-            throw ConfigurationOptions.report(error)
+            do throws(CustomerViewError) {
+                Terminal.line(try await services.customerView.view(transactionId: id, bundleId: bundleId))
+            } catch {
+                Terminal.say("\(error.reason) (\(error.code.rawValue))", hint: error.code.hint)
+                throw error.isKeyRefused ? ExitCode.limit : error.code.exit
+            }
         }
-        let failure: CustomerViewError?
-        do throws(CustomerViewError) {
-            Terminal.line(try await pipelines.customerView.view(transactionId: id, bundleId: bundleId))
-            failure = nil
-        } catch {
-            failure = error
-        }
-        await transport.shutDown()
-        guard let failure else { return }
-        Terminal.say("\(failure.reason) (\(failure.code.rawValue))", hint: failure.code.hint)
-        throw failure.isKeyRefused ? ExitCode.limit : failure.code.exit
     }
 }
 

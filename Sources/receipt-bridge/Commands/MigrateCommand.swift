@@ -6,8 +6,6 @@ import Cryptography
 import Foundation
 import Reports
 import Responses
-import Storage
-import Transport
 import VerifyReceipt
 
 /// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.
@@ -122,13 +120,9 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings: ProxyConfiguration
-        let trust: TrustStore
-        do {
-            settings = try configuration.settingsWithRoots(searches: withApi || plan || isShared)
-            trust = try TrustStore(settings: settings)
-        } catch {
-            throw ConfigurationOptions.report(error)
+        let (settings, trust) = try ConfigurationOptions.reporting {
+            let settings = try configuration.settingsWithRoots(searches: withApi || plan || isShared)
+            return (settings, try TrustStore(settings: settings))
         }
         if isFilter { return try await filter(trust: trust) }
         guard asksAPI(settings) else {
@@ -140,32 +134,19 @@ struct MigrateCommand: AsyncParsableCommand {
             }
             return try await run(settings, trust: trust, directory: nil)
         }
-        let transport: CurlTransport
-        let lookups: BatchServerAPIClient
-        let store: (any Store)?
-        do {
-            transport = try CurlTransport(settings: settings)
-            store = plan ? nil : try await sharedStore(settings)
-            lookups = try BatchServerAPIClient(
-                settings: settings, transport: transport, trust: trust, share: rows.budget.value, store: store)
-        } catch {
-            throw ConfigurationOptions.report(error)
+        try await settings.withBatchClient(
+            trust: trust, share: rows.budget.value, store: { plan ? nil : try await sharedStore(settings) }
+        ) { lookups, _ in
+            guard lookups.isConfigured else {
+                Terminal.say(
+                    "--with-api needs an app with serverAPI in the configuration",
+                    hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                throw ExitCode.usage
+            }
+            let directory = AppStoreCustomerLookup(
+                lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
+            try await run(settings, trust: trust, directory: directory)
         }
-        guard lookups.isConfigured else {
-            Terminal.say(
-                "--with-api needs an app with serverAPI in the configuration",
-                hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-            await transport.shutDown()
-            await store?.close()
-            throw ExitCode.usage
-        }
-        let directory = AppStoreCustomerLookup(
-            lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
-        let result = await Result { try await run(settings, trust: trust, directory: directory) }
-        await transport.shutDown()
-        await lookups.giveBackCalls()
-        await store?.close()
-        try result.get()
     }
 
     /// Without an option, the API is used if a configuration is named that has a key for it.

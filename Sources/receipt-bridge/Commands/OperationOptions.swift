@@ -3,7 +3,6 @@ import AppStorePayloads
 import ArgumentParser
 import Base
 import BridgeConfiguration
-import Cryptography
 import Foundation
 import Logging
 import Notifications
@@ -38,16 +37,43 @@ struct OperationOptions: ParsableArguments {
         async throws
     {
         try await configuration.withResources { settings, transport, store in
-            let context = try CommandContext(
-                settings: settings, transport: transport, store: store, bundleId: bundleId,
-                environment: environment.environment, share: share, requestsPerSecond: requestsPerSecond)
-            let waiting = { @Sendable () -> ProgressText? in
-                ProgressText.Part.waiting(context.clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
+            let app = try app(in: settings)
+            let limited: any HTTPTransport =
+                if let requestsPerSecond {
+                    RateLimitedTransport(transport, perSecond: requestsPerSecond * share)
+                } else {
+                    transport
+                }
+            try await settings.withClients(over: limited, share: share, store: store) { clients in
+                guard let client = clients.client(for: app) else {
+                    throw InvalidOperation("\(app) has no serverAPI in the configuration")
+                }
+                let context = CommandContext(
+                    settings: settings, transport: transport, store: store,
+                    scope: AppScope(bundleId: app, environment: environment.environment), client: client,
+                    clients: clients)
+                let waiting = { @Sendable () -> ProgressText? in
+                    ProgressText.Part.waiting(clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
+                }
+                try await ProgressLine().showing(waiting) { try await body(context) }
             }
-            let result = await Result { try await ProgressLine().showing(waiting) { try await body(context) } }
-            await context.clients.giveBackCalls()
-            try result.get()
         }
+    }
+
+    /// - Throws: ``InvalidOperation`` if the app is not configured or is ambiguous.
+    private func app(in settings: ProxyConfiguration) throws(InvalidOperation) -> BundleIdentifier {
+        let apps = AppRegistry(settings: settings)
+        if let bundleId {
+            guard let app = BundleIdentifier(rawValue: bundleId), apps.configured(app) != nil else {
+                throw InvalidOperation("--bundle-id: \(bundleId) is not configured")
+            }
+            return app
+        }
+        if let only = apps.only { return only.bundleId }
+        throw apps.isEmpty
+            ? InvalidOperation(
+                "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+            : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
     }
 }
 
@@ -63,44 +89,6 @@ struct CommandContext {
 
     /// Limits of one call. A user waits for the result, but can wait longer than an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
-
-    /// - Throws: ``InvalidOperation`` if the app is not configured, is ambiguous or has no key.
-    fileprivate init(
-        settings: ProxyConfiguration, transport: CurlTransport, store: (any Store)?, bundleId: String?,
-        environment: AppStoreEnvironment, share: Double, requestsPerSecond: Double?
-    ) throws {
-        let apps = AppRegistry(settings: settings)
-        let configuredApp = try bundleId.map { text throws(InvalidOperation) in
-            guard let configuredApp = BundleIdentifier(rawValue: text), apps.configured(configuredApp) != nil else {
-                throw InvalidOperation("--bundle-id: \(text) is not configured")
-            }
-            return configuredApp
-        }
-        guard let app = configuredApp ?? apps.only?.bundleId else {
-            throw apps.isEmpty
-                ? InvalidOperation(
-                    "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-                : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
-        }
-        let limited: any HTTPTransport =
-            if let requestsPerSecond {
-                RateLimitedTransport(transport, perSecond: requestsPerSecond * share)
-            } else {
-                transport
-            }
-        let clients = try UpstreamClients(
-            settings: settings, transport: limited,
-            trust: try TrustStore(settings: settings), share: share, store: store)
-        guard let client = clients.client(for: app) else {
-            throw InvalidOperation("\(app) has no serverAPI in the configuration")
-        }
-        self.settings = settings
-        self.transport = transport
-        self.store = store
-        self.client = client
-        self.clients = clients
-        scope = AppScope(bundleId: app, environment: environment)
-    }
 
     /// Prints the request that a call would send.
     func preview(_ call: ServerAPICall) throws(UpstreamError) {

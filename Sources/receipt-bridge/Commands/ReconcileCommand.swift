@@ -1,7 +1,6 @@
 import ArgumentParser
 import Base
 import BridgeConfiguration
-import Cryptography
 import Logging
 import Notifications
 import Operations
@@ -53,21 +52,16 @@ struct ReconcileCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await configuration.withResources(storeFor: "reconcile") { settings, transport, store, _ in
-            try await run(settings, transport, store)
+            try await settings.withClients(over: transport, share: budget.value, store: store) { clients in
+                try await run(settings, transport, store, clients)
+            }
         }
     }
 
     private func run(
-        _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store
+        _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store, _ clients: UpstreamClients
     ) async throws {
-        let clients = try UpstreamClients(
-            settings: settings, transport: transport, trust: TrustStore(settings: settings), share: budget.value,
-            store: store)
-        guard clients.isConfigured else {
-            throw InvalidOperation(
-                "no app has serverAPI in the configuration",
-                hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-        }
+        guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
         let services = try ServiceGraph(
             settings: settings, transport: transport, store: store, tables: settings.tables,
             logger: .toStandardError(level: .error))
@@ -84,7 +78,6 @@ struct ReconcileCommand: AsyncParsableCommand {
             }
         }
         await services.finishWriting()
-        await clients.giveBackCalls()
         guard let counts = try result.get() else {
             throw InvalidOperation(
                 "another process reconciles this store",

@@ -2,7 +2,6 @@ import Administration
 import ArgumentParser
 import Base
 import BridgeConfiguration
-import Cryptography
 import Foundation
 import Operations
 import Reports
@@ -92,22 +91,20 @@ struct RefundsCommand: ParsableCommand {
         private func run(
             _ settings: ProxyConfiguration, _ curl: CurlTransport, _ store: any Store, at address: StoreAddress
         ) async throws {
-            let clients = try UpstreamClients(
-                settings: settings,
-                transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget.value),
-                trust: TrustStore(settings: settings), share: budget.value, store: store)
             let monitor = RunMonitor(SweepCounts())
-            let result = try await TaskLease.whileHolding(.refunds, in: store.leases) { isHeld in
-                // If the lease is lost, another sweep has taken over.
-                let watch = Task {
-                    while (try? await Task.sleep(for: .seconds(5))) != nil {
-                        if await !isHeld() { monitor.stop() }
+            let limited = RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget.value)
+            let result = try await settings.withClients(over: limited, share: budget.value, store: store) { clients in
+                try await TaskLease.whileHolding(.refunds, in: store.leases) { isHeld in
+                    // If the lease is lost, another sweep has taken over.
+                    let watch = Task {
+                        while (try? await Task.sleep(for: .seconds(5))) != nil {
+                            if await !isHeld() { monitor.stop() }
+                        }
                     }
+                    defer { watch.cancel() }
+                    return await Result { try await run(settings, clients, store.refunds, monitor, at: address) }
                 }
-                defer { watch.cancel() }
-                return await Result { try await run(settings, clients, store.refunds, monitor, at: address) }
             }
-            await clients.giveBackCalls()
             guard let result else {
                 throw InvalidOperation(
                     "another sweep is using this store",
@@ -122,11 +119,7 @@ struct RefundsCommand: ParsableCommand {
             _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: any RefundStore,
             _ monitor: SweepMonitor, at address: StoreAddress
         ) async throws {
-            guard clients.isConfigured else {
-                throw InvalidOperation(
-                    "no app has serverAPI in the configuration",
-                    hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-            }
+            guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
             let checkpoint = try SweepCheckpoint(of: address)
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
             let begin = try checkpoint.begin(name, at: .now)

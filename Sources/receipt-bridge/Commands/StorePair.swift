@@ -22,13 +22,10 @@ struct StorePair {
     init(
         _ configuration: ConfigurationOptions, _ first: String, _ second: String, createsSecond: Bool
     ) throws {
-        do throws(ConfigurationError) {
-            self.first = try Self.address(first)
-            self.second = try Self.address(second)
+        (self.first, self.second, databases) = try ConfigurationOptions.reporting {
+            let (first, second) = (try Self.address(first), try Self.address(second))
             let database = try configuration.settings().database
-            databases = (database, try Self.second(database))
-        } catch {
-            throw ConfigurationOptions.report(error)
+            return (first, second, (database, try Self.second(database)))
         }
         guard self.first != self.second else {
             Terminal.say("both stores are \(self.first)")
@@ -41,10 +38,7 @@ struct StorePair {
     ///
     /// - Throws: `ExitCode`, after printing the error.
     static func existing(_ text: String) throws -> StoreAddress {
-        let address: StoreAddress
-        do throws(ConfigurationError) { address = try Self.address(text) } catch {
-            throw ConfigurationOptions.report(error)
-        }
+        let address = try ConfigurationOptions.reporting { try Self.address(text) }
         try requireExisting(address)
         return address
     }

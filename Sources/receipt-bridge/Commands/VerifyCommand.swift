@@ -5,7 +5,6 @@ import Foundation
 import Logging
 import ReceiptDecoding
 import Responses
-import Transport
 import VerifyReceipt
 
 /// The `verify` command: evaluates one receipt as a server without a store does.
@@ -62,25 +61,25 @@ struct VerifyCommand: AsyncParsableCommand {
     func run() async throws {
         try inputs.requireInput(of: Self.self)
         let sources = answer.flatMap(AnswerSource.init(rawValue:)).map { [$0] }
-        let transport: CurlTransport
-        let pipeline: VerifyReceiptService
-        var outageStatus = OutageStatus.standard
-        do {
-            var settings = try configuration.settingsWithRoots()
+        try await configuration.withTransport { settings in
             try mappings.apply(to: &settings)
             if sources == [.api], !settings.apps.contains(where: { $0.serverAPI != nil }) {
                 throw ConfigurationError([
                     "--answer api needs an app with serverAPI in the configuration (--config or RECEIPT_BRIDGE_CONFIG)"
                 ])
             }
-            outageStatus = settings.outageStatus
-            transport = try CurlTransport(settings: settings)
-            pipeline = try VerifyReceiptService(
+        } _: { settings, transport in
+            let service = try VerifyReceiptService(
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
-        } catch {
-            throw ConfigurationOptions.report(error)
+            try await verify(by: service, sources, settings.outageStatus)
         }
+    }
+
+    /// Evaluates all inputs.
+    private func verify(
+        by service: VerifyReceiptService, _ sources: [AnswerSource]?, _ outageStatus: OutageStatus
+    ) async throws {
         var exit = ExitCode.success
         for input in inputs.all {
             guard let bytes = input.bytes else {
@@ -88,21 +87,20 @@ struct VerifyCommand: AsyncParsableCommand {
                 exit = .usage
                 continue
             }
-            let reply = await pipeline.answer(body: body(of: bytes), route: environment.route, sources: sources)
+            let reply = await service.answer(body: body(of: bytes), route: environment.route, sources: sources)
             if json || !Terminal.resultsGoToTerminal {
                 Terminal.result(reply.body(outageStatus))
                 if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
             } else {
                 Terminal.line(ResponseText(file: input.name, reply: reply, body: reply.body(outageStatus)).text)
             }
-            for reason in pipeline.explanations(of: reply) { Terminal.say("\(input.name): \(reason)") }
+            for reason in service.explanations(of: reply) { Terminal.say("\(input.name): \(reason)") }
             let isSuccess = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
             if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {
                 Terminal.say("\(input.name): rejected as by the server; `receipt-bridge decode` shows the reason")
             }
             if !isSuccess, exit == .success { exit = .someNotVerified }
         }
-        await transport.shutDown()
         guard exit == .success else { throw exit }
     }
 
