@@ -55,14 +55,15 @@ struct ConsumptionRuleTests {
             ([:], "", nil, "--delivery-status"), ([.deliveryStatus: 6], "", nil, "--delivery-status: 0 to 5"),
             ([.deliveryStatus: 0, .lifetimeDollarsPurchased: 8], "", nil, "--lifetime-dollars-purchased: 0 to 7"),
             ([.deliveryStatus: 0, .refundPreference: 4], "", nil, "--refund-preference: 0 to 3"),
+            ([.deliveryStatus: 0, .platform: 3], "", nil, "--platform: 0 to 2"),
             ([.deliveryStatus: 0], "nobody", nil, "--app-account-token"),
             ([.deliveryStatus: 0], "758883e8-151b-47b7-abd0-60c4d804c2f5", .consumable, nil),
             ([.deliveryStatus: 0], "", .nonConsumable, "consumables and auto-renewable"),
         ] as [([ConsumptionRequestV1.Field: Int64], String, ProductType?, String?)])
     func older(numbers: [ConsumptionRequestV1.Field: Int64], token: String, type: ProductType?, refusal: String?) {
-        let draft = ConsumptionDraftV1(sampleContentProvided: true, appAccountToken: token, numbers: numbers)
+        let request = ConsumptionRequestV1(appAccountToken: token, sampleContentProvided: true, numbers: numbers)
         do throws(InvalidOperation) {
-            #expect(try draft.request(for: type).numbers == numbers && refusal == nil)
+            #expect(try request.checked(for: type).numbers == numbers && refusal == nil)
         } catch {
             #expect(refusal.map { error.reason.contains($0) } == true, "\(error)")
         }

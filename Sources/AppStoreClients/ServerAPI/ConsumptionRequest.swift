@@ -110,15 +110,15 @@ package struct ConsumptionRequestV1: Sendable, Hashable {
     }
 
     /// The UUID the app set for the customer, or empty if there is none.
-    package let appAccountToken: String
+    package var appAccountToken: String
     /// True if the customer could try the content before buying.
     package let sampleContentProvided: Bool
     /// The values by field. A missing field is sent as 0 if it is required, and omitted otherwise.
     package let numbers: [Field: Int64]
 
-    /// Creates a request. The caller asserts that the customer consented. Returns `nil` if a value is out of range.
-    package init?(appAccountToken: String, sampleContentProvided: Bool, numbers: [Field: Int64]) {
-        guard numbers.allSatisfy({ $0.key.values.contains($0.value) }) else { return nil }
+    /// Creates a request. The caller asserts that the customer consented, and that each number is one of
+    /// ``Field/values``.
+    package init(appAccountToken: String, sampleContentProvided: Bool, numbers: [Field: Int64]) {
         self.appAccountToken = appAccountToken
         self.sampleContentProvided = sampleContentProvided
         self.numbers = numbers

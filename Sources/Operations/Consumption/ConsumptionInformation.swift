@@ -1,4 +1,4 @@
-import AppStoreClients
+package import AppStoreClients
 import Base
 
 /// The input of one submission of consumption information: the options of the command, or the body of
@@ -7,7 +7,7 @@ package struct ConsumptionInformation: Sendable, Hashable {
     /// The values, in the version of Apple's endpoint that they are for.
     package enum Form: Sendable, Hashable {
         case current(ConsumptionInput)
-        case version1(ConsumptionDraftV1)
+        case version1(ConsumptionRequestV1)
     }
 
     /// The customer consented to sharing this information with Apple.
@@ -17,19 +17,14 @@ package struct ConsumptionInformation: Sendable, Hashable {
     package var isLate: Bool
     /// Returns the request instead of sending it.
     package var isDryRun: Bool
+    /// How errors name the values.
+    private(set) var naming = InputNaming.option
 
     package init(customerConsented: Bool, form: Form, isLate: Bool, isDryRun: Bool) {
         self.customerConsented = customerConsented
         self.form = form
         self.isLate = isLate
         self.isDryRun = isDryRun
-    }
-
-    var naming: InputNaming {
-        switch form {
-        case .current(let input): input.naming
-        case .version1(let draft): draft.naming
-        }
     }
 
     /// Checks the rules that do not depend on the product, so that a wrong value is reported without a call to Apple.
@@ -40,8 +35,8 @@ package struct ConsumptionInformation: Sendable, Hashable {
                 hint: "\(naming.name("customerConsented")) confirms that the customer agreed", kind: .consent)
         }
         switch form {
-        case .current(let input): _ = try input.request(for: nil)
-        case .version1(let draft): _ = try draft.request(for: nil)
+        case .current(let input): _ = try input.request(for: nil, naming: naming)
+        case .version1(let request): _ = try request.checked(for: nil, naming: naming)
         }
     }
 }
@@ -71,6 +66,7 @@ extension ConsumptionInformation {
             self.init(
                 customerConsented: try object.flag("customerConsented") ?? false, form: form,
                 isLate: try object.flag("late") ?? false, isDryRun: try object.flag("dryRun") ?? false)
+            naming = .member
         } catch let error as JSONFieldError {
             throw OperationError(.malformedRequest, "\(error)")
         } catch {
@@ -79,22 +75,21 @@ extension ConsumptionInformation {
     }
 
     private static func current(_ object: JSONObject) throws(JSONFieldError) -> Form {
-        var input = ConsumptionInput(
-            sampleContentProvided: try object.flag("sampleContentProvided") ?? false,
-            deliveryStatus: try object.text("deliveryStatus"),
-            percentage: try object.integer("consumptionPercentage"),
-            refundPreference: try object.text("refundPreference"))
-        input.naming = .member
-        return .current(input)
+        .current(
+            ConsumptionInput(
+                sampleContentProvided: try object.flag("sampleContentProvided") ?? false,
+                deliveryStatus: try object.text("deliveryStatus"),
+                percentage: try object.integer("consumptionPercentage"),
+                refundPreference: try object.text("refundPreference")))
     }
 
     private static func version1(_ object: JSONObject) throws(JSONFieldError) -> Form {
         var numbers: [ConsumptionRequestV1.Field: Int64] = [:]
         for (field, name) in Self.numbers { numbers[field] = try object.integer(name) }
-        var draft = ConsumptionDraftV1(
-            sampleContentProvided: try object.flag("sampleContentProvided") ?? false,
-            appAccountToken: try object.text("appAccountToken") ?? "", numbers: numbers)
-        draft.naming = .member
-        return .version1(draft)
+        let isSampled = try object.flag("sampleContentProvided") ?? false
+        return .version1(
+            ConsumptionRequestV1(
+                appAccountToken: try object.text("appAccountToken") ?? "", sampleContentProvided: isSampled,
+                numbers: numbers))
     }
 }

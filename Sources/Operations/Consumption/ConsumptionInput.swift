@@ -26,8 +26,6 @@ package struct ConsumptionInput: Sendable, Hashable {
     /// Consumed share in thousandths of a percent. For example, 40,000 is 40 %.
     package var percentage: Int64?
     package var refundPreference: String?
-    /// How errors name the values.
-    package var naming = InputNaming.option
 
     package init(
         sampleContentProvided: Bool, deliveryStatus: String?, percentage: Int64?, refundPreference: String?
@@ -45,10 +43,13 @@ package struct ConsumptionInput: Sendable, Hashable {
 
     /// Checks the input and returns the request.
     ///
-    /// - Parameter type: The type of the product; `nil` if it is unknown. Rules that depend on the type are skipped
-    ///   then.
+    /// - Parameters:
+    ///   - type: The type of the product; `nil` if it is unknown. Rules that depend on the type are skipped then.
+    ///   - naming: How errors name the values.
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
-    package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequest {
+    package func request(
+        for type: ProductType?, naming: InputNaming = .option
+    ) throws(InvalidOperation) -> ConsumptionRequest {
         let share = naming.name("consumptionPercentage")
         guard let word = deliveryStatus else {
             throw InvalidOperation("\(naming.name("deliveryStatus")) is needed")
@@ -95,27 +96,16 @@ package struct ConsumptionInput: Sendable, Hashable {
     }
 }
 
-/// Consumption information for version 1 of the endpoint, whose fields are numbers.
-package struct ConsumptionDraftV1: Sendable, Hashable {
-    package var sampleContentProvided: Bool
-    package var appAccountToken: String
-    package var numbers: [ConsumptionRequestV1.Field: Int64]
-    /// How errors name the values.
-    package var naming = InputNaming.option
-
-    package init(
-        sampleContentProvided: Bool, appAccountToken: String, numbers: [ConsumptionRequestV1.Field: Int64]
-    ) {
-        self.sampleContentProvided = sampleContentProvided
-        self.appAccountToken = appAccountToken
-        self.numbers = numbers
-    }
-
-    /// Checks the input and returns the request.
+extension ConsumptionRequestV1 {
+    /// Checks a request as typed by a user, and returns the one to send.
     ///
-    /// - Parameter type: The type of the product; `nil` if it is unknown.
+    /// - Parameters:
+    ///   - type: The type of the product; `nil` if it is unknown.
+    ///   - naming: How errors name the values.
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
-    package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
+    package func checked(
+        for type: ProductType?, naming: InputNaming = .option
+    ) throws(InvalidOperation) -> ConsumptionRequestV1 {
         let token = AccountToken(appAccountToken)?.text
         guard appAccountToken.isEmpty || token != nil else {
             throw InvalidOperation("\(naming.name("appAccountToken")): must be a UUID or empty")
@@ -134,10 +124,8 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
                 "version 1 accepts only consumables and auto-renewable subscriptions, not \(type.rawValue)",
                 hint: "omit \(naming.name("v1"))")
         }
-        guard
-            let request = ConsumptionRequestV1(
-                appAccountToken: token ?? "", sampleContentProvided: sampleContentProvided, numbers: numbers)
-        else { throw InvalidOperation("a number is not a value of its field") }
+        var request = self
+        request.appAccountToken = token ?? ""
         return request
     }
 }

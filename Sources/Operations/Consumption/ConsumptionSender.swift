@@ -46,10 +46,11 @@ package struct ConsumptionSender: Sendable {
         case .current(let input):
             let matters = input.dependsOnProduct
             let type = try await type(of: id, isCallAllowed: matters && !information.isDryRun, options)
-            call = .consumption(id, try input.request(for: type))
+            call = .consumption(id, try input.request(for: type, naming: information.naming))
             isTypeUnknown = matters && type == nil
-        case .version1(let draft):
-            call = .consumption(id, try draft.request(for: try await type(of: id, isCallAllowed: false, options)))
+        case .version1(let request):
+            let type = try await type(of: id, isCallAllowed: false, options)
+            call = .consumption(id, try request.checked(for: type, naming: information.naming))
         }
         guard !information.isDryRun else {
             return .preview(try client.preview(call, in: scope.environment), isTypeUnknown: isTypeUnknown)

@@ -142,8 +142,8 @@ struct ConsumptionCommand: ParsableCommand {
             let form: ConsumptionInformation.Form =
                 v1
                 ? .version1(
-                    ConsumptionDraftV1(
-                        sampleContentProvided: sampleContentProvided, appAccountToken: appAccountToken ?? "",
+                    ConsumptionRequestV1(
+                        appAccountToken: appAccountToken ?? "", sampleContentProvided: sampleContentProvided,
                         numbers: numbers))
                 : .current(
                     ConsumptionInput(
