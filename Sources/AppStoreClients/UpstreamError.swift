@@ -1,5 +1,6 @@
 import Base
-import Transport
+import Foundation
+package import Transport
 
 /// The reason why the App Store, by verifyReceipt or by the App Store Server API, returned no usable response. Says
 /// nothing about the receipt or the transaction, unless `errorNumber` does. Programs match on `code`; the rest is for
@@ -140,6 +141,16 @@ extension UpstreamError {
 }
 
 extension HTTPResponse {
+    /// The time of the `Date` header, for example `Sun, 06 Nov 1994 08:49:37 GMT`, in seconds since 1970; `nil` if it
+    /// cannot be read. Not a `Timestamp`, because a header can name a year whose milliseconds exceed it.
+    package var dateSeconds: Int64? {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = .gmt
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return headers["Date"].flatMap(format.date).map { Int64($0.timeIntervalSince1970.rounded()) }
+    }
+
     /// The `Retry-After` header as a duration from now on, at most ``UpstreamError/longestPause``; `nil` without one.
     func retryAfter(now: Timestamp) -> Duration? {
         headers["Retry-After"].flatMap(RetryAfter.init)?

@@ -1,3 +1,4 @@
+import AppStoreClients
 import Base
 import BridgeConfiguration
 import Foundation
@@ -33,7 +34,7 @@ extension Doctor {
             let response = try await transport.send(
                 HTTPRequest(method: .get, url: url, timeout: .seconds(8), maximumResponseBytes: 65_536))
             let host = try HTTPURL(url).origin
-            let skew = response.headers["Date"].flatMap(Self.seconds).map { (sentAt.seconds + now().seconds) / 2 - $0 }
+            let skew = response.dateSeconds.map { (sentAt.seconds + now().seconds) / 2 - $0 }
             guard response.status < 500 else {
                 let text = "\(host) responds with HTTP \(response.status)"
                 return (CheckResult(name, .warn, text, advice: "try again later"), skew)
@@ -43,15 +44,6 @@ extension Doctor {
             let advice = "allow outbound connections from this machine to \(error.place), or configure upstream.proxy"
             return (CheckResult(name, .fail, "\(error)", advice: advice), nil)
         }
-    }
-
-    /// Parses an HTTP `Date` header, for example `Sun, 06 Nov 1994 08:49:37 GMT`, into seconds since 1970.
-    private static func seconds(_ date: String) -> Int64? {
-        let format = DateFormatter()
-        format.locale = Locale(identifier: "en_US_POSIX")
-        format.timeZone = .gmt
-        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-        return format.date(from: date).map { Int64($0.timeIntervalSince1970.rounded()) }
     }
 
     /// Returns the result for a clock difference: a warning above 60 s, a failure above 300 s.

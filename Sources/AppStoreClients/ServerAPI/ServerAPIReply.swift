@@ -1,6 +1,5 @@
 import AppStorePayloads
 import Base
-import Foundation
 import Transport
 
 /// Interprets responses of the App Store Server API.
@@ -53,12 +52,8 @@ enum ServerAPIReply {
     /// Describes a wrong local clock. Apple rejects a token from such a clock without a reason, but the `Date` header
     /// of the response shows the difference.
     private static func clockDifference(_ response: HTTPResponse, now: Timestamp) -> String? {
-        let format = DateFormatter()
-        format.locale = Locale(identifier: "en_US_POSIX")
-        format.timeZone = .gmt
-        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-        guard let date = response.headers["Date"].flatMap(format.date) else { return nil }
-        let difference = now.seconds - Int64(date.timeIntervalSince1970.rounded())
+        guard let seconds = response.dateSeconds else { return nil }
+        let difference = now.seconds - seconds
         guard abs(difference) > 30 else { return nil }
         return
             "the clock of this machine is \(abs(difference)) s \(difference > 0 ? "ahead of" : "behind") the App Store's"
