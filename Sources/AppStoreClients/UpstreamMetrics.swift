@@ -7,13 +7,17 @@ package final class UpstreamMetrics: Sendable {
     private static let endpoints: [ServerAPIEndpoint?] = [nil] + ServerAPIEndpoint.all
     private static let environments = AppStoreEnvironment.allCases
 
-    private let outcomes: [CounterTable]
-    private let durations: [Histogram]
+    /// All endpoints in all environments.
+    private let cells: [Row]
 
     package init() {
-        let count = Self.endpoints.count * Self.environments.count
-        outcomes = (0..<count).map { _ in CounterTable(UpstreamOutcome.texts) }
-        durations = (0..<count).map { _ in Histogram() }
+        cells = Self.endpoints.flatMap { endpoint in
+            Self.environments.map { environment in
+                Row(
+                    endpoint: endpoint?.name ?? "verifyReceipt", environment: environment,
+                    outcomes: CounterTable(UpstreamOutcome.texts), duration: Histogram())
+            }
+        }
     }
 
     /// Counts one exchange. Its duration is not recorded if it was canceled or not sent.
@@ -30,9 +34,9 @@ package final class UpstreamMetrics: Sendable {
         guard let row = Self.endpoints.firstIndex(of: endpoint),
             let column = Self.environments.firstIndex(of: environment)
         else { return }
-        let index = row * Self.environments.count + column
-        outcomes[index].add(outcome)
-        if outcome != .cancelled, outcome != .notSent { durations[index].observe(duration) }
+        let cell = cells[row * Self.environments.count + column]
+        cell.outcomes.add(outcome)
+        if outcome != .cancelled, outcome != .notSent { cell.duration.observe(duration) }
     }
 
     /// The metrics of one endpoint in one environment.
@@ -53,17 +57,7 @@ package final class UpstreamMetrics: Sendable {
     }
 
     /// The endpoints and environments with at least one exchange.
-    package var rows: [Row] {
-        Self.endpoints.enumerated().flatMap { row, endpoint in
-            Self.environments.enumerated().compactMap { column, environment in
-                let index = row * Self.environments.count + column
-                guard outcomes[index].total > 0 else { return nil }
-                return Row(
-                    endpoint: endpoint?.name ?? "verifyReceipt", environment: environment, outcomes: outcomes[index],
-                    duration: durations[index])
-            }
-        }
-    }
+    package var rows: [Row] { cells.filter { $0.outcomes.total > 0 } }
 
     /// Writes all rows as metric families.
     package func write(into text: inout MetricsText) {
