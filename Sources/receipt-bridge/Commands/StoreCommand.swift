@@ -169,14 +169,7 @@ struct StoreCommand: ParsableCommand {
                     String(left.text.prefix(16)), String(right.text.prefix(16)),
                 ]
             }
-            let widths = (0..<6).map { column in lines.map { $0[column].count }.max() ?? 0 }
-            return lines.map { line in
-                let cells = line.enumerated().map { column, cell in
-                    let padding = String(repeating: " ", count: widths[column] - cell.count)
-                    return column == 2 || column == 3 ? padding + cell : cell + padding
-                }
-                return cells.joined(separator: "  ") + "\n"
-            }.joined()
+            return Terminal.aligned(lines, numbers: [2, 3])
         }
     }
 }

@@ -62,10 +62,20 @@ enum Terminal {
 
     /// Returns a table of names and numbers, which are aligned to the right.
     static func aligned(_ lines: [(String, String)]) -> String {
-        let width = lines.map(\.0.count).max() ?? 0
-        let numbers = lines.map(\.1.count).max() ?? 0
-        return lines.map { name, number in
-            name + String(repeating: " ", count: width - name.count + 2 + numbers - number.count) + number + "\n"
+        aligned(lines.map { [$0.0, $0.1] }, numbers: [1])
+    }
+
+    /// Returns a table with two spaces between its columns, all lines of which have the same number of cells.
+    ///
+    /// - Parameter numbers: The columns that are aligned to the right.
+    static func aligned(_ lines: [[String]], numbers: Set<Int>) -> String {
+        let widths = (lines.first ?? []).indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        return lines.map { line in
+            let cells = line.enumerated().map { column, cell in
+                let padding = String(repeating: " ", count: widths[column] - cell.count)
+                return numbers.contains(column) ? padding + cell : cell + padding
+            }
+            return cells.joined(separator: "  ") + "\n"
         }.joined()
     }
 
