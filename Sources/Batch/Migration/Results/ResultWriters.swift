@@ -61,7 +61,7 @@ package enum ResultWriters {
     static func check(_ path: String, holds position: SinkPosition) throws(SinkError) {
         guard position.bytes == 0 else { return try OutputFile.check(path, holds: position.bytes) }
         guard position.rows > 0 else { return }
-        try asSinkError { () throws(StorageError) in try ResultsTable.check(path: path, holds: position.rows) }
+        try TableSink.check(path: path, holds: position.rows)
     }
 }
 
