@@ -212,8 +212,8 @@ extension ConfigurationNode {
         return child(key, expecting: Self.secretForms)?.secretValue()
     }
 
-    /// Reads the source of a private key or a password, in the same forms as ``secret(_:)``. A file is only checked here,
-    /// and read again later, see ``SecretSource``.
+    /// Reads the source of a private key or a password, in the same forms as ``secret(_:)``. A file is only checked
+    /// here, and read again later, see ``SecretSource``.
     func secretSource(_ key: String) -> SecretSource? {
         if let path = overriding(key, "_FILE") {
             return secretFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")
