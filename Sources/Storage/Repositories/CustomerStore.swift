@@ -10,7 +10,7 @@ package protocol CustomerStore: SQLEngine {
 }
 
 extension CustomerStore {
-    /// Returns the most recently signed version of a transaction as compact JWS, or `nil` if there is none.
+    /// Returns the most recently signed version of a transaction as compact JWS; `nil` without one.
     package func transaction(
         _ id: TransactionIdentifier, in scope: AppScope
     ) async throws(StorageError) -> String? {

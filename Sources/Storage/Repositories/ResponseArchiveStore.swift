@@ -118,7 +118,7 @@ extension ResponseArchiveStore {
         return deleted.count == deletionBatch
     }
 
-    /// Returns the archived response to a request, or `nil` if there is none.
+    /// Returns the archived response to a request; `nil` without one.
     ///
     /// - Parameter question: a digest of the request, as in ``ArchivedResponseRow/question``.
     package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
