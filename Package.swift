@@ -199,10 +199,11 @@ let package = Package(
             Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
             """),
         // Tests: one target per source target, and end-to-end tests.
+        .target(name: "CTestSupport", dependencies: ["COpenSSL"], path: "Tests/CTestSupport"),
         target(
             "TestSupport",
             """
-            AppStoreClients Base BridgeConfiguration Cryptography ReceiptDecoding Simulator Logging
+            AppStoreClients Base BridgeConfiguration CTestSupport Cryptography ReceiptDecoding Simulator Logging
             """, path: "Tests/TestSupport"),
         tests("BaseTests", "Base TestSupport"),
         tests("TelemetryTests", "Base Telemetry TestSupport Logging"),

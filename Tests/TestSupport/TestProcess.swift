@@ -1,3 +1,4 @@
+import CTestSupport
 package import Foundation
 import Synchronization
 

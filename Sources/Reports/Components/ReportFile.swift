@@ -10,7 +10,7 @@ package struct ReportFile {
     private var file: OutputFile
 
     /// Creates the temporary file.
-    package init(path: String) throws(SinkError) {
+    private init(path: String) throws(SinkError) {
         self.path = path
         draft = Files.draft(of: path)
         try Files.remove(draft)
@@ -23,7 +23,7 @@ package struct ReportFile {
     }
 
     /// Writes the data durably and replaces the destination.
-    package mutating func finish() throws(SinkError) {
+    private mutating func finish() throws(SinkError) {
         try file.makeDurable()
         try Files.replace(path, with: draft)
     }

@@ -110,7 +110,9 @@ class Run:
     def __init__(self, bundle, tests, folder, verbose):
         self.tests, self.verbose = tests, verbose
         self.results = collections.defaultdict(Result)
-        self.running = None
+        # Issues without a test, for example of a task that outlives its test.
+        self.issues = []
+        self.running = self.last = None
         events = os.path.join(folder, "events")
         os.mkfifo(events)
         # Opened for both directions, so that the open does not wait for a writer and the read does not end before it.
@@ -145,20 +147,20 @@ class Run:
                 for other in self.tests:
                     if other.startswith(test + "/"):
                         self.results[other].skipped = reason_of(event)
+            elif event["kind"] == "issueRecorded" and not event.get("issue", {}).get("isKnown"):
+                self.issues.append(issue_of(event))
             return
         result, now = self.results[test], event["instant"]["absolute"]
         if event["kind"] == "testStarted":
             result.start = now
-            self.running = test
+            self.running = self.last = test
         elif event["kind"] == "testEnded":
             result.seconds = now - result.start
             self.running = None
         elif event["kind"] == "testSkipped":
             result.skipped = reason_of(event)
         elif event["kind"] == "issueRecorded" and not event.get("issue", {}).get("isKnown"):
-            place = event.get("issue", {}).get("sourceLocation", {})
-            text = "\n".join(message["text"] for message in event["messages"])
-            result.issues.append(f"{place.get('fileID', '')}:{place.get('line', '')}: {text}"[:2000])
+            result.issues.append(issue_of(event))
 
     def end(self):
         """Reads the rest of the events. Prints the log if a test failed, without the lines that a reader does not need."""
@@ -179,6 +181,12 @@ class Run:
     def missing(self):
         return [test for test in self.tests
                 if self.results[test].seconds is None and self.results[test].skipped is None]
+
+
+def issue_of(event):
+    place = event.get("issue", {}).get("sourceLocation", {})
+    text = "\n".join(message["text"] for message in event["messages"])
+    return f"{place.get('fileID', '')}:{place.get('line', '')}: {text}"[:2000]
 
 
 def reason_of(event):
@@ -380,8 +388,12 @@ def run(options, bundle, suites, times, total, work, scratch):
         print(f"✘ {test}")
         for issue in results[test].issues[:5]:
             print(f"    {issue}")
-    if not failed and any(each.process.returncode for each in runs):
-        errors.append("a process failed although no test did")
+    for each in runs:
+        errors += [f"no test has this issue: {issue}" for issue in each.issues]
+        # A process that has ended by a signal has its negative number.
+        if each.process.returncode and not each.missing and not any(result.issues for result in each.results.values()):
+            errors.append(f"a process ended with {each.process.returncode} although none of its {len(each.tests)} tests "
+                          f"failed; the last one was {each.last}")
     if skipped and os.environ.get("REFUSE_SKIPPED"):
         errors.append("tests were skipped, and REFUSE_SKIPPED is set")
     for error in errors:

@@ -32,14 +32,14 @@ extension Migration {
                 let names = table.columns.map(\.name)
                 let keys = names.map { JSONKey($0) }
                 let format = try Self.format(ofTable: path)
-                var file = try ReportFile(path: path)
-                if format == .csv { try file.append(CSVFormat.header(names)) }
-                try forEachResult { result, _ in
-                    for row in table.rows(of: result) {
-                        try file.append(format == .csv ? CSVFormat.line(row) : JSONLinesFormat.line(zip(keys, row)))
+                try ReportFile.write(to: path) { file in
+                    if format == .csv { try file.append(CSVFormat.header(names)) }
+                    try forEachResult { result, _ in
+                        for row in table.rows(of: result) {
+                            try file.append(format == .csv ? CSVFormat.line(row) : JSONLinesFormat.line(zip(keys, row)))
+                        }
                     }
                 }
-                try file.finish()
             }
         }
     }
