@@ -39,8 +39,8 @@ final class CommandFixture: Sendable {
 
     func run(_ words: String...) async throws -> Binary.Outcome { try await run(words) }
 
-    func run(_ words: [String]) async throws -> Binary.Outcome {
-        try await Binary.run(Binary.url, arguments(words), in: folder)
+    func run(_ words: [String], environment: [String: String] = [:]) async throws -> Binary.Outcome {
+        try await Binary.run(Binary.url, arguments(words), in: folder, environment: environment)
     }
 
     func start(_ words: String...) throws -> Running { try start(words) }
