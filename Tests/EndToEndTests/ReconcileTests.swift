@@ -120,8 +120,8 @@ struct ReconcileTests {
             return try #require(try await connection.answer())
         }
 
-        /// Waits for the server's writes to the same file as long as it does for users: on a busy machine they took longer
-        /// than the half second of the other tests, and the command ended with `locked`.
+        /// Waits for the server's writes to the same file as long as it does for users. On a busy machine they took
+        /// longer than the half second of the other tests, and the command ended with `locked`.
         func reconcile(_ more: String...) async throws -> Binary.Outcome {
             try await fixture.run(
                 ["reconcile", "--window", "30d", "--budget", "1", "--json", "--config", "bridge.yaml"] + more,
