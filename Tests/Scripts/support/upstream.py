@@ -36,7 +36,7 @@ def http_response(body):
 
 
 class Connection:
-    __slots__ = ("fd", "missing", "head", "unsent", "peer", "isTarget", "last")
+    __slots__ = ("fd", "missing", "head", "unsent", "peer", "isTarget", "last", "delay")
 
     def __init__(self, fd):
         self.fd = fd  # -1 after the end
@@ -46,11 +46,13 @@ class Connection:
         self.peer = None  # of a relay: the other connection
         self.isTarget = False
         self.last = 0  # of a relay: the millisecond of the last answer, which none may overtake
+        self.delay = 0  # of a relay: the additional delay of the current request, in ms
 
 
 class Upstream:
-    def __init__(self, port, relay, size, settings):
+    def __init__(self, port, relay, size, settings, spreads=()):
         self.settings = settings
+        self.spreads = spreads
         self.relay = relay
         self.response = http_response(START + b"M" * (size - len(START) - 2) + b'"}')
         self.counts = collections.Counter()
@@ -151,13 +153,16 @@ class Upstream:
             self.answer(connection.peer, data)
         elif data and data is not RESET:
             self.counts["requests"] += 1
+            for text, low, high in self.spreads:
+                if text in data.split(b"\r\n", 1)[0]:
+                    connection.delay = random.uniform(low, high)
             self.send(connection.peer, data)
         if not data or data is RESET:
             self.close(connection)
 
     def answer(self, connection, data):
         settings = self.settings
-        delay = settings["delay"]
+        delay = settings["delay"] + connection.delay
         if settings["slow"] and self.counts["requests"] % settings["slow"] == 0:
             delay = settings["slowDelay"]
         if settings["jitter"]:
@@ -223,9 +228,12 @@ def main():
     parser.add_argument("--reset", type=float, default=0, help="share of requests whose connection is reset, e.g. 0.001")
     parser.add_argument("--slow", type=float, default=0, metavar="N", help="one of N requests takes --slow-delay milliseconds")
     parser.add_argument("--slow-delay", type=float, default=8_000, dest="slowDelay")
+    parser.add_argument("--spread", nargs=3, action="append", default=[], metavar=("TEXT", "LOW", "HIGH"),
+                        help="with --relay: requests whose first line contains TEXT take LOW to HIGH ms longer")
     arguments = parser.parse_args()
+    spreads = [(text.encode(), float(low), float(high)) for text, low, high in arguments.spread]
     settings = {name: getattr(arguments, name) for name in ("delay", "jitter", "reset", "slow", "slowDelay")}
-    upstream = Upstream(arguments.listen, arguments.relay, arguments.bytes, settings)
+    upstream = Upstream(arguments.listen, arguments.relay, arguments.bytes, settings, spreads)
     print(f"upstream at http://127.0.0.1:{upstream.listener.getsockname()[1]}", file=sys.stderr, flush=True)
     try:
         upstream.run()
