@@ -214,7 +214,7 @@ let package = Package(
         tests(
             "AppStoreClientsTests",
             """
-            AppStoreClients AppStorePayloads Base Cryptography HTTPTestServer Simulator TestSupport Transport
+            AppStoreClients AppStorePayloads Base Cryptography HTTPTestServer Simulator Telemetry TestSupport Transport
             """),
         tests("ResponsesTests", "AppStoreClients AppStorePayloads Base ReceiptDecoding Responses TestSupport"),
         tests(

@@ -130,6 +130,9 @@ extension UpstreamError {
         }
     }
 
+    /// True if what was received belongs to another app or environment.
+    var isForeign: Bool { code == .wrongBundleId || code == .wrongEnvironment }
+
     /// True if the request was not sent, to protect the App Store. An immediate retry would be rejected too.
     package var isRefusal: Bool { code.transport?.isRefusal ?? false }
 

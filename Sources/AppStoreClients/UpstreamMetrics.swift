@@ -9,6 +9,9 @@ package final class UpstreamMetrics: Sendable {
 
     /// All endpoints in all environments.
     private let cells: [Row]
+    /// Records that were left out because the App Store signed them for another app or environment, by the
+    /// ``AppStoreEnvironment`` that was asked.
+    package let foreignRecords = CounterTable(AppStoreEnvironment.texts)
 
     package init() {
         cells = Self.endpoints.flatMap { endpoint in
@@ -39,6 +42,9 @@ package final class UpstreamMetrics: Sendable {
         if outcome != .cancelled, outcome != .notSent { cell.duration.observe(duration) }
     }
 
+    /// Counts a record that is left out because the App Store signed it for another app or environment.
+    func recordForeignRecord(_ environment: AppStoreEnvironment) { foreignRecords.add(environment) }
+
     /// The metrics of one endpoint in one environment.
     package struct Row: Sendable {
         /// `verifyReceipt`, or the name of the Server API endpoint.
@@ -66,6 +72,7 @@ package final class UpstreamMetrics: Sendable {
         for row in rows { text.samples(.upstreamRequests, row.labels, of: row.outcomes) }
         text.family(.upstreamDurations)
         for row in rows { text.samples(.upstreamDurations, row.labels, of: row.duration) }
+        text.family(.foreignRecords, of: foreignRecords, zeros: true)
     }
 }
 
@@ -133,3 +140,5 @@ package enum UpstreamOutcome: MetricLabel {
         }
     }
 }
+
+extension AppStoreEnvironment: MetricLabel {}

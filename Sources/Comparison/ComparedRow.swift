@@ -64,9 +64,8 @@ package struct ComparedRow: Sendable, Hashable {
     var givesAccess: Bool { self[.revocationDate] == nil && !isUpgraded }
     var isFamilyShared: Bool { self[.inAppOwnershipType]?.text == OwnershipType.familyShared.rawValue }
 
-    /// `true` if the product is an auto-renewable subscription. Without a product type, any row with an expiration
-    /// date is one, because no other product expires.
-    var isAutoRenewable: Bool { type.map { $0 == ProductType.autoRenewable.rawValue } ?? (self[.expiresDate] != nil) }
+    /// `true` if the product is an auto-renewable subscription.
+    var isAutoRenewable: Bool { ProductType.isAutoRenewable(type, expires: self[.expiresDate] != nil) }
 }
 
 extension ComparedRow {

@@ -22,6 +22,9 @@ package struct ComparisonRule: Sendable {
     /// `true` if the values differ in every comparison by definition. Such a difference is counted only if an override
     /// makes it unexpected.
     package let isByDefinition: Bool
+    /// The configuration with which an operator decides that the rule's differences do not matter to the app; `nil` if
+    /// no configuration can decide it.
+    package let setting: String?
     /// URL of the public page that the rule is based on; `nil` if it is based on observation, see ``observed``.
     package let source: String?
     /// One sentence that explains the difference.
@@ -33,7 +36,7 @@ package struct ComparisonRule: Sendable {
     init(
         _ name: String, _ verdict: Class, _ parts: [Finding.Part], _ subjects: [Finding.Subject] = [],
         when conditions: [ComparisonCondition] = [], isInformational: Bool = false, isVolatile: Bool = false,
-        isByDefinition: Bool = false, source: String? = nil, _ explanation: String
+        isByDefinition: Bool = false, setting: String? = nil, source: String? = nil, _ explanation: String
     ) {
         self.name = name
         self.verdict = verdict
@@ -43,6 +46,7 @@ package struct ComparisonRule: Sendable {
         self.isInformational = isInformational
         self.isVolatile = isVolatile
         self.isByDefinition = isByDefinition
+        self.setting = setting
         self.source = source
         self.explanation = explanation
     }

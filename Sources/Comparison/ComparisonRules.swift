@@ -246,8 +246,8 @@ package enum ComparisonRules {
             "`refundedConsumables: drop` leaves out a refunded consumable, of which verifyReceipt shows no refund."),
         ComparisonRule(
             "unfinishedConsumable", .unexpected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
-            source: RuleSources.latest,
-            "verifyReceipt lists a consumable until the app finishes it; the history does not show when that is."),
+            setting: "comparisonRules: {unfinishedConsumable: expected}", source: RuleSources.latest,
+            "The history does not say which consumables are finished; `comparisonRules` says if that matters."),
         ComparisonRule(
             "refundedPurchase", .expected, rows, [.row], when: [.onlyServerAPI, .revokedInHistory, .notAutoRenewable],
             "Refunded purchases may disappear from receipts."),

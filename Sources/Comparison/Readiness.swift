@@ -40,6 +40,14 @@ package struct Readiness: Sendable {
         expected = groups.reduce(0) { $0 + ($1.verdict == .expected ? $1.count : 0) }
     }
 
+    /// The configuration that settles unexpected differences, by rule.
+    package var settings: [(rule: String, setting: String)] {
+        rules.compactMap { rule in ComparisonRules.named[rule.name]?.setting.map { (rule.name, $0) } }
+    }
+
+    /// `true` if every unexpected difference is one that the configuration settles, so that the operator must decide.
+    package var isOperatorsDecision: Bool { !rules.isEmpty && settings.count == rules.count }
+
     /// `false` in the sandbox: its receipts inform, and do not hold back the switch, which is one of production.
     package var decides: Bool { app.scope.environment != AppStoreEnvironment.sandbox.rawValue }
 

@@ -17,6 +17,8 @@ extension PostgreSQLStore: NotificationStore {
         if update.needsLookup { customers.add(original, app: app) }
         if let transaction = update.transaction {
             identifiers += [transaction.transactionId, transaction.originalTransactionId]
+            // A lookup of the customer that is being stored locks it too, see `HistoryWrite`.
+            if let download = transaction.appTransactionId { identifiers.append(download) }
             customers.add(transaction.originalTransactionId, app: app)
             customers.add(transaction.previousOriginalTransactionId, app: app)
             customers.add(download: transaction.appTransactionId, app: app)

@@ -12,7 +12,9 @@ package import Storage
 extension PostgreSQLStore: DeliveryOutbox {
     /// SQL condition of a delivery that is due and not leased. `$4` is the time, and `$5` the end of the leases that
     /// count no longer.
-    private static let isDue = "state = 0 AND nextAttempt <= $4::bigint AND leasedUntil <= $5::bigint"
+    private static let isDue = """
+        state = 0 AND nextAttempt <= $4::bigint AND NOT \(dialect.isLeased(after: "$5::bigint", at: "$4::bigint"))
+        """
 
     package func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
@@ -20,7 +22,7 @@ extension PostgreSQLStore: DeliveryOutbox {
     ) async throws(StorageError) -> [StoredDelivery] {
         // A lock is a write, so it is taken only if there is something to claim.
         guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
-        return try await write([
+        let claimed = try await write([
             // This lock excludes other claims, but not the foreign keys of new deliveries.
             SQLStatement(
                 "SELECT id FROM addressee WHERE bundleId = $1 AND form = $2 AND url = $3 FOR NO KEY UPDATE",
@@ -31,7 +33,8 @@ extension PostgreSQLStore: DeliveryOutbox {
                     SQLValue(now), SQLValue(end), SQLValue(lease.until), .text(lease.lessee), .integer(Int64(limit)),
                     ClaimSelection.window(limit),
                 ]),
-        ]) { (index, row) throws(StorageError) in index == 0 ? nil : try self.delivery(row, for: lease) }
+        ]) { (index, row) throws(StorageError) in index == 0 ? nil : try self.claimed(row, for: lease) }
+        return try await readable(claimed, for: lease)
     }
 
     /// Leases the deliveries that ``ClaimSelection`` selects, and returns them with their notifications. A row that
@@ -43,7 +46,8 @@ extension PostgreSQLStore: DeliveryOutbox {
             SELECT id, addressee, subject, nextAttempt FROM delivery
             WHERE addressee = \(ForwardingTargetKey.id) AND \(isDue) AND NOT EXISTS (
                 SELECT 1 FROM delivery AS other WHERE other.addressee = delivery.addressee
-                AND other.subject = delivery.subject AND other.leasedUntil > $5::bigint AND other.leasedUntil > 0)
+                AND other.subject = delivery.subject AND other.leasedUntil > $5::bigint AND other.leasedUntil > 0
+                AND other.leasedUntil < $4::bigint + 3600000)
             ORDER BY nextAttempt, id LIMIT $9::bigint),
         first AS (
             SELECT DISTINCT ON (coalesce('s' || due.subject, 'd' || due.id))

@@ -72,6 +72,9 @@ extension RecordStatement {
             """
     }
 
+    /// See ``FactTime``, in ms.
+    private static let clockDifference = FactTime.clockDifference.components.seconds * 1_000
+
     /// The steps of reported transactions. They mirror ``RecordChange/init(reported:stored:)`` and
     /// ``StalenessCause/needsLookup``.
     private static let transactions = [
@@ -152,7 +155,8 @@ extension RecordStatement {
             DELETE FROM revocation WHERE ctid = ANY (ARRAY(
                 SELECT known.place FROM written JOIN live ON live.position = written.position CROSS JOIN LATERAL (
                     SELECT ctid AS place FROM revocation AS existing
-                    WHERE existing.transactionId = live.transactionId AND existing.app = live.app LIMIT 1) AS known
+                    WHERE existing.transactionId = live.transactionId AND existing.app = live.app
+                        AND (askedAt IS NULL OR askedAt < live.signedDate + \(clockDifference)) LIMIT 1) AS known
                 WHERE NOT live.isRevoked)))
         """,
     ]

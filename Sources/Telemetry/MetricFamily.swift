@@ -85,6 +85,10 @@ extension MetricFamily {
     package static let upstreamDurations = histogram(
         "upstream_request_duration_seconds",
         "Duration of exchanges with Apple in seconds.", by: "endpoint", "environment")
+    package static let foreignRecords = counter(
+        "foreign_records",
+        "Records in the App Store's answers that were left out because they are signed for another app or environment.",
+        by: "environment")
     package static let circuitOpen = gauge(
         "upstream_circuit_open", "1 if the host's circuit breaker is open or half-open, otherwise 0.", by: "host")
     package static let circuitOpened = counter(
@@ -123,6 +127,9 @@ extension MetricFamily {
         "reconciliation_refunds", "Refunds that reconciliations found and that were not known.")
     package static let reconciliationFailures = counter(
         "reconciliation_failures", "Customers and notification histories that reconciliations could not ask about.")
+    package static let rejectedSecrets = counter(
+        "shared_secret_rejected",
+        "Responses 21004 of Apple's to the configured shared secret; the requests went to the next source.")
     package static let reconciliationEnd = gauge(
         "reconciliation_last_end_seconds",
         "End of the last complete reconciliation of any server, in seconds since 1970; absent without reconcile.")
@@ -190,7 +197,7 @@ extension MetricFamily {
     /// The families that ``EventCounters`` counts and exports: counters without labels.
     package static let events: [MetricFamily] = [
         .recoveredNotifications, .reconciledNotifications, .reconciledCustomers, .reconciledDifferences,
-        .reconciledRefunds, .reconciliationFailures,
+        .reconciledRefunds, .reconciliationFailures, .rejectedSecrets,
     ]
 
     /// Every family, in the order of the output.
@@ -199,7 +206,8 @@ extension MetricFamily {
             .buildInfo, .ready, .httpRequests, .httpDurations, .httpConnections, .rejectedClients, .handshakes,
             .certificateExpiry, .responses, .responseDurations, .authenticationFailures, .repairs, .revocations,
             .recordCache, .responseCache, .leftOutMembers,
-            .upstreamRequests, .upstreamDurations, .circuitOpen, .circuitOpened, .upstreamInFlight, .upstreamRefused,
+            .upstreamRequests, .upstreamDurations, .foreignRecords, .circuitOpen, .circuitOpened, .upstreamInFlight,
+            .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
             .deliveries, .deliveriesWaiting, .deliveriesDead, .deliveryLimit, .orderLookups, .consumptionOpen,
             .consumptionDeadline, .refundDecisions, .reconciliationEnd, .comparisons, .differences, .comparisonsWaiting,

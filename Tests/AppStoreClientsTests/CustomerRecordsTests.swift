@@ -65,6 +65,60 @@ struct CustomerRecordsTests {
         #expect(records.subscriptions.first?.renewal?.payload.autoRenewStatus == nil)
     }
 
+    /// A period of subscription 100, in minutes before and after noon.
+    private static func period(
+        _ id: String, from begin: Int64, to end: Int64, changing extra: [JSONValue.Member] = []
+    ) -> JSONValue {
+        func time(_ minutes: Int64) -> JSONValue { .number(Shared.noon.advanced(by: .minutes(minutes)).milliseconds) }
+        return transaction(
+            id, original: "100",
+            changing: [.init("purchaseDate", time(begin)), .init("expiresDate", time(end))] + extra)
+    }
+
+    private static let expired = period("100", from: -100, to: -10)
+    private static let resubscribed = period("101", from: -5, to: 1_000)
+    private static let revocation: [JSONValue.Member] = [.init("revocationDate", .number(Shared.noon.milliseconds))]
+
+    @Test("Statuses that are older than the history are asked for once more, and then the history decides")
+    func contradiction() async throws {
+        let old = [Self.expired, Self.resubscribed]
+        let future = [Self.expired, Self.period("102", from: 5, to: 1_000)]
+        let revoked = [Self.expired, Self.period("101", from: -5, to: 1_000, changing: Self.revocation)]
+        let cases: [(String, [JSONValue], [(Int64, JSONValue)], calls: Int, status: Int, latest: String, Bool)] = [
+            ("agree", [Self.expired], [(2, Self.expired)], 1, 2, "100", false),
+            ("second answer is new", old, [(2, Self.expired), (1, Self.resubscribed)], 2, 1, "101", false),
+            ("second answer is old", old, [(2, Self.expired), (2, Self.expired)], 2, 1, "101", true),
+            ("a period that has not begun", future, [(2, Self.expired)], 1, 2, "100", false),
+            ("a later period that was revoked", revoked, [(2, Self.expired)], 1, 2, "100", false),
+            (
+                "the period was revoked since", revoked, [(1, Self.resubscribed), (1, Self.resubscribed)], 2, 5, "101",
+                true
+            ),
+            ("statuses are newer", [Self.expired], [(1, Self.resubscribed)], 1, 1, "101", false),
+        ]
+        for (name, history, answers, calls, status, latest, isAnomaly) in cases {
+            let asked = Mutex(0)
+            let api = try ScriptedServerAPI(
+                clock: AppStoreClock(now: { Shared.noon }, uptime: { .zero }, sleep: { _ in })
+            ) {
+                path, _ in
+                guard path.contains("subscriptions") else { return try CannedResponse.history(history) }
+                let number = asked.withLock { count -> Int in
+                    count += 1
+                    return min(count, answers.count) - 1
+                }
+                return try CannedResponse.status(answers[number].0, of: "100", answers[number].1)
+            }
+            let records = try await api.records(environment: .production)
+            await api.end()
+            #expect(asked.withLock { $0 } == calls, "\(name)")
+            #expect(records.subscriptions.map(\.status) == [status], "\(name)")
+            #expect(records.subscriptions.first?.transaction?.payload.transactionId == latest, "\(name)")
+            #expect(records.anomalies == (isAnomaly ? [.statusOlderThanHistory("100")] : []), "\(name)")
+            #expect(records.transactions.contains { $0.payload.transactionId == latest }, "\(name)")
+        }
+    }
+
     @Test("A subscription whose type cannot be read is still looked up")
     func unreadableType() async throws {
         let api = try ScriptedServerAPI { path, _ in

@@ -4,6 +4,7 @@ import Base
 import Cryptography
 import HTTPTestServer
 import Simulator
+import Telemetry
 import Testing
 import Transport
 
@@ -157,6 +158,52 @@ struct ServerAPIFailureTests {
         }
         await api.end()
         #expect(api.requests.count == 1)
+    }
+
+    @Test("A row that the App Store signed for another app or environment is left out and counted, and no other row")
+    func foreignRows() async throws {
+        let counts = UpstreamMetrics()
+        let clip = "com.example.app.Clip"
+        let api = try ScriptedServerAPI(counts: counts) { path, _ in
+            if path.contains("/subscriptions/") {
+                return try CannedResponse.statuses(of: [
+                    transaction("100"), transaction("201", bundleId: clip), transaction("202", environment: "Sandbox"),
+                ])
+            }
+            return path.contains("r1")
+                ? try CannedResponse.history([transaction("103", environment: "Sandbox"), transaction("104")])
+                : try CannedResponse.history(
+                    [
+                        transaction("101", bundleId: clip), transaction("100"),
+                        transaction("102", environment: "Xcode"),
+                    ], hasMore: true)
+        }
+        let records = try await api.records(environment: .production)
+        #expect(records.transactions.map(\.payload.transactionId) == ["100", "104"])
+        #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
+        #expect(counts.foreignRecords.count(AppStoreEnvironment.production) == 5)
+        let id = try #require(TransactionIdentifier(rawValue: "100"))
+        let refunds = try await api.client.refunds(id, in: .production)
+        #expect(refunds.transactions.map(\.payload.transactionId) == ["100", "104"])
+        await api.end()
+    }
+
+    @Test("A history in which every row belongs elsewhere, or one that is not authentic, is no history")
+    func onlyForeignRows() async throws {
+        let foreign = try Shared.foreign.jwsSigner.jws(payload: transaction("101"))
+        let genuine = try Shared.pki.jwsSigner.jws(payload: transaction("100"))
+        for (reply, code) in [
+            (
+                try CannedResponse.history([
+                    transaction("100", bundleId: "com.example.other"), transaction("101", environment: "Sandbox"),
+                ]), UpstreamError.Code.wrongBundleId
+            ),
+            (.json("{\"signedTransactions\":[\"\(genuine)\",\"\(foreign)\"]}"), .notAuthentic),
+        ] {
+            let api = try ScriptedServerAPI { _, _ in reply }
+            #expect(await api.failure(environment: .production)?.code == code)
+            await api.end()
+        }
     }
 
     @Test("A response about another app or environment, or with a foreign signature, is rejected")

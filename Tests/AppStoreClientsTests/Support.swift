@@ -67,11 +67,16 @@ enum CannedResponse {
     }
 
     static func statuses(_ originals: [String], environment: String = "Production") throws -> Reply {
-        let items = try originals.map { original in
-            JSONValue.object([
+        try statuses(of: originals.map { transaction($0, environment: environment) }, environment: environment)
+    }
+
+    /// One subscription for each of these transactions.
+    static func statuses(of transactions: [JSONValue], environment: String = "Production") throws -> Reply {
+        let items = try transactions.map { transaction in
+            let original = transaction["originalTransactionId"]?.text ?? ""
+            return JSONValue.object([
                 "originalTransactionId": .string(original), "status": .number(1),
-                "signedTransactionInfo": .string(
-                    try Shared.pki.jwsSigner.jws(payload: transaction(original, environment: environment))),
+                "signedTransactionInfo": .string(try Shared.pki.jwsSigner.jws(payload: transaction)),
                 "signedRenewalInfo": .string(
                     try Shared.pki.jwsSigner.jws(payload: renewal(original, environment: environment))),
             ])
@@ -82,6 +87,20 @@ enum CannedResponse {
         return json([
             "environment": .string(environment), "bundleId": .string("com.example.app"),
             "data": .array(items.isEmpty ? [] : [group]),
+        ])
+    }
+
+    static func status(_ status: Int64, of original: String, _ transaction: JSONValue) throws -> Reply {
+        let item = JSONValue.object([
+            "originalTransactionId": .string(original), "status": .number(status),
+            "signedTransactionInfo": .string(try Shared.pki.jwsSigner.jws(payload: transaction)),
+            "signedRenewalInfo": .string(try Shared.pki.jwsSigner.jws(payload: renewal(original))),
+        ])
+        let group = JSONValue.object([
+            "subscriptionGroupIdentifier": .string("20001"), "lastTransactions": .array([item]),
+        ])
+        return json([
+            "environment": .string("Production"), "bundleId": .string("com.example.app"), "data": .array([group]),
         ])
     }
 
@@ -111,7 +130,8 @@ final class ScriptedServerAPI: Sendable {
 
     init(
         budget: ServerAPIBudget = ServerAPIBudget(), retry: RetryPolicy = RetryPolicy(baseDelay: .milliseconds(1)),
-        clock: AppStoreClock = .system, _ answer: @escaping @Sendable (_ path: String, _ count: Int) throws -> Reply
+        clock: AppStoreClock = .system, counts: UpstreamMetrics? = nil,
+        _ answer: @escaping @Sendable (_ path: String, _ count: Int) throws -> Reply
     ) throws {
         let log = Log()
         self.log = log
@@ -132,7 +152,7 @@ final class ScriptedServerAPI: Sendable {
                 transport: transport,
                 hosts: try EnvironmentURLs(
                     productionBase: server.url("/production"), sandboxBase: server.url("/sandbox/")),
-                verifier: try Shared.verifier(), retry: retry, clock: clock),
+                verifier: try Shared.verifier(), retry: retry, clock: clock, counts: counts),
             budget: budget)
     }
 

@@ -190,6 +190,18 @@ struct PlantedDifference: Sendable {
             $0.latest.append(coins.wire)
             $0.context.consumables = ConsumableIdentifiers(all: ["300"], refunded: ["300"])
         },
+        // The receipt has nothing else, so the list of the other response is empty.
+        PlantedDifference("refundedConsumable") {
+            let coins = ComparisonFixture.purchase(
+                "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day)
+            $0.snapshot = []
+            $0.latest = []
+            $0.renewals = []
+            $0.otherAnswer = $0.answer
+            $0.snapshot = [coins.wire]
+            $0.latest = [coins.wire]
+            $0.context.consumables = ConsumableIdentifiers(all: ["300"], refunded: ["300"])
+        },
         PlantedDifference("unfinishedConsumable", .unexpected) {
             $0.otherAnswer = $0.answer
             $0.latest.append(

@@ -55,6 +55,26 @@ struct ReadinessTests {
         #expect((upper - bound).magnitude < bound / 200, "\(upper)")
     }
 
+    @Test("Differences that a configuration settles are the operator's decision, and the sentence names it")
+    func settled() {
+        let scope = ReportSample.safe
+        let app = ReportSample.app(scope, compared: 400, equal: 396, customers: 400)
+        func sentence(_ rules: [String: Int64]) -> String {
+            let entries = rules.map {
+                ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: $0, path: "status", count: $1)
+            }
+            return Readiness(app, entries: entries).sentence
+        }
+        #expect(
+            sentence(["unfinishedConsumable": 4]) == """
+                Decide about unfinishedConsumable: com.example.reader, Production. 396 of 400 receipts of 400 customers \
+                (99.00 %) would get the same answer; 4 differ unexpectedly: unfinishedConsumable 4. comparisonRules: \
+                {unfinishedConsumable: expected} settles unfinishedConsumable, if it does not matter to the app.
+                """)
+        let both = sentence(["unfinishedConsumable": 3, "missingTransaction": 1])
+        #expect(both.hasPrefix("Do not switch yet: ") && both.contains("{unfinishedConsumable: expected}"))
+    }
+
     @Test("The sentence states small counts, and the number of differences")
     func words() {
         let scope = ReportSample.safe

@@ -64,6 +64,39 @@ struct ServerAPIDocumentTests {
         (#""nobody_knows":"x""#, ""),
     ]
 
+    @Test("A transaction of a type that is not known is converted by its expiry date")
+    func unknownType() throws {
+        func history(_ type: String, _ expiry: String) throws -> String {
+            try snake(
+                """
+                {"environment":"Production","transactions":[{"transactionId":"1","originalTransactionId":"1",\
+                "productId":"month","type":\(type),"purchaseDate":1000\(expiry)}]}
+                """)
+        }
+        for expiry in [#","expiresDate":5000"#, ""] {
+            let expected = try history("null", expiry)
+            #expect(expected.contains(#""expires_date_ms":"5000""#) != expiry.isEmpty)
+            #expect(expected.contains("latest_receipt_info") != expiry.isEmpty)
+            for type in [#""Subscription Bundle""#, #""auto-renewable subscription""#, #""""#] {
+                #expect(try history(type, expiry) == expected)
+            }
+        }
+    }
+
+    /// Texts that are numbers in a receipt.
+    private static let numbers: Set<TransactionField> = [.webOrderLineItemId]
+
+    @Test(
+        "An unknown text or number of any property of a transaction is converted", arguments: TransactionField.allCases)
+    func unknownValue(field: TransactionField) throws {
+        let values = [ValueKind.text: [#""Something New""#, #""""#], .number: ["-1", "99"]][field.kind] ?? []
+        guard !Self.numbers.contains(field) else { return }
+        for value in values {
+            let row = #"{"transactionId":"1","expiresDate":5000,"\#(field.rawValue)":\#(value)}"#
+            #expect(try snake(#"{"transactions":[\#(row)]}"#).contains(#""expires_date_ms":"5000""#), "\(value)")
+        }
+    }
+
     @Test("Each row is converted", arguments: rows)
     func row(wire: String, expected: String) throws {
         // The last of several equal keys counts.

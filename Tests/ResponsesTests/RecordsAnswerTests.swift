@@ -56,11 +56,12 @@ private func records(
 }
 
 private func answer(
-    _ receipt: ReceiptContents, _ records: CustomerRecords, options: AnswerOptions = AnswerOptions()
+    _ receipt: ReceiptContents, _ records: CustomerRecords?, options: AnswerOptions = AnswerOptions(),
+    dropsRefundedConsumables: Bool = false
 ) throws -> [String: Any] {
     let history = PurchaseHistory(
         receipt: receipt, environment: .production, submittedText: Redacted(Array("MIIsubmitted==".utf8)),
-        records: records)
+        records: records, dropsRefundedConsumables: dropsRefundedConsumables)
     let body = renderer.answer(history: history, requestDate: summer, options: options).body
     return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
 }
@@ -219,12 +220,63 @@ struct RecordsAnswerTests {
         let receipt = ReceiptContents.app(appReceipt(purchases: [month("1")]))
         let plain: Set = ["status", "environment", "receipt"]
         #expect(Set(try answer(receipt, bought).keys) == plain)
-        #expect(Set(try answer(.app(appReceipt()), bought, options: .init(latest: .ofPurchases)).keys) == plain)
-        let all = try answer(receipt, bought, options: .init(latest: .ofPurchases))
-        #expect(Set(all.keys) == plain.union(["latest_receipt_info", "latest_receipt"]))
-        #expect(rows(all).map { $0["transaction_id"] } == ["500000000000009"])
+        let finished = records([transaction("500000000000009", type: "Consumable")])
+        #expect(Set(try answer(.app(appReceipt()), finished, options: .init(latest: .ofPurchases)).keys) == plain)
+        for receipt in [receipt, .app(appReceipt())] {
+            let all = try answer(receipt, bought, options: .init(latest: .ofPurchases))
+            #expect(Set(all.keys) == plain.union(["latest_receipt_info", "latest_receipt"]))
+            #expect(rows(all).map { $0["transaction_id"] } == ["500000000000009"])
+        }
         let renewing = records([transaction("500000000000002")])
         #expect(Set(try answer(receipt, renewing, options: .init(latest: .omitted)).keys) == plain)
+    }
+
+    /// What a history has beside refunded consumables, with the ids that `latest_receipt_info` shows of it.
+    private static let rest: [(name: String, type: String?, ids: [String])] = [
+        ("nothing", nil, []), ("a lifetime unlock", "Non-Consumable", ["500000000000900"]),
+        ("a subscription", "Auto-Renewable Subscription", ["500000000000900"]),
+        ("a non-renewing subscription", "Non-Renewing Subscription", ["500000000000900"]),
+        ("a finished consumable", "Consumable", []), ("a new type", "Season Pass", ["500000000000900"]),
+    ]
+
+    @Test(
+        "What is dropped from a receipt never hides what its customer has beside it, whatever shortens the list",
+        arguments: [true, false], [false, true])
+    func dropped(drops: Bool, isThinned: Bool) throws {
+        var options = AnswerOptions(latest: .ofPurchases)
+        options.excludesOldTransactions = isThinned
+        for (name, type, ids) in Self.rest {
+            for coins in [0, 1, 2, 150] {
+                let coinIds = (0..<coins).map { "\(500_000_000_000_100 + $0)" }
+                let receipt = appReceipt(purchases: coinIds.map { lifetime($0, of: "coins", type: .consumable) })
+                let refunds = coinIds.enumerated().map { index, id in
+                    transaction(id, of: id, type: "Consumable", day: Int64(index)) {
+                        $0.productId = "com.example.reader.coins"
+                        $0.revocationDate = Timestamp(seconds: 1_673_100_000)
+                    }
+                }
+                let other = type.map { transaction("500000000000900", of: "500000000000900", type: $0, day: 200) }
+                let history = records(refunds + [other].compactMap(\.self))
+                let all = try answer(.app(receipt), history, options: options, dropsRefundedConsumables: drops)
+                let kept = drops ? [] : coinIds
+                let shown = Array(((isThinned ? kept.suffix(1) : kept[...]) + ids).suffix(100))
+                let place: Comment = "\(name), \(coins) coins"
+                #expect(rows(all, "in_app").map { $0["transaction_id"] } == kept, place)
+                #expect(rows(all).map { $0["transaction_id"] } == shown, place)
+                // Apple has both members where the receipt lists a purchase, an empty list included.
+                #expect((all["latest_receipt_info"] != nil) == (coins > 0 || !ids.isEmpty), place)
+                #expect((all["latest_receipt"] != nil) == (all["latest_receipt_info"] != nil), place)
+                #expect((all["pending_renewal_info"] != nil) == (type == "Auto-Renewable Subscription"), place)
+            }
+        }
+    }
+
+    @Test("The receipt alone drops nothing")
+    func droppedWithoutRecords() throws {
+        let receipt = appReceipt(purchases: [lifetime("500000000000100", of: "coins", type: .consumable)])
+        let all = try answer(
+            .app(receipt), nil, options: AnswerOptions(latest: .ofPurchases), dropsRefundedConsumables: true)
+        #expect(rows(all).map { $0["transaction_id"] } == ["500000000000100"])
     }
 
     @Test("The newest 100 rows are kept, in either order, and on request one for each subscription and other product")
@@ -333,6 +385,22 @@ struct FlatRecordsAnswerTests {
                 "subscription_group_identifier": "20500001", "is_trial_period": "false",
                 "is_in_intro_offer_period": "false", "in_app_ownership_type": "PURCHASED",
             ])
+    }
+
+    @Test("A status that is not known is what the newest period says", arguments: [-1, 0, 6, Int.max])
+    func unknown(status: Int) throws {
+        for (day, isRevoked, expected) in [(0, false, 21006), (220, false, 0), (220, true, 21006)]
+            as [(Int64, Bool, Int)]
+        {
+            let newest = transaction("500000000000003", day: day) {
+                $0.revocationDate = isRevoked ? Timestamp(seconds: 1_673_100_000) : nil
+            }
+            let history = records([transaction("500000000000002", day: -30), newest], status: status)
+            let all = try answer(.transaction(Self.submitted), history)
+            #expect(all["status"] as? Int == expected, "day \(day)")
+            let key = expected == 0 ? "latest_receipt_info" : "latest_expired_receipt_info"
+            #expect((all[key] as? [String: String])?["transaction_id"] == "500000000000003")
+        }
     }
 
     @Test("A subscription in any other state has status 21006 and the reasons", arguments: [2, 3, 5])

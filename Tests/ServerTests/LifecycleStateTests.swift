@@ -50,7 +50,7 @@ struct LifecycleStateTests {
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let row = RevocationRow(
             transactionId: "1", webOrderLineItemId: nil, date: Timestamp(milliseconds: 77_777), reason: 0)
-        try await store.save(revoked: [row], valid: [], of: scope)
+        try await store.save(revoked: [row], valid: [], askedAt: .now, of: scope)
         await store.close()
         // The last column of the only row: a date of three bytes, which becomes text.
         var bytes = try folder.read("bridge.sqlite")

@@ -147,7 +147,7 @@ package struct CustomerDataFixture: Sendable {
             revoked: [
                 RevocationRow(
                     transactionId: "\(prefix)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
-            ], valid: [], of: scope)
+            ], valid: [], askedAt: .now, of: scope)
         let (bundleId, environment) = (scope.bundleId.rawValue, scope.environment.rawValue)
         try await store.comparisons.add(
             comparisons: [],

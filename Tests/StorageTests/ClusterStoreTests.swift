@@ -46,7 +46,7 @@ struct ClusterStoreTests {
                 transactions: [Self.transaction("12")], statuses: [], renewals: [], aliases: []), of: stage.scope)
         try await stage.stores[0].revocations.save(
             revoked: [RevocationRow(transactionId: "12", webOrderLineItemId: nil, date: Self.now, reason: nil)],
-            valid: ["13"], of: stage.scope)
+            valid: ["13"], askedAt: .now, of: stage.scope)
         let page = try await reader.changes(since: nil)
         #expect(
             page.changes == [

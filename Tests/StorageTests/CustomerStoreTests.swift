@@ -170,6 +170,74 @@ struct CustomerStoreTests {
     }
 
     @Test(
+        "What was reported during the lookup of a new customer belongs to that customer, who needs another lookup",
+        arguments: StoreTestEngine.available)
+    func reportedMeanwhile(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        for (id, original, date, download) in [
+            ("60", "60", 1_500, "d"), ("11", "10", 1_600, nil), ("61", "61", 900, "d"), ("62", "62", 1_500, "e"),
+        ] as [(String, String, Int64, String?)] {
+            _ = try await stage.store.notifications.save(
+                notification(id, at: date),
+                NotificationUpdate(transaction: transaction(id, original, at: date, download: download)),
+                of: stage.scope)
+        }
+        try await stage.store.customers.save(customer([transaction("10", "10", download: "d")]), of: stage.scope)
+        let stored = try #require(try await stage.find(["10", "60"], ["11"]))
+        // By the download of the app and by the purchase. What is older than the history would be in it.
+        #expect(Set(stored.transactions) == ["10@1000", "11@1600", "60@1500"] && stored.needsLookup)
+        try await stage.store.customers.save(
+            customer(
+                [
+                    transaction("10", "10", at: 2_000, download: "d"), transaction("11", "10", at: 2_000),
+                    transaction("60", "60", at: 2_000, download: "d"),
+                ], at: 2_000), of: stage.scope)
+        #expect(try await stage.find(["10", "60"])?.needsLookup == false)
+    }
+
+    @Test("A history that contradicts its statuses needs another lookup", arguments: StoreTestEngine.available)
+    func contradiction(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        var row = customer([transaction("10", "10")])
+        row.contradictsItself = true
+        try await stage.store.customers.save(row, of: stage.scope)
+        #expect(try await stage.find(["10"])?.needsLookup == true)
+        try await stage.store.customers.save(customer([transaction("10", "10", at: 2_000)], at: 2_000), of: stage.scope)
+        #expect(try await stage.find(["10"])?.needsLookup == false)
+    }
+
+    @Test("An unsigned answer does not undo what was said later", arguments: StoreTestEngine.available)
+    func unsignedAnswers(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let revocations = stage.store.revocations
+        func asked(_ seconds: Int64, revoked: Bool) async throws -> [String] {
+            let time = Timestamp(seconds: seconds)
+            let row = RevocationRow(
+                transactionId: "10", webOrderLineItemId: nil, date: Timestamp(seconds: 1), reason: nil, askedAt: time)
+            try await revocations.save(
+                revoked: revoked ? [row] : [], valid: revoked ? [] : ["10"], askedAt: time, of: stage.scope)
+            return try await revocations.revocations(limit: 10)[stage.scope]?.map(\.transactionId) ?? []
+        }
+        #expect(try await asked(1_000, revoked: true) == ["10"])
+        #expect(try await asked(999, revoked: false) == ["10"], "the answer to an earlier request arrives later")
+        #expect(try await asked(1_001, revoked: false) == [])
+        #expect(try await asked(1_000, revoked: true) == ["10"], "nothing is known of a purchase that is not revoked")
+        // A signed refund.
+        try await stage.store.customers.save(
+            customer([transaction("10", "10", at: 2_000_000, revoked: true)], at: 2_000_000), of: stage.scope)
+        #expect(try await asked(2_299, revoked: false) == ["10"], "asked before the refund, or a moment later")
+        #expect(try await asked(2_300, revoked: false) == [])
+        // Its reversal, which is signed, and an answer from before.
+        let reversal = NotificationUpdate(transaction: transaction("10", "10", at: 3_000_000))
+        _ = try await stage.store.notifications.save(notification("a", at: 3_000_000), reversal, of: stage.scope)
+        #expect(try await asked(2_999, revoked: true) == [])
+        #expect(try await asked(3_400, revoked: true) == ["10"])
+        let late = NotificationUpdate(transaction: transaction("10", "10", at: 3_000_001))
+        _ = try await stage.store.notifications.save(notification("b", at: 3_000_001), late, of: stage.scope)
+        #expect(try await asked(1, revoked: false) == ["10"], "a notification that was signed before the answer")
+    }
+
+    @Test(
         "A migrated subscription belongs to the customer of the one before it, who needs a lookup",
         arguments: StoreTestEngine.available)
     func migration(on engine: StoreTestEngine) async throws {
@@ -197,7 +265,7 @@ struct CustomerStoreTests {
         try await stage.store.customers.save(
             customer([transaction("10", "10", revoked: true), transaction("20", "20")], aliases: ["99"]),
             of: stage.scope)
-        try await stage.store.revocations.save(revoked: [], valid: ["10"], of: stage.scope)
+        try await stage.store.revocations.save(revoked: [], valid: ["10"], askedAt: .now, of: stage.scope)
         let stored = try #require(try await stage.find(["10", "20"], ["99"]))
         #expect(stored.needsLookup && stored.transactions.count == 2)
         try await stage.store.customers.save(
@@ -242,7 +310,7 @@ struct CustomerStoreTests {
             NotificationUpdate(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: stage.scope)
         let revocation = RevocationRow(
             transactionId: "77", webOrderLineItemId: "78", date: Timestamp(milliseconds: 5), reason: nil)
-        try await stage.store.revocations.save(revoked: [revocation], valid: ["76"], of: stage.scope)
+        try await stage.store.revocations.save(revoked: [revocation], valid: ["76"], askedAt: .now, of: stage.scope)
         #expect(try await stage.find(["10"])?.revokedTransactionIds == ["10"])
         let again = try await stage.reopened()
         #expect(try await again.revocations.revocations(limit: 10)[stage.scope]?.map(\.transactionId) == ["10", "77"])

@@ -91,7 +91,7 @@ struct EventReplayTests {
                     revoked: [
                         RevocationRow(
                             transactionId: id, webOrderLineItemId: nil, date: SharedSimulator.noon, reason: nil)
-                    ], valid: Array(changed.prefix(1)), of: Self.scopes[0])
+                    ], valid: Array(changed.prefix(1)), askedAt: .now, of: Self.scopes[0])
             }
             if round % 8 == 0, let id = changed.first.flatMap(TransactionIdentifier.init(rawValue:)) {
                 let erasure = try await store.personalData.erase(ErasureRequest(.transaction(id)), at: .now)

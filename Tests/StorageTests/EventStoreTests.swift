@@ -229,7 +229,7 @@ struct EventStoreTests {
                 revoked: [
                     RevocationRow(
                         transactionId: "8", webOrderLineItemId: nil, date: Timestamp(milliseconds: 3), reason: nil)
-                ], valid: [Self.first], of: stage.scope)
+                ], valid: [Self.first], askedAt: .now, of: stage.scope)
         }
         #expect(
             try await events(stage.store, after: start) == [
@@ -261,7 +261,7 @@ struct EventStoreTests {
             try await stage.store.refunds.save(refunds, of: target, revision: "r", at: Timestamp(milliseconds: 30))
         }
         for some in [ids.dropLast(), ids.suffix(1)] {
-            try await stage.store.revocations.save(revoked: [], valid: Array(some), of: stage.scope)
+            try await stage.store.revocations.save(revoked: [], valid: Array(some), askedAt: .now, of: stage.scope)
         }
         #expect(try await events(stage.store).map { String($0.prefix(15)) } == ids + ids)
         await stage.store.close()

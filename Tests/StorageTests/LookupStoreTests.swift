@@ -101,7 +101,7 @@ struct LookupStoreTests {
                 transactionId: $0, webOrderLineItemId: "w\($0)", date: Self.now, reason: $0 == "1" ? 1 : nil,
                 signedDate: $0 == "2" ? Self.now : nil)
         }
-        try await stage.store.revocations.save(revoked: rows, valid: [], of: stage.scope)
+        try await stage.store.revocations.save(revoked: rows, valid: [], askedAt: .now, of: stage.scope)
         func found(
             _ ids: [String], _ lineItems: [String], _ environment: AppStoreEnvironment = .production
         ) async throws -> Set<RevocationRow> {

@@ -73,9 +73,10 @@ struct NotificationReceiverTests {
         "A notification with another bundle id, appAppleId or environment, or a date in the future, is rejected",
         arguments: [
             (Twist(bundleId: "com.example.other", nestedBundleId: "com.example.other"), .unknownApp),
-            (Twist(nestedBundleId: "com.example.other"), .notAuthentic),
+            (Twist(nestedBundleId: "com.example.other"), .nestedItemMismatch),
             (Twist(appAppleId: 7), .unknownApp), (Twist(appAppleId: nil), .unknownApp),
-            (Twist(environment: "Sandbox"), .notAuthentic), (Twist(environment: "Xcode"), .notAuthentic),
+            (Twist(environment: "Sandbox"), .nestedItemMismatch),
+            (Twist(environment: "Xcode"), .nestedItemMismatch),
             (Twist(signedDate: SharedSimulator.noon.advanced(by: .seconds(301))), .signedInFuture),
         ] as [(ScriptedAppStore.Twist, NotificationRejection.Code)])
     func foreign(twist: ScriptedAppStore.Twist, code: NotificationRejection.Code) async throws {

@@ -84,4 +84,36 @@ struct RefundedConsumableTests {
         appStore.update { $0.change(coins) { $0.revoked = nil } }
         #expect(await bridge.ask(receipt).body.contains(coins))
     }
+
+    @Test(
+        "A lifetime unlock that was bought after a receipt of refunded consumables is shown",
+        arguments: [[AnswerSource.api], [.stored, .api]], Policy.allCases)
+    private func unlock(answer: [AnswerSource], policy: Policy) async throws {
+        let appStore = ScriptedAppStore()
+        let (coins, unlock) = (["700000000000900", "700000000000901"], "700000000000500")
+        appStore.update { world in
+            world.subscriptions = []
+            let unlocks = world.purchases.filter { $0.id == unlock }
+            world.purchases =
+                coins.map {
+                    ScriptedAppStore.Purchase(
+                        id: $0, original: $0, product: "com.example.app.coins", type: "Consumable",
+                        purchased: SharedSimulator.noon.advanced(by: .seconds(-3_000_000)),
+                        revoked: SharedSimulator.noon,
+                        group: nil)
+                } + unlocks
+        }
+        let receipt = try appStore.receipt(of: 2)
+        let bridge = try StoringTestProxy(answer, appStore: appStore) { $0.refundedConsumables = policy }
+        if answer.first == .stored { #expect(await bridge.waitUntilStored(receipt)) }
+        let reply = await bridge.ask(receipt)
+        #expect(reply.source == answer.first)
+        let rows = reply.json?["latest_receipt_info"]?.elements ?? []
+        #expect(rows.map { $0["transaction_id"]?.text } == (policy == .drop ? [] : coins) + [unlock])
+        #expect(reply.json?["latest_receipt"]?.text == receipt)
+
+        appStore.update { $0.purchases.removeAll { $0.id == unlock } }
+        let empty = await bridge.askAPI(receipt)
+        #expect(empty.json?["latest_receipt_info"]?.elements?.count == (policy == .drop ? 0 : 2))
+    }
 }

@@ -89,7 +89,7 @@ struct RequestLogTests {
         _ = await proxy.ask(try SharedSimulator.receipt(.activeSubscription).base64)
         #expect(
             handler.entries.filter { $0.level == .error }.map { "\($0.message)" } == [
-                "Apple rejected the configured sharedSecret (21004); requests without a password will fail"
+                "Apple rejected the configured sharedSecret (21004); trying the next source"
             ])
     }
 }

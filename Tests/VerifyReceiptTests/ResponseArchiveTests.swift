@@ -190,7 +190,7 @@ struct ResponseArchiveTests {
                 RevocationRow(
                     transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1_795_132_800_586),
                     reason: 1)
-            ], valid: [], of: scope)
+            ], valid: [], askedAt: .now, of: scope)
         let reply = await (try stage.bridge(isDown: true, after: Self.hour)).ask(receipt.base64)
         #expect(reply.short == "0 stored Production")
         let row = reply.json?["receipt"]?["in_app"]?.elements?.first { $0["transaction_id"]?.text == id }

@@ -35,6 +35,8 @@ final class ScriptedAppStore: HTTPTransport {
         var token: String? = nil
         /// The original transaction id before a migration.
         var previous: String? = nil
+        /// Members that replace those of the same name in the signed payload.
+        var changes: [JSONValue.Member] = []
     }
 
     /// The renewal state of a subscription.
@@ -48,6 +50,8 @@ final class ScriptedAppStore: HTTPTransport {
         var retries: Bool?
         var grace: Timestamp?
         var group = "21000001"
+        /// Members that replace those of the same name in the signed payload.
+        var changes: [JSONValue.Member] = []
     }
 
     struct World: Sendable {
@@ -60,7 +64,7 @@ final class ScriptedAppStore: HTTPTransport {
         var questions: [String] = []
         /// The signed notifications of the history. With `nil`, a request for the history gets 404.
         var notifications: [String]?
-        /// Runs between the next request for a history and its response.
+        /// Runs between the next request for a history, or to verifyReceipt, and its response.
         var meanwhile: (@Sendable () async -> Void)?
 
         /// Changes a transaction and moves it to the end of the history, as the Server API does.
@@ -111,6 +115,7 @@ final class ScriptedAppStore: HTTPTransport {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let path = request.url.text
         if path.hasSuffix("/verifyReceipt") {
+            await update { $0.verifyReceipt == nil ? nil : $0.meanwhile.take() }?()
             guard let answer = update({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
             return HTTPResponse(status: 200, body: Array(answer.utf8))
         }
@@ -190,7 +195,7 @@ final class ScriptedAppStore: HTTPTransport {
                 "appTransactionId": purchase.download.map { .string($0) },
                 "appAccountToken": purchase.token.map { .string($0) },
                 "previousOriginalTransactionId": purchase.previous.map { .string($0) },
-            ]))
+            ]).replacing(purchase.changes))
     }
 
     static func signed(_ subscription: Subscription, _ clock: Timestamp) throws -> String {
@@ -203,7 +208,7 @@ final class ScriptedAppStore: HTTPTransport {
                 "isInBillingRetryPeriod": subscription.retries.map { .bool($0) },
                 "gracePeriodExpiresDate": subscription.grace.map { .number($0.milliseconds) },
                 "environment": .string("Production"), "signedDate": .number(clock.milliseconds),
-            ]))
+            ]).replacing(subscription.changes))
     }
 
     // MARK: - Notifications
@@ -383,5 +388,14 @@ final class StoringTestProxy: Sendable {
 
     func notifications() async throws -> Int {
         try await store.notifications(matching: NotificationFilter(), after: 0, limit: 10_000).count
+    }
+}
+
+extension JSONValue {
+    /// The same object with these members instead of those of the same name. `null` removes a member.
+    func replacing(_ changes: [Member]) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        let names = Set(changes.map(\.key))
+        return .object(members.filter { !names.contains($0.key) } + changes.filter { $0.value != .null })
     }
 }

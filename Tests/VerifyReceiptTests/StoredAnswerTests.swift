@@ -229,7 +229,7 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
         let receipt = try appStore.receipt()
         #expect(await bridge.waitUntilStored(receipt))
-        bridge.now = SharedSimulator.noon.advanced(by: .hours(1))
+        bridge.now = SharedSimulator.noon.advanced(by: .minutes(59))
         #expect(await bridge.ask(receipt).source == .stored)
         bridge.now = SharedSimulator.noon.advanced(by: .seconds(3601))
         appStore.update { $0.isDown = true }
@@ -259,6 +259,8 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
         #expect(await bridge.ask(receipt).source == .stored)
         let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
+        // A response to an earlier request would not count over the signed refund.
+        bridge.now = SharedSimulator.noon.advanced(by: .minutes(6))
         appStore.update { $0.verifyReceipt = #"{"status":0,"receipt":{},"latest_receipt_info":[\#(row)]}"# }
         #expect(await bridge.ask(receipt).source == .apple)
         appStore.update { $0.verifyReceipt = nil }
@@ -280,6 +282,71 @@ struct StoredAnswerTests {
         #expect(await next.ask(receipt).source == .api)
         #expect(await next.waitUntilStored(receipt))
         #expect(await !next.ask(receipt).body.contains("cancellation_date"))
+    }
+
+    @Test("A denial is confirmed by Apple after five seconds, and stands if Apple does not answer")
+    func denials() async throws {
+        for order in [[.stored, .api, .receipt], [.stored, .receipt], [.stored]] as [[AnswerSource]] {
+            let bridge = try StoringTestProxy(order)
+            let receipt = try bridge.appStore.receipt()
+            bridge.appStore.update { world in
+                world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .days(-1)) }
+                world.change { ($0.status, $0.renews, $0.intent) = (2, 0, 1) }
+            }
+            let learner = try StoringTestProxy([.api], appStore: bridge.appStore, folder: bridge.folder)
+            #expect(await learner.ask(receipt).source == .api)
+            await learner.pipelines.finishWriting()
+            func ask(after seconds: Int64) async -> String {
+                let count = bridge.appStore.questions.count
+                bridge.now = SharedSimulator.noon.advanced(by: .seconds(seconds))
+                let reply = await bridge.ask(receipt)
+                let isActive = reply.body.contains("700000000000102")
+                return "\(reply.source) \(isActive) \(bridge.appStore.questions.count - count)"
+            }
+            #expect(await ask(after: 4) == "stored false 0", "\(order)")
+            bridge.appStore.update { $0.isDown = true }
+            // The last records are better than nothing, and than the receipt, which is older.
+            #expect(await ask(after: 10).hasPrefix("stored false"), "\(order)")
+            // The notification about this subscription was lost.
+            bridge.appStore.update { world in
+                world.isDown = false
+                world.purchases.append(
+                    .init(
+                        id: "700000000000102", purchased: SharedSimulator.noon,
+                        expires: SharedSimulator.noon.advanced(by: .days(30))))
+                world.change { ($0.status, $0.renews, $0.intent) = (1, 1, nil) }
+                world.clock = SharedSimulator.noon.advanced(by: .seconds(20))
+            }
+            #expect(await ask(after: 20) == "api true 2", "\(order)")
+            await bridge.pipelines.finishWriting()
+            #expect(await ask(after: 60) == "stored true 0", "\(order)")
+        }
+    }
+
+    @Test("A refund that is notified while verifyReceipt is asked stays, in memory and in the store")
+    func refundInFlight() async throws {
+        let appStore = ScriptedAppStore()
+        let bridge = try StoringTestProxy([.apple, .receipt], appStore: appStore)
+        let receipt = try appStore.receipt()
+        let id = "700000000000500"
+        let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
+        appStore.update { world in
+            world.verifyReceipt = #"{"status":0,"receipt":{},"latest_receipt_info":[\#(row)]}"#
+            world.meanwhile = {
+                appStore.update { world in world.change(id) { $0.revoked = SharedSimulator.noon } }
+                let refund = try? appStore.notification("REFUND", of: id)
+                #expect(await bridge.refusal(refund ?? []) == nil)
+            }
+        }
+        #expect(await bridge.ask(receipt).source == .apple)
+        await bridge.pipelines.finishWriting()
+        appStore.update { $0.verifyReceipt = nil }
+        let alone = await bridge.ask(receipt)
+        #expect(alone.source != .apple && alone.body.contains("cancellation_date"))
+        let restarted = try StoringTestProxy([.apple, .receipt], appStore: appStore, folder: bridge.folder)
+        #expect(await restarted.ask(receipt).body.contains("cancellation_date"))
+        let events = try await bridge.store.events(after: 0, upTo: .max, limit: 10)
+        #expect(events.allSatisfy { !$0.body.contains("reversedRevocations") })
     }
 
     @Test("Stored responses need the right password and an authentic receipt")

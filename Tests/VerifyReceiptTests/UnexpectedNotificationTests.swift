@@ -1,6 +1,8 @@
 import AppStorePayloads
 import Base
 import BridgeConfiguration
+import InMemoryLogging
+import Logging
 import Notifications
 import Server
 import Simulator
@@ -95,6 +97,77 @@ struct UnexpectedNotificationTests {
         }
         #expect(NotificationRejection.Code.unexpectedType.httpStatus == 503)
         #expect(try await bridge.notifications() == 0)
+    }
+
+    @Test("A notification with an unknown value of any member is stored, unless the value says whose it is")
+    func unknownValues() async throws {
+        let bridge = try StoringTestProxy()
+        var stored = 0
+        for change in UnknownValueTests.changes(of: NotificationPayload()) where change.key != "notificationUUID" {
+            _ = try await bridge.receive(body([data()], changing: [change]))
+            stored += 1
+        }
+        let signed: Set<String> = ["signedTransactionInfo", "signedRenewalInfo"]
+        for change in UnknownValueTests.changes(of: NotificationPayload.PurchaseData())
+        where !signed.contains(change.key) {
+            let body = try body([data([change])])
+            guard change.key != "environment" else {
+                #expect(await bridge.refusal(body) == .unexpectedType)
+                continue
+            }
+            _ = try await bridge.receive(body)
+            stored += 1
+        }
+        #expect(try await bridge.notifications() == stored && stored > 10)
+    }
+
+    // MARK: - Nested parts of another app or environment
+
+    @Test("A nested part that the App Store signed for another app or environment is 503, and logged once for each app")
+    func misplaced() async throws {
+        let log = InMemoryLogHandler()
+        let bridge = try StoringTestProxy(logger: Logger(label: "test") { _ in log })
+        let clip = JSONValue.Member("bundleId", .string("com.example.app.Clip"))
+        let other = JSONValue.Member("bundleId", .string("com.example.other"))
+        let sandbox = JSONValue.Member("environment", .string("Sandbox"))
+        let xcode = JSONValue.Member("environment", .string("Xcode"))
+        func appData(_ changes: [JSONValue.Member]) throws -> JSONValue.Member {
+            let download =
+                Self.app + [
+                    .init("receiptType", .string("Production")), .init("receiptCreationDate", Self.noon),
+                ]
+            let names = Set(changes.map(\.key))
+            let signed = try sign(download.filter { !names.contains($0.key) } + changes)
+            return .init("appData", .object(Self.app + [.init("signedAppTransactionInfo", .string(signed))]))
+        }
+        let bodies = try [
+            body([data(transaction: [clip])]), body([data(transaction: [other])]), body([data(transaction: [sandbox])]),
+            body([data(transaction: [xcode])]), body([data(renewal: [sandbox])]),
+            body([appData([other])]), body([appData([.init("appAppleId", .number(7))])]),
+            body([appData([.init("receiptType", .string("Sandbox"))])]),
+        ]
+        for body in bodies { #expect(await bridge.refusal(body) == .nestedItemMismatch) }
+        #expect(NotificationRejection.Code.nestedItemMismatch.httpStatus == 503)
+        #expect(bridge.pipelines.notifications.counts.now.refused == [.nestedItemMismatch: 8])
+        let lines = log.entries.filter { $0.message == "notification rejected" }
+        #expect(lines.count == 1)
+        #expect(
+            lines.first?.metadata == [
+                "reason": "nestedItemMismatch: data.signedTransactionInfo › bundleId: belongs to another app",
+                "count": .stringConvertible(Int64(1)), "bundleId": "com.example.app",
+                "nested": "com.example.app.Clip (an App Clip of com.example.app)",
+            ])
+        _ = try await bridge.receive(body([appData([])]))
+        #expect(try await bridge.notifications() == 1)
+    }
+
+    @Test("A nested part that is not authentic is 400 whatever it names")
+    func forgedNested() async throws {
+        let bridge = try StoringTestProxy()
+        let clip = JSONValue.Member("bundleId", .string("com.example.app.Clip"))
+        let forged = try MintedReceipts.foreign.jwsSigner.jws(payload: .object(Self.transaction + [clip]))
+        let body = try body([data([.init("signedTransactionInfo", .string(forged))])])
+        #expect(await bridge.refusal(body) == .notAuthentic)
     }
 
     /// Bodies with a container that names the configured app and an environment, the last with a signed record.

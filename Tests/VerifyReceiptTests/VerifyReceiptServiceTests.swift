@@ -1,5 +1,6 @@
 import Base
 import BridgeConfiguration
+import Server
 import Simulator
 import Testing
 import TestSupport
@@ -79,12 +80,37 @@ struct VerifyReceiptServiceTests {
     }
 
     @Test(
-        "Apple's status is returned even if local verification disagrees", arguments: [21003, 21004, 21010, 99])
+        "Apple's status is returned even if local verification disagrees", arguments: [21003, 21010, 99])
     func verdicts(status: Int) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in .status(status) })
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
         #expect(reply.short == "\(status) apple Production")
         #expect(bridge.apple.questions.count == 1)
+    }
+
+    @Test("If Apple rejects the configured secret, the next source answers, and an operator is warned")
+    func rejectedSecret() async throws {
+        let apple = FakeApple { _, number in number < 3 ? .status(21004) : .body(#"{"status":0,"receipt":{}}"#) }
+        let receipt = try SharedSimulator.receipt(.nonConsumable).base64
+        let alone = try bridge([.apple], apple)
+        #expect(await alone.ask(receipt).short == "21004 apple Production")
+        let bridge = try bridge([.apple, .receipt], apple)
+        let credentials = bridge.pipelines.counts.rejectedCredentials
+        for count in 1...2 {
+            #expect(await bridge.ask(receipt).short == "0 receipt Production")
+            #expect(credentials.current.map { "\($0.credential) \($0.count)" } == ["sharedSecret \(count)"])
+        }
+        #expect(await bridge.ask(receipt).short == "0 apple Production")
+        #expect(credentials.current.isEmpty)
+    }
+
+    @Test("If Apple rejects a password of the client's that cannot be checked, the client gets 21004")
+    func rejectedPassword() async throws {
+        let bridge = try TestProxy(FakeApple { _, _ in .status(21004) }) {
+            ($1.answer, $1.sharedSecret) = ([.apple, .receipt], nil)
+        }
+        let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
+        #expect(reply.short == "21004 apple Production")
     }
 
     // MARK: - Apple is unavailable

@@ -62,12 +62,15 @@ struct CustomerLookup {
     ) async throws(UpstreamError) -> CustomerRecords? {
         // A call that has to wait until Apple takes calls again would only waste one for the statuses.
         let isPaused = client.isPaused(.history, environment)
+        let begin = ContinuousClock.now
         let early = EarlyStatuses(of: expectsSubscription && !isPaused ? identifiers.first : nil) {
             identifier throws(UpstreamError) in
             try await subscriptions(of: identifier, environment, retries: false)
         }
         defer { early.cancel() }
-        return try await records(of: identifiers, asking: environment, early)
+        var records = try await records(of: identifiers, asking: environment, early)
+        records?.begunAt = begin
+        return records
     }
 
     private func records(
@@ -92,7 +95,9 @@ struct CustomerLookup {
         }
         guard !knownIdentifiers.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {
-            throw UpstreamError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
+            throw found.foreign
+                ?? UpstreamError(
+                    .emptyHistory, at: "history", "the history does not contain the requested transaction")
         }
         let subscriptions = try await subscriptions(
             of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment, early)
@@ -121,14 +126,15 @@ struct CustomerLookup {
     ) async throws(UpstreamError) -> History? {
         var pages = pages
         var first: HistoryPage?
+        var foreign: UpstreamError?
         do throws(UpstreamError) {
             while !pages.isComplete {
                 let call = ServerAPICall.history(identifier, revision: pages.revision)
                 let page = try await client.page(call, environment, callBudget)
                 first = first ?? page
-                try pages.add(
-                    try client.verified(page.signedTransactions, environment), revision: page.revision,
-                    hasMore: page.hasMore)
+                let rows = try client.verified(page.signedTransactions, environment)
+                foreign = foreign ?? rows.foreign
+                try pages.add(rows.transactions, revision: page.revision, hasMore: page.hasMore)
             }
         } catch {
             guard error.isUnknownTransaction else { throw error }
@@ -136,7 +142,7 @@ struct CustomerLookup {
         }
         return History(
             transactions: pages.transactions, bundleId: first?.bundleId, appAppleId: first?.appAppleId,
-            revision: pages.revision)
+            revision: pages.revision, foreign: foreign)
     }
 
     /// A transaction without a history may still be known on its own, as was observed with sandbox consumables.
@@ -166,9 +172,8 @@ struct CustomerLookup {
         guard !missing.isEmpty else { return [] }
         var records: [SubscriptionRecord] = []
         for (index, identifier) in identifiers.enumerated() where !missing.isEmpty {
-            var statuses = identifier == early.identifier ? await early.value : nil
-            if statuses == nil { statuses = try await subscriptions(of: identifier, environment) }
-            guard let statuses else {
+            let known = identifier == early.identifier ? await early.value : nil
+            guard let statuses = try await subscriptions(of: identifier, environment, known, agreeingWith: found) else {
                 guard index > 0 else {
                     throw UpstreamError(
                         .statusesMissing, at: "statuses", "the statuses do not contain a transaction of the history")
@@ -177,7 +182,7 @@ struct CustomerLookup {
             }
             for record in statuses
             where !records.contains(where: { $0.originalTransactionId == record.originalTransactionId }) {
-                records.append(record)
+                records.append(found.join(record, at: client.parts.clock.now()))
                 missing.remove(record.originalTransactionId)
             }
         }
@@ -186,6 +191,27 @@ struct CustomerLookup {
         }
         for identifier in missing.sorted() { found.anomalies.append(.subscriptionWithoutStatus(identifier)) }
         return records
+    }
+
+    /// Returns the statuses, or `nil` if the transaction is unknown. If they are older than the history, they are
+    /// requested once more: the customer's latest change happened between the two responses.
+    ///
+    /// - Parameter known: the statuses from before the history was read, if they were requested.
+    private func subscriptions(
+        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, _ known: [SubscriptionRecord]?,
+        agreeingWith found: MergedHistory
+    ) async throws(UpstreamError) -> [SubscriptionRecord]? {
+        var statuses = known
+        if statuses == nil { statuses = try await subscriptions(of: identifier, environment) }
+        let now = client.parts.clock.now()
+        guard let statuses, statuses.contains(where: { found.contradiction(of: $0, at: now) != nil }) else {
+            return statuses
+        }
+        do throws(UpstreamError) {
+            return try await subscriptions(of: identifier, environment, retries: false) ?? statuses
+        } catch {
+            return statuses
+        }
     }
 
     /// Returns the statuses, or `nil` if the transaction is unknown.
@@ -211,8 +237,13 @@ struct CustomerLookup {
             }
             var transaction: Signed<TransactionPayload>?
             var renewal: Signed<RenewalPayload>?
-            if let text = item.signedTransaction { transaction = try client.verified(text, environment) }
-            if let text = item.signedRenewal { renewal = try client.verified(text, environment) }
+            do throws(UpstreamError) {
+                if let text = item.signedTransaction { transaction = try client.verified(text, environment) }
+                if let text = item.signedRenewal { renewal = try client.verified(text, environment) }
+            } catch {
+                guard error.isForeign else { throw error }
+                continue
+            }
             records.append(
                 SubscriptionRecord(
                     subscriptionGroupIdentifier: item.group, originalTransactionId: identifier, status: status,

@@ -7,6 +7,8 @@ struct History: Sendable {
     let bundleId: String?
     let appAppleId: Int64?
     let revision: String?
+    /// The first row that was left out because it belongs to another app or environment; `nil` if there was none.
+    var foreign: UpstreamError?
 }
 
 /// The merged history of several identifiers of one receipt.
@@ -17,6 +19,8 @@ struct MergedHistory {
     private var downloads: Set<String> = []
     private var appAppleId: Int64?
     private var revisions: [String?] = []
+    /// The first row that was left out because it belongs to another app or environment; `nil` if there was none.
+    private(set) var foreign: UpstreamError?
     var anomalies: [RecordAnomaly] = []
 
     /// True if a transaction has this identifier, or has it as its original transaction or as its app transaction.
@@ -34,6 +38,7 @@ struct MergedHistory {
     /// Adds a history. A transaction that is already present is replaced.
     mutating func add(_ history: History) {
         appAppleId = appAppleId ?? history.appAppleId
+        foreign = foreign ?? history.foreign
         // Another identifier of the same customer returns the same history, whose revision must be counted once.
         let isSameHistory =
             revisions.contains(history.revision)
@@ -53,6 +58,20 @@ struct MergedHistory {
             }
             transactions.append(transaction)
         }
+    }
+
+    /// Adds a signed transaction of a purchase in the history from another response, if the history lacks it or has a
+    /// version that was signed before. One of another purchase is part of another history.
+    mutating func add(newer transaction: Signed<TransactionPayload>) {
+        guard let id = transaction.payload.transactionId,
+            transaction.payload.originalTransactionId.map(originals.contains) ?? false
+        else { return }
+        guard let index = indexes[id] else {
+            indexes[id] = transactions.count
+            transactions.append(transaction)
+            return
+        }
+        if transactions[index].payload.isSigned(before: transaction.payload) { transactions[index] = transaction }
     }
 
     /// Creates the customer's records. The revision is `nil` if several histories were merged, because a revision

@@ -44,7 +44,8 @@ extension ServerAPIClient {
         while !pages.isComplete {
             let page = try await page(.refundHistory(id, revision: next), environment, callBudget)
             try pages.add(
-                try verified(page.signedTransactions, environment), revision: page.revision, hasMore: page.hasMore)
+                try verified(page.signedTransactions, environment).transactions, revision: page.revision,
+                hasMore: page.hasMore)
             next = pages.revision
         }
         return (pages.transactions, pages.revision)
@@ -61,7 +62,8 @@ extension ServerAPIClient {
         guard let status else {
             throw UpstreamError(.malformedAnswer, at: "order lookup", "status: expected a number")
         }
-        return OrderLookup(status: status, transactions: try verified(status == 0 ? texts : [], .production))
+        return OrderLookup(
+            status: status, transactions: try verified(status == 0 ? texts : [], .production).transactions)
     }
 
     /// Returns one page of the notifications that Apple sent or tried to send.

@@ -65,7 +65,7 @@ extension ServerAPIClient {
     }
 
     /// Verifies a JWS in a response to our own request. Its app and environment must match as far as it
-    /// contains them.
+    /// contains them; one of another app or environment is counted.
     func verified<Payload: SignedClaims>(
         _ text: String, _ environment: AppStoreEnvironment
     ) throws(UpstreamError) -> Signed<Payload> {
@@ -73,10 +73,12 @@ extension ServerAPIClient {
         do throws(SignedPayloadError) {
             return try parts.verifier.verify(text, expecting: requirements, now: parts.clock.now())
         } catch {
+            if error.isMisplaced { parts.counts?.recordForeignRecord(environment) }
             let code: UpstreamError.Code =
                 switch error.code {
-                case .wrongBundleId: .wrongBundleId
-                case .wrongEnvironment, .xcode: .wrongEnvironment
+                case .wrongBundleId, .wrongAppAppleId: .wrongBundleId
+                case .wrongEnvironment: .wrongEnvironment
+                case .xcode where error.isMisplaced: .wrongEnvironment
                 case .unexpectedType: .unexpectedType
                 case _ where error.verdict == .notJudged: .notVerifiable
                 case _ where error.verdict == .notOfThisKind: .malformedAnswer
@@ -86,13 +88,26 @@ extension ServerAPIClient {
         }
     }
 
-    /// Verifies every JWS; one invalid JWS fails the whole response.
-    func verified<Payload: SignedClaims>(
-        _ texts: [String], _ environment: AppStoreEnvironment
-    ) throws(UpstreamError) -> [Signed<Payload>] {
-        var payloads: [Signed<Payload>] = []
-        payloads.reserveCapacity(texts.count)
-        for text in texts { payloads.append(try verified(text, environment)) }
-        return payloads
+    /// Verifies every JWS. One that the App Store signed for another app or environment is left out; any other invalid
+    /// one fails the whole response.
+    func verified(_ texts: [String], _ environment: AppStoreEnvironment) throws(UpstreamError) -> VerifiedRows {
+        var rows = VerifiedRows()
+        rows.transactions.reserveCapacity(texts.count)
+        for text in texts {
+            do throws(UpstreamError) {
+                rows.transactions.append(try verified(text, environment))
+            } catch {
+                guard error.isForeign else { throw error }
+                rows.foreign = rows.foreign ?? error
+            }
+        }
+        return rows
     }
+}
+
+/// The rows of a response that belong to the app and the environment of the request.
+struct VerifiedRows {
+    var transactions: [Signed<TransactionPayload>] = []
+    /// The first row that was left out because it belongs elsewhere; `nil` if there was none.
+    var foreign: UpstreamError?
 }

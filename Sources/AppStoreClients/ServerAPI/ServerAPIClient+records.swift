@@ -49,9 +49,7 @@ extension ServerAPIClient {
     package func earlierHistory(
         signedTransactions: [String], revision: String, in environment: AppStoreEnvironment
     ) -> EarlierHistory? {
-        guard let transactions: [Signed<TransactionPayload>] = try? verified(signedTransactions, environment) else {
-            return nil
-        }
-        return EarlierHistory(transactions: transactions, revision: revision)
+        guard let rows = try? verified(signedTransactions, environment) else { return nil }
+        return EarlierHistory(transactions: rows.transactions, revision: revision)
     }
 }

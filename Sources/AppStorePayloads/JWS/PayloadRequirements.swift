@@ -33,19 +33,23 @@ package struct PayloadRequirements: Sendable, Hashable {
     /// Throws `wrongEnvironment`, `wrongBundleId`, `wrongAppAppleId` or `xcode` if the payload does not meet them.
     func check<Claims: SignedClaims>(_ payload: Claims) throws(SignedPayloadError) {
         switch payload.claimedEnvironment {
-        case nil:
-            guard !requiresClaims || environment == nil else {
-                throw SignedPayloadError(.wrongEnvironment, at: "environment", "contains no environment")
-            }
         case "Xcode", "LocalTesting":
-            throw SignedPayloadError(.xcode, at: "environment", "signed on a developer's own machine")
-        case let claimed:
+            throw SignedPayloadError(
+                .xcode, at: "environment", "signed on a developer's own machine", claimed: payload.claimedEnvironment)
+        case let claimed? where ["Production", "Sandbox"].contains(claimed):
             guard environment == nil || claimed == environment?.rawValue else {
-                throw SignedPayloadError(.wrongEnvironment, at: "environment", "belongs to another environment")
+                throw SignedPayloadError(
+                    .wrongEnvironment, at: "environment", "belongs to another environment", claimed: claimed)
+            }
+        // A value that is not known says as little as an absent one.
+        default:
+            guard !requiresClaims || environment == nil else {
+                throw SignedPayloadError(.wrongEnvironment, at: "environment", "contains no known environment")
             }
         }
         if let appAppleId, let claimed = payload.claimedAppAppleId, claimed != appAppleId {
-            throw SignedPayloadError(.wrongAppAppleId, at: "appAppleId", "belongs to another app")
+            throw SignedPayloadError(
+                .wrongAppAppleId, at: "appAppleId", "belongs to another app", claimed: "\(claimed)")
         }
         guard let bundleId, Claims.namesApp else { return }
         switch payload.claimedBundleId {
@@ -55,7 +59,7 @@ package struct PayloadRequirements: Sendable, Hashable {
             }
         case let claimed:
             guard claimed == bundleId else {
-                throw SignedPayloadError(.wrongBundleId, at: "bundleId", "belongs to another app")
+                throw SignedPayloadError(.wrongBundleId, at: "bundleId", "belongs to another app", claimed: claimed)
             }
         }
     }

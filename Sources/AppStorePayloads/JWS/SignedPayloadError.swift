@@ -9,12 +9,19 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     package let place: String
     /// A sentence for people. Contains nothing of the payload.
     package let reason: String
+    /// The app or environment that the payload names, if it is authentic and belongs elsewhere. For logs only; not part
+    /// of the description.
+    package let claimed: String?
+    /// The app of the notification that contains the JWS; `nil` if the JWS is not inside one.
+    package let holder: String?
 
     /// Creates an error of the given kind for the given part.
-    package init(_ code: Code, at place: String, _ reason: String) {
+    package init(_ code: Code, at place: String, _ reason: String, claimed: String? = nil, holder: String? = nil) {
         self.code = code
         self.place = place
         self.reason = reason
+        self.claimed = claimed
+        self.holder = holder
     }
 
     /// The error on one line. Example: `outsideValidity: signedDate: the signer's chain was not valid at the time of
@@ -24,9 +31,14 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     /// Whether the failure is in a JWS inside the one that was verified.
     package var isNested: Bool { place.contains("›") }
 
+    /// Whether the App Store signed the text for another app or environment than the one that was required.
+    package var isMisplaced: Bool { verdict == .misplaced || claimed != nil }
+
     /// Returns the same error with the name of the enclosing member in front of its place.
-    func inside(_ holder: String) -> SignedPayloadError {
-        SignedPayloadError(code, at: "\(holder) › \(place)", reason)
+    ///
+    /// - Parameter app: the app of the notification.
+    func inside(_ member: String, of app: String?) -> SignedPayloadError {
+        SignedPayloadError(code, at: "\(member) › \(place)", reason, claimed: claimed, holder: app)
     }
 }
 

@@ -27,7 +27,7 @@ extension SignedPayloadVerifier {
         // Without a signing date of its own, the notification is dated by the latest JWS inside it. Those are
         // verified first.
         let inner = PayloadRequirements(
-            bundleId: payload.claimedBundleId,
+            bundleId: payload.claimedBundleId, appAppleId: payload.claimedAppAppleId,
             environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
         let nestedNow = payload.signingDate ?? now
         let isKnown =
@@ -44,7 +44,7 @@ extension SignedPayloadVerifier {
                 return try verify(text, expecting: requirements, now: now)
             } catch {
                 guard isKnown else { return nil }
-                throw error.inside(path)
+                throw error.inside(path, of: payload.claimedBundleId)
             }
         }
         let transaction: Signed<TransactionPayload>? = try nested(

@@ -16,6 +16,9 @@ package struct CustomerRecords: Sendable {
     package let revision: String?
     /// Irregularities in the responses that do not prevent their use.
     package let anomalies: [RecordAnomaly]
+    /// When the first request of the lookup was sent: nothing that happened later need be in the records. `nil` if they
+    /// are not from a lookup.
+    package var begunAt: ContinuousClock.Instant?
 
     /// Creates records. The caller must have verified every JWS.
     package init(
@@ -39,8 +42,7 @@ extension CustomerRecords {
         var consumables = ConsumableIdentifiers()
         // In place, because a copy of a payload counts a reference to each of its texts.
         transactions.withUnsafeBufferPointer { transactions in
-            for index in transactions.indices where transactions[index].payload.type == ProductType.consumable.rawValue
-            {
+            for index in transactions.indices where transactions[index].payload.isConsumable {
                 guard let id = transactions[index].payload.transactionId else { continue }
                 consumables.all.insert(id)
                 // The newest record of a transaction is the last one: a refund can be reversed.
@@ -80,6 +82,9 @@ package enum RecordAnomaly: Sendable, Hashable {
     case transactionWithoutBundleId(String?)
     /// The history contains a subscription that is missing from the status response.
     case subscriptionWithoutStatus(String)
+    /// The history has a later period of a subscription than the status response, which was asked twice, or another
+    /// revocation of the same one. The records follow the history.
+    case statusOlderThanHistory(String)
 }
 
 /// The state of one subscription.
@@ -107,5 +112,20 @@ package struct SubscriptionRecord: Sendable {
         self.status = status
         self.transaction = transaction
         self.renewal = renewal
+    }
+
+    /// Returns whether a status of the Server API gives access; `nil` if it is none of the five.
+    package static func givesAccess(status: Int64) -> Bool? {
+        switch status {
+        case 1, 4: true
+        case 2, 3, 5: false
+        default: nil
+        }
+    }
+
+    /// Returns whether the subscription gives access. If its status is not known, its newest period decides.
+    package func givesAccess(at now: Timestamp, newest: TransactionPayload) -> Bool {
+        Self.givesAccess(status: Int64(status))
+            ?? (newest.revocationDate == nil && newest.expiresDate.map { $0 > now } ?? true)
     }
 }

@@ -16,6 +16,18 @@ package struct ProductType: RawRepresentable, Sendable, Hashable {
     package static let consumable = Self(rawValue: "Consumable")
     /// A subscription that ends without renewal. Apple does not know its end date.
     package static let nonRenewing = Self(rawValue: "Non-Renewing Subscription")
+
+    /// Returns whether a transaction is an auto-renewable subscription. The only place that decides it.
+    ///
+    /// Only these subscriptions expire. So the expiry date decides if the type is absent or is none of the four, for
+    /// example because Apple has introduced another one.
+    package static func isAutoRenewable(_ type: String?, expires: Bool) -> Bool {
+        switch type.map(Self.init(rawValue:)) {
+        case .autoRenewable?: true
+        case .nonConsumable?, .consumable?, .nonRenewing?: false
+        default: expires
+        }
+    }
 }
 
 /// The `inAppOwnershipType` of a transaction.

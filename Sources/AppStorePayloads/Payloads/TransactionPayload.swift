@@ -89,9 +89,15 @@ package struct TransactionPayload: Sendable, Hashable {
 }
 
 extension TransactionPayload {
-    /// Whether the product is an auto-renewable subscription according to `type`. If there is no `type`, a
-    /// transaction with an expiry date is one.
-    package var isAutoRenewable: Bool { type.map { $0 == ProductType.autoRenewable.rawValue } ?? (expiresDate != nil) }
+    /// Whether the product is an auto-renewable subscription: see ``ProductType/isAutoRenewable(_:expires:)``.
+    package var isAutoRenewable: Bool { ProductType.isAutoRenewable(type, expires: expiresDate != nil) }
+
+    /// The product type as far as it is known; `nil` if it is absent or new, and the product does not expire.
+    package var knownType: ProductType? {
+        if isAutoRenewable { return .autoRenewable }
+        let known: [ProductType] = [.nonConsumable, .consumable, .nonRenewing]
+        return known.first { $0.rawValue == type }
+    }
 
     /// Whether `type` says that the product is a consumable.
     package var isConsumable: Bool { type == ProductType.consumable.rawValue }

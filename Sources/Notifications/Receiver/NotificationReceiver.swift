@@ -46,7 +46,7 @@ package struct NotificationReceiver: Sendable {
     package let gaps: NotificationGaps
     let now: @Sendable () -> Timestamp
     let logger: Logger
-    private let logThrottle: LogThrottle<NotificationRejection.Code>
+    private let logThrottle: LogThrottle<[String]>
 
     /// Creates a receiver.
     ///
@@ -98,11 +98,7 @@ package struct NotificationReceiver: Sendable {
         } catch {
             counts.count { $0.refused[error.code, default: 0] += 1 }
             if error.code == .storeUnavailable { gaps.extend(to: now()) }
-            if logThrottle.allows(error.code, at: now().sinceEpoch) {
-                logger.warning(
-                    "notification rejected",
-                    metadata: ["reason": "\(error)", "count": .stringConvertible(counts.now.refused[error.code] ?? 0)])
-            }
+            log(error)
             throw error
         }
     }
@@ -127,6 +123,12 @@ package struct NotificationReceiver: Sendable {
             receivedAt: now(), text: text, payload: payload.claims,
             rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
         let targetKeys = app?.targetKeys ?? []
+        let original = update.originalTransactionId
+        let renewed = update.renewal?.originalTransactionId
+        let changed = [
+            original, renewed == original ? nil : renewed, update.transaction?.appTransactionId,
+            update.transaction?.previousOriginalTransactionId,
+        ].compactMap { $0 }
         let outcome: NotificationOutcome
         do throws(StorageError) {
             outcome = try await store.notifications.save(row, update, of: scope, for: targetKeys)
@@ -135,6 +137,8 @@ package struct NotificationReceiver: Sendable {
                 try await revocations.update([id], in: scope, from: store.revocations)
             }
         } catch {
+            // It is authentic, so what this server has in memory about the customer is outdated, stored or not.
+            invalidate(changed, in: scope)
             throw NotificationRejection(error)
         }
         if !targetKeys.isEmpty { arrivals.signal() }
@@ -143,13 +147,7 @@ package struct NotificationReceiver: Sendable {
         }
         // A repeated notification invalidates caches too: another process, which has ended since, may have received
         // the first one.
-        let original = update.originalTransactionId
-        let renewed = update.renewal?.originalTransactionId
-        invalidate(
-            [
-                original, renewed == original ? nil : renewed, update.transaction?.appTransactionId,
-                update.transaction?.previousOriginalTransactionId,
-            ].compactMap { $0 }, in: scope)
+        invalidate(changed, in: scope)
         if isRechecked, outcome != .repeated, let original {
             lookups.lookUp(
                 CustomerIdentifiers(originalTransactionIds: [original], transactionIds: []), in: scope, at: now(),
@@ -208,7 +206,7 @@ package struct NotificationReceiver: Sendable {
         else { throw NotificationRejection(.unknownApp, "the app is not configured") }
         guard let environment = payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
-        else { throw NotificationRejection(.wrongEnvironment, "the environment is neither production nor sandbox") }
+        else { throw NotificationRejection(.unexpectedType, "the environment is neither production nor sandbox") }
         // Sandbox notifications contain no `appAppleId`, and an unknown container need not.
         if environment == .production, let appAppleId = app.appAppleId, payload.claimedAppAppleId != appAppleId,
             payload.claimedAppAppleId != nil || payload.hasKnownContainer
@@ -230,6 +228,21 @@ package struct NotificationReceiver: Sendable {
         serverAPI?.invalidate(identifiers, in: scope)
     }
 
+    /// Logs a rejection at most once a minute for each code, and for each configured app whose nested part belongs
+    /// elsewhere.
+    private func log(_ error: NotificationRejection) {
+        let app = error.mismatch?.holder.flatMap(BundleIdentifier.init(rawValue:)).flatMap(apps.configured)?.bundleId
+        guard logThrottle.allows([error.code.rawValue, app?.rawValue ?? ""], at: now().sinceEpoch) else { return }
+        var metadata: Logger.Metadata = [
+            "reason": "\(error)", "count": .stringConvertible(counts.now.refused[error.code] ?? 0),
+        ]
+        if let mismatch = error.mismatch {
+            metadata["bundleId"] = "\(app?.rawValue ?? "-")"
+            metadata["nested"] = "\(mismatch.claimedWords)"
+        }
+        logger.warning("notification rejected", metadata: metadata)
+    }
+
     /// Logs a received notification without its payload.
     func log(_ row: NotificationRow, _ outcome: NotificationOutcome, of scope: AppScope) {
         logger.info(
@@ -238,5 +251,17 @@ package struct NotificationReceiver: Sendable {
                 "type": "\(row.type ?? "-")", "subtype": "\(row.subtype ?? "-")", "version": "\(row.version)",
                 "bundleId": "\(scope.bundleId)", "environment": "\(scope.environment.rawValue)",
             ])
+    }
+}
+
+extension SignedPayloadError {
+    /// The app or environment that a nested part names. An App Clip has the bundle id of its app, a dot and a name.
+    ///
+    /// https://developer.apple.com/documentation/appclip/creating-an-app-clip-with-xcode
+    fileprivate var claimedWords: String {
+        // Bundle ids have at most 155 characters.
+        let name = String((claimed ?? "-").prefix(155))
+        guard code == .wrongBundleId, let holder, name.hasPrefix("\(holder).") else { return name }
+        return "\(name) (an App Clip of \(holder))"
     }
 }

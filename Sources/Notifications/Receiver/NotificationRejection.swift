@@ -17,9 +17,12 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         case malformedNotification
         /// A signature is missing or invalid, or one of the nested parts is not authentic.
         case notAuthentic
+        /// Authentic, but a nested part names another app or environment than the notification. The App Store signed
+        /// both, so the configuration or this version is wrong about what belongs together.
+        case nestedItemMismatch
         /// Authentic, but of an app that is not configured, or with another `appAppleId`.
         case unknownApp
-        /// The environment is neither production nor sandbox.
+        /// Signed for a developer's own machine.
         case wrongEnvironment
         /// Version 1, for an app without a shared secret to check the password against.
         case noSharedSecret
@@ -33,7 +36,8 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         case tooManyRequests
         /// The signing date is in the future: this machine's clock is wrong, because the App Store's is not.
         case signedInFuture
-        /// Authentic, but a member that decides has another type than documented.
+        /// Authentic, but a member that decides has another type than documented, or names no environment of the App
+        /// Store.
         case unexpectedType
         /// Authentic, but without a container that this version knows, or one that names a configured app.
         case unknownContainer
@@ -51,8 +55,8 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
             case .malformedNotification, .notAuthentic: 400
             case .unknownApp, .wrongEnvironment, .noSharedSecret, .wrongPassword: 403
             case .tooManyRequests: 429
-            case .noTransactionId, .unreadableNotification, .signedInFuture, .unexpectedType, .unknownContainer,
-                .notVerifiable, .noStore, .storeUnavailable:
+            case .nestedItemMismatch, .noTransactionId, .unreadableNotification, .signedInFuture, .unexpectedType,
+                .unknownContainer, .notVerifiable, .noStore, .storeUnavailable:
                 503
             }
         }
@@ -64,11 +68,18 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
     package let reason: String
     /// The value of the `Retry-After` header; `nil` if the time of a retry is not known.
     package let retryAfter: String?
+    /// The error of a nested part that belongs elsewhere, for the log.
+    let mismatch: SignedPayloadError?
 
     /// Creates a rejection with the given code.
     package init(_ code: Code, _ reason: String) {
+        self.init(code, reason, mismatch: nil)
+    }
+
+    private init(_ code: Code, _ reason: String, mismatch: SignedPayloadError?) {
         self.code = code
         self.reason = reason
+        self.mismatch = mismatch
         retryAfter = nil
     }
 
@@ -77,6 +88,7 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         code = .tooManyRequests
         reason = "rate limit for version 1 notifications of one client exceeded; retry after the time in Retry-After"
         self.retryAfter = retryAfter
+        mismatch = nil
     }
 
     /// Code and reason, for example `notAuthentic: signature: …`.
@@ -86,6 +98,10 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
 extension NotificationRejection {
     init(_ error: SignedPayloadError) {
         let reason = "\(error.code.rawValue): \(error.place)"
+        guard !error.isNested || !error.isMisplaced else {
+            self.init(.nestedItemMismatch, "\(error.place): \(error.reason)", mismatch: error)
+            return
+        }
         switch (error.code, error.verdict) {
         case (.wrongKind, _) where error.isNested: self.init(.unexpectedType, "\(error.place): \(error.reason)")
         case (.wrongKind, _): self.init(.malformedNotification, error.reason)
@@ -93,9 +109,8 @@ extension NotificationRejection {
         case (.xcode, _): self.init(.wrongEnvironment, reason)
         case (_, .notOfThisKind): self.init(.malformedNotification, reason)
         case (_, .notJudged): self.init(.notVerifiable, reason)
-        // Includes parts that belong to another app or environment, because then the parts of the notification do not
-        // match each other.
-        case (_, .forged), (_, .misplaced): self.init(.notAuthentic, reason)
+        case (_, .misplaced): self.init(.unknownApp, reason)
+        case (_, .forged): self.init(.notAuthentic, reason)
         }
     }
 

@@ -69,12 +69,11 @@ package struct ConsumptionSender: Sendable {
         of id: TransactionIdentifier, isCallAllowed: Bool, _ options: CallOptions
     ) async throws -> ProductType? {
         if let text = try await store?.customers.transaction(id, in: scope),
-            let type = Signed<TransactionPayload>(storedText: text)?.payload.type
+            let type = Signed<TransactionPayload>(storedText: text)?.payload.knownType
         {
-            return ProductType(rawValue: type)
+            return type
         }
         guard isCallAllowed else { return nil }
-        let transaction = try await client.transaction(id, in: scope.environment, options)
-        return transaction.payload.type.map(ProductType.init(rawValue:))
+        return try await client.transaction(id, in: scope.environment, options).payload.knownType
     }
 }

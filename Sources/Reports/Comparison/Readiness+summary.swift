@@ -13,6 +13,7 @@ extension Readiness {
     /// The decision in a few words.
     package var decision: String {
         guard decides else { return "For information" }
+        if isOperatorsDecision { return "Decide about \(rules.map(\.name).joined(separator: ", "))" }
         return verdict == .safe ? "Switch" : "Do not switch yet"
     }
 
@@ -21,7 +22,7 @@ extension Readiness {
 
     /// The sentence without the decision and the app.
     package var statement: String {
-        [tooEarly, finding, explained, halves, recordsOnly, leftOver].compactMap(\.self).joined(separator: " ")
+        [tooEarly, finding, settled, explained, halves, recordsOnly, leftOver].compactMap(\.self).joined(separator: " ")
     }
 
     /// The first clause: how many receipts would get the same response.
@@ -75,6 +76,13 @@ extension Readiness {
         let count = rules.reduce(0) { $0 + $1.count }
         let list = Self.list(rules, "more rule")
         return count == different ? ": \(list)" : ", in \(count.grouped) places: \(list)"
+    }
+
+    /// Names the configuration that settles unexpected differences.
+    private var settled: String? {
+        guard !settings.isEmpty else { return nil }
+        return settings.map { "\($0.setting) settles \($0.rule), if it does not matter to the app." }
+            .joined(separator: " ")
     }
 
     /// States how many recordings were incomplete.

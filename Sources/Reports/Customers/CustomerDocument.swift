@@ -81,10 +81,10 @@ extension CustomerDocument {
 
     /// All subscriptions and lasting purchases. What the customer owns now comes first.
     func holdings(at now: Timestamp) -> [Holding] {
-        let subscribed = subscriptions.map { holding($0) }
+        let subscribed = subscriptions.map { holding($0, at: now) }
         let known = Set(subscriptions.map(\.originalTransactionId))
         // A receipt alone has no statuses, so its subscriptions are judged by their newest period.
-        let periods = Dictionary(grouping: transactions.filter { $0.isSubscriptionPeriod }) { $0.chain }
+        let periods = Dictionary(grouping: transactions.filter { $0.isAutoRenewable }) { $0.chain }
             .filter { !known.contains($0.key) }.values.compactMap { $0.last.map { holding(period: $0, at: now) } }
         let lasting = Dictionary(grouping: transactions.filter(\.isLasting)) { $0.chain }
             .values.compactMap { $0.last.map { holding(lasting: $0) } }
@@ -93,7 +93,7 @@ extension CustomerDocument {
         }
     }
 
-    private func holding(_ subscription: Subscription) -> Holding {
+    private func holding(_ subscription: Subscription, at now: Timestamp) -> Holding {
         let period = transactions.last { $0.chain == subscription.originalTransactionId }
         let until = subscription.expiresDate.map(\.minute)
         var sentences: [String] = []
@@ -116,7 +116,8 @@ extension CustomerDocument {
             (word, state) = ("Revoked", .ended)
             sentences.append("Refunded, or no longer shared by the family.")
         default:
-            (word, state) = ("Status \(subscription.status)", .ended)
+            let isRunning = subscription.expiresDate.map { $0 > now } ?? false
+            (word, state) = ("Status \(subscription.status)", isRunning ? .owned : .ended)
         }
         if let renewal = subscription.renewal { sentences += renewal.sentences(of: subscription) }
         if let period { sentences += period.sharedSentences }
@@ -159,7 +160,7 @@ extension RenewalPayload {
     fileprivate func sentences(of subscription: CustomerDocument.Subscription) -> [String] {
         var sentences: [String] = []
         let price = renewalPrice.map { " for \(Money.text($0, currency))" } ?? ""
-        if subscription.status == 1 || subscription.status == 4 {
+        if SubscriptionRecord.givesAccess(status: Int64(subscription.status)) == true {
             if autoRenewStatus == 1 {
                 let date = (renewalDate ?? subscription.expiresDate).map { " on \($0.minute)" } ?? ""
                 sentences.append("Renews\(date)\(price).")
@@ -189,10 +190,8 @@ extension TransactionPayload {
     /// What connects the periods of a subscription, and a purchase with its restorations.
     var chain: String { originalTransactionId ?? transactionId ?? "" }
 
-    var isSubscriptionPeriod: Bool { type == ProductType.autoRenewable.rawValue || expiresDate != nil }
-
     /// Whether the purchase lasts, unlike a consumable.
-    var isLasting: Bool { !isSubscriptionPeriod && type != ProductType.consumable.rawValue && type != nil }
+    var isLasting: Bool { !isAutoRenewable && !isConsumable && type != nil }
 
     var isShared: Bool { inAppOwnershipType == "FAMILY_SHARED" }
 

@@ -24,7 +24,7 @@ struct CustomerTimeline {
 
     init(_ transactions: [TransactionPayload], now: Timestamp) {
         let dated = transactions.filter { $0.purchaseDate != nil }
-        let groups = Dictionary(grouping: dated) { $0.isSubscriptionPeriod ? $0.chain : "\($0.productId ?? "") " }
+        let groups = Dictionary(grouping: dated) { $0.isAutoRenewable ? $0.chain : "\($0.productId ?? "") " }
         rows = groups.values.map { purchases in
             Row(title: purchases.last?.productId ?? "–", purchases: purchases)
         }.sorted { ($0.purchases.last?.lastMoment ?? 0, $0.title) > ($1.purchases.last?.lastMoment ?? 0, $1.title) }

@@ -30,13 +30,12 @@ enum OfferWords {
 extension TransactionPayload {
     /// The kind of the purchase in words.
     var kindText: String {
-        switch type {
-        case ProductType.autoRenewable.rawValue: transactionReason == "RENEWAL" ? "renewal" : "subscription"
-        case ProductType.nonConsumable.rawValue: "one-time purchase"
-        case ProductType.consumable.rawValue: "consumable"
-        case ProductType.nonRenewing.rawValue: "non-renewing subscription"
-        case let other?: other
-        case nil: expiresDate == nil ? "purchase" : "subscription"
+        switch knownType {
+        case .autoRenewable?: transactionReason == "RENEWAL" ? "renewal" : "subscription"
+        case .nonConsumable?: "one-time purchase"
+        case .consumable?: "consumable"
+        case .nonRenewing?: "non-renewing subscription"
+        default: type.flatMap { $0.isEmpty ? nil : $0 } ?? "purchase"
         }
     }
 

@@ -123,7 +123,7 @@ extension DocumentConverter {
         let expired = Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
         let status =
             try document.root.value(AnswerField.status)
-            ?? .number(subscriptionStatus.map { [1, 4].contains($0) ? 0 : expired } ?? 0)
+            ?? .number(subscriptionStatus.flatMap(SubscriptionRecord.givesAccess) ?? true ? 0 : expired)
         let isExpired = status == .number(expired)
         var latest = try document.transactions(DocumentKey.latestTransactions)?.last
         if latest == nil, subscriptionStatus != nil {

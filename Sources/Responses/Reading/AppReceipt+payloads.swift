@@ -40,15 +40,13 @@ extension InAppPurchase {
             isInIntroOfferPeriod = transaction.isPaidIntroduction ? 1 : 0
         }
         if transaction.offerType == OfferType.promotional.rawValue { promotionalOfferId = transaction.offerIdentifier }
-        productType = Self.types[transaction.type ?? ""]
+        productType = transaction.knownType.flatMap { Self.types[$0] }
         ownershipType = Self.ownerships[transaction.inAppOwnershipType ?? ""]
     }
 
-    private static let types: [String: ReceiptDecoding.ProductType] = [
-        AppStorePayloads.ProductType.autoRenewable.rawValue: .autoRenewable,
-        AppStorePayloads.ProductType.nonConsumable.rawValue: .nonConsumable,
-        AppStorePayloads.ProductType.consumable.rawValue: .consumable,
-        AppStorePayloads.ProductType.nonRenewing.rawValue: .nonRenewing,
+    private static let types: [AppStorePayloads.ProductType: ReceiptDecoding.ProductType] = [
+        .autoRenewable: .autoRenewable, .nonConsumable: .nonConsumable, .consumable: .consumable,
+        .nonRenewing: .nonRenewing,
     ]
     private static let ownerships: [String: Int64] = [
         OwnershipType.purchased.rawValue: 0, OwnershipType.familyShared.rawValue: 1,

@@ -7,6 +7,8 @@ package import ReceiptDecoding
 package struct PurchaseHistory: Sendable {
     /// The contents of the submitted receipt, with the revocations reported since.
     package let receipt: ReceiptContents
+    /// Whether the receipt lists any purchase as it was signed, including those that ``receipt`` no longer has.
+    let listsPurchases: Bool
     /// The environment that the receipt belongs to.
     package let environment: AppStoreEnvironment
     /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
@@ -52,6 +54,11 @@ package struct PurchaseHistory: Sendable {
         configuredAppAppleId: Int64?, dropsRefundedConsumables: Bool
     ) {
         let contents = receipt.overlaid(with: records.map { RevocationIndex($0) } ?? revocations)
+        if case .app(let receipt) = contents {
+            listsPurchases = !receipt.purchases.isEmpty
+        } else {
+            listsPurchases = true
+        }
         let dropped = dropsRefundedConsumables ? records?.consumables.refunded ?? [] : []
         self.receipt = contents.dropping(dropped)
         self.environment = environment

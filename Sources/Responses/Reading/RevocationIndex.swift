@@ -62,9 +62,8 @@ package struct RevocationIndex: Sendable {
     /// Records the newest state of a transaction. A transaction without a revocation removes its entry, because a
     /// refund can be reversed.
     package mutating func insert(_ transaction: TransactionPayload) {
-        let isConsumable = transaction.type == ProductType.consumable.rawValue
         let revocation =
-            isConsumable
+            transaction.isConsumable
             ? nil
             : transaction.revocationDate.map {
                 Revocation(date: $0, reason: transaction.revocationReason)

@@ -7,7 +7,7 @@ extension VerifyReceiptRenderer {
         to receipt: AppReceipt, history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
         let hasLatest = options.hasLatest(
-            for: receipt, hasSubscription: receipt.purchases.contains(where: \.isAutoRenewable))
+            hasSubscription: receipt.purchases.contains(where: \.isAutoRenewable), hasPurchase: history.listsPurchases)
         let latest = hasLatest ? history.submittedText?.reveal() : nil
         let latestRows = hasLatest ? receipt.latestIndices(options: options) : []
         var rows = RenderedRows(count: receipt.purchases.count)

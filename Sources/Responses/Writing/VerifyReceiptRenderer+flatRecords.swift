@@ -5,14 +5,15 @@ package import ReceiptDecoding
 extension VerifyReceiptRenderer {
     /// Writes the flat response for an iOS 6 receipt from the records of the Server API.
     ///
-    /// If the subscription is active or in its grace period, the response has status 0 and `latest_receipt_info`;
+    /// If the subscription gives access, the response has status 0 and `latest_receipt_info`;
     /// otherwise status 21006 and `latest_expired_receipt_info`. The latest object is the newest row of the same
     /// subscription.
     func answer(
-        to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, options: AnswerOptions
+        to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
+        options: AnswerOptions
     ) -> VerifyReceiptAnswer {
         let match = receipt.subscription(in: records)
-        let isCurrent = match.map { [1, 4].contains($0.record.status) } ?? true
+        let isCurrent = match.map { $0.record.givesAccess(at: requestDate, newest: $0.newest) } ?? true
         let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
         let subscription = options.latest == .omitted ? nil : match
         let submitted = subscription != nil && isCurrent ? history.submittedText?.reveal() : nil

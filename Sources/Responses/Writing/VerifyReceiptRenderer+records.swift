@@ -20,7 +20,8 @@ extension VerifyReceiptRenderer {
             return answer(
                 to: receipt, records: records, history: history, requestDate: requestDate, options: options)
         case .transaction(let receipt):
-            return answer(to: receipt, records: records, history: history, options: options)
+            return answer(
+                to: receipt, records: records, history: history, requestDate: requestDate, options: options)
         }
     }
 
@@ -32,8 +33,10 @@ extension VerifyReceiptRenderer {
     ) -> VerifyReceiptAnswer {
         var rows = RenderedRows(count: receipt.purchases.count)
         let hasSubscription = records.transactions.contains { $0.payload.isAutoRenewable }
-        let hasLatest = options.hasLatest(for: receipt, hasSubscription: hasSubscription)
-        let latest = hasLatest ? records.latestTransactions(for: receipt, options: options) : []
+        let rowsOfHistory = records.latestTransactions(for: receipt, options: options)
+        let hasLatest = options.hasLatest(
+            hasSubscription: hasSubscription, hasPurchase: history.listsPurchases || !rowsOfHistory.isEmpty)
+        let latest = hasLatest ? rowsOfHistory : []
         let submitted = hasLatest ? history.submittedText?.reveal() : nil
         var writer = JSONWriter(
             reserving: 2_048 + receipt.purchases.count * RenderedRows.size + latest.count * 1_200
@@ -107,8 +110,7 @@ extension CustomerRecords {
         transactions.withUnsafeBufferPointer { transactions in
             for index in transactions.indices {
                 let id = transactions[index].payload.transactionId
-                let type = transactions[index].payload.type
-                if type == ProductType.consumable.rawValue {
+                if transactions[index].payload.isConsumable {
                     let ids = listed ?? Set(receipt.purchases.compactMap(\.transactionId))
                     listed = ids
                     guard let id, ids.contains(id) else { continue }

@@ -44,7 +44,8 @@ package struct AnswerOptions: Sendable, Hashable {
         case omitted
         /// If there is an auto-renewable subscription, as Apple documents it.
         case ofSubscriptions
-        /// Also if the receipt lists any other purchase, as Apple responds to a correct password since about 2021-11.
+        /// Also if there is any other purchase: one that the receipt lists as it was signed, or one that
+        /// `latest_receipt_info` would show. So Apple responds to a correct password since about 2021-11.
         case ofPurchases
     }
 
@@ -68,12 +69,14 @@ package struct AnswerOptions: Sendable, Hashable {
 
     /// Returns whether the response has `latest_receipt` and `latest_receipt_info`.
     ///
-    /// - Parameter hasSubscription: whether an auto-renewable subscription is known.
-    func hasLatest(for receipt: AppReceipt, hasSubscription: Bool) -> Bool {
+    /// - Parameters:
+    ///   - hasSubscription: whether an auto-renewable subscription is known.
+    ///   - hasPurchase: whether any other purchase is in the receipt or would be in the list.
+    func hasLatest(hasSubscription: Bool, hasPurchase: Bool) -> Bool {
         switch latest {
         case .omitted: false
         case .ofSubscriptions: hasSubscription
-        case .ofPurchases: hasSubscription || !receipt.purchases.isEmpty
+        case .ofPurchases: hasSubscription || hasPurchase
         }
     }
 }

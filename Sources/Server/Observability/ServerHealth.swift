@@ -83,6 +83,10 @@ struct ServerHealth: Sendable {
                 "\(key.bundleId.rawValue): the private key \(key.keyId) is unusable (\(key.reason)); App Store Server API "
                     + "disabled for this app.", of: key.bundleId)
         }
+        for rejection in pipelines.counts.rejectedCredentials.current
+        where settings.apps.contains(where: { $0.bundleId == rejection.bundleId }) {
+            warn(rejection.credential.warning, rejection.sentence, of: rejection.bundleId)
+        }
         if let store, store.metrics.isFailing {
             warn("storeErrors", "\(store.metrics.errors.total) store operations failed since the start.")
         }
@@ -130,6 +134,32 @@ struct ServerHealth: Sendable {
             )
         }
         return warnings
+    }
+}
+
+extension RejectedCredentials.Credential {
+    /// The code of the warning.
+    fileprivate var warning: String {
+        switch self {
+        case .sharedSecret: "sharedSecretRejected"
+        case .privateKey: "keyRejected"
+        case .appAppleId: "appAppleIdContradicted"
+        }
+    }
+}
+
+extension RejectedCredentials.Rejection {
+    fileprivate var sentence: String {
+        let times = count == 1 ? "once" : "\(count) times"
+        return switch credential {
+        case .sharedSecret:
+            "\(bundleId.rawValue): Apple has rejected the configured sharedSecret (21004) \(times). The next source answers."
+        case .privateKey:
+            "\(bundleId.rawValue): Apple has rejected the App Store Server API key (401) \(times). The next source answers."
+        case .appAppleId:
+            "\(bundleId.rawValue): an authentic receipt names another Apple ID than appAppleId (\(times)), so "
+                + "notifications of production are refused."
+        }
     }
 }
 

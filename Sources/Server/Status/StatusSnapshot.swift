@@ -211,7 +211,10 @@ extension [StatusSnapshot.Traffic] {
 extension StatusSnapshot.App {
     /// A phrase for each warning code that concerns a single app.
     private static let words = [
-        "keyUnusable": "its private key is unusable", "budgetLow": "the hourly budget of calls is low",
+        "keyUnusable": "its private key is unusable", "keyRejected": "Apple rejects its private key",
+        "sharedSecretRejected": "Apple rejects its shared secret",
+        "appAppleIdContradicted": "its receipts name another Apple ID than appAppleId",
+        "budgetLow": "the hourly budget of calls is low",
         "forwardingDead": "notification deliveries failed for good",
         "rolloutStopped": "the gradual switch to another source has stopped",
     ]

@@ -39,12 +39,13 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
 
     private var dialect: SQLDialect { engine.dialect }
     private var transactionIds: [String] { row.transactions.map(\.transactionId) }
+    private var downloads: [String] { Array(Set(row.transactions.compactMap(\.appTransactionId))) }
     private var compares: Bool { engine.recordsEvents || source == .reconcile }
 
     /// Locks the slots of the history and the customers that have some of its records.
     var first: Step {
         let identifiers =
-            row.transactions.flatMap { [$0.transactionId, $0.originalTransactionId] }
+            row.transactions.flatMap { [$0.transactionId, $0.originalTransactionId] } + downloads
             + row.statuses.map(\.originalTransactionId) + row.renewals.map(\.originalTransactionId)
         let locks = engine.locks(of: identifiers, app: app)
         let values: [SQLValue] = [.integer(app), .texts(transactionIds)]
@@ -92,13 +93,13 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     private func third(
         _ preparation: [SQLStatement], _ changes: HistoryChanges, _ customer: Int64, _ stored: StoredHistory?
     ) -> Step {
-        let statements = preparation + save(changes, customer) + [detach(customer)]
+        let statements = preparation + save(changes, customer) + [adopt(for: customer), detach(customer)]
         let others =
             SubscriptionColumns.save(subscriptions, app: app, dialect)
             + dialect.insert(
                 row.aliases.map { [.integer(customer), .text($0)] }, into: .companion, "customer, identifier",
                 "ON CONFLICT DO NOTHING")
-            + engine.announcements(of: StoredChange(row, in: scope), app: app)
+            + engine.announcements(of: StoredChange(row, in: scope), app: app) + [markStale(customer)]
         return .run(statements + others) { (rows) throws(StorageError) in
             guard var stored else { return .end(false) }
             stored.detached = try engine.intact(rows[statements.count - 1]) { (row) throws(StorageError) in
@@ -231,7 +232,40 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
                     """, .integer(customer), .integer(app), .texts(changes.newer)))
         }
         return statements + RevocationRow.save(rows.compactMap(\.revocation), app: app, dialect)
-            + RevocationRow.delete(valid, app: app, dialect)
+            + RevocationRow.delete(valid, signed: row.signedDate, app: app, dialect)
+    }
+
+    /// Gives records without a customer to this one that were signed after the history and are of the same download of
+    /// the app, or of a purchase in the history: they were reported while the customer was looked up.
+    private func adopt(for customer: Int64) -> SQLStatement {
+        func orphans(_ column: String, _ parameter: String) -> String {
+            """
+            SELECT id FROM transactionRecord
+            WHERE app = $2 AND \(dialect.isAny(column, parameter)) AND customer IS NULL AND signedDate >= $3
+            """
+        }
+        let originals = Set(row.transactions.map(\.originalTransactionId))
+        return SQLStatement(
+            """
+            UPDATE transactionRecord SET customer = $1, place = (
+                SELECT coalesce(max(place) + 1, 0) FROM transactionRecord AS known WHERE known.customer = $1)
+            WHERE id IN (\(orphans("appTransactionId", "$4")) UNION \(orphans("originalTransactionId", "$5")))
+            """, .integer(customer), .integer(app), SQLValue(row.signedDate), .texts(downloads),
+            .texts(Array(originals)))
+    }
+
+    /// Marks the customer as stale if records that the history lacks were signed after it, because the lookup began
+    /// before they were reported, or if the history and the statuses contradict each other.
+    private func markStale(_ customer: Int64) -> SQLStatement {
+        SQLStatement(
+            """
+            UPDATE customer SET needsLookupSince = \(dialect.greatest("coalesce(needsLookupSince, 0)", "newer.clock"))
+            FROM (
+                SELECT \(dialect.greatest("coalesce(max(signedDate), 0)", "$4")) AS clock FROM transactionRecord
+                WHERE customer = $1 AND signedDate > $2 AND NOT \(dialect.isAny("transactionId", "$3"))) AS newer
+            WHERE customer.id = $1 AND newer.clock > 0
+            """, .integer(customer), SQLValue(row.signedDate), .texts(transactionIds),
+            .integer(row.contradictsItself ? row.signedDate.milliseconds + 1 : 0))
     }
 
     /// Detaches records that are no longer in the history from the customer, unless they were signed after the history.

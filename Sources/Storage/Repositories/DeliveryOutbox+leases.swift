@@ -10,14 +10,41 @@ extension DeliveryOutbox {
                 """
                 SELECT id FROM delivery
                 WHERE addressee = \(ForwardingTargetKey.id)
-                    AND state = 0 AND nextAttempt <= $4 AND (leasedUntil IS NULL OR leasedUntil <= $4)
+                    AND state = 0 AND nextAttempt <= $4 AND NOT \(dialect.isLeased(after: "$4", at: "$4"))
                 LIMIT 1
                 """, targetKey.values + [SQLValue(now)])
         ) { _ in true }.isEmpty
     }
 
-    /// Reads a row of ``StoredDelivery/columns``; `nil` for an app that no version writes.
-    package func delivery(_ row: Row, for lease: DeliveryLease) throws(StorageError) -> StoredDelivery? {
+    /// Reads a row of ``StoredDelivery/columns``. What is damaged, or belongs to an app that no version writes, has only
+    /// its id.
+    package func claimed(_ row: Row, for lease: DeliveryLease) throws(StorageError) -> ClaimedDelivery {
+        ClaimedDelivery(
+            id: try row.integer(0),
+            delivery: try intact(row) { (row) throws(StorageError) in try delivery(row, for: lease) })
+    }
+
+    /// Returns the claimed deliveries that can be read, and abandons the others, so that they do not block later ones
+    /// about the same purchase.
+    package func readable(
+        _ claimed: [ClaimedDelivery], for lease: DeliveryLease
+    ) async throws(StorageError) -> [StoredDelivery] {
+        let damaged = claimed.filter { $0.delivery == nil }.map(\.id)
+        if !damaged.isEmpty {
+            try await write([
+                SQLStatement(
+                    """
+                    UPDATE delivery SET state = $1, attempts = 0, bodiesSent = 0, lastFailure = $2,
+                        leasedUntil = \(dialect.noLease), lessee = NULL
+                    WHERE \(dialect.isAny("id", "$3")) AND lessee = $4
+                    """, .integer(DeliveryState.abandoned.rawValue), .text("store.damaged"), .integers(damaged),
+                    .text(lease.lessee))
+            ])
+        }
+        return claimed.compactMap(\.delivery)
+    }
+
+    private func delivery(_ row: Row, for lease: DeliveryLease) throws(StorageError) -> StoredDelivery? {
         guard let scope = try row.scope(1, 2) else { return nil }
         return StoredDelivery(
             id: try row.integer(0), scope: scope, notification: try row.integer(3), uuid: try row.text(4),
@@ -92,14 +119,22 @@ extension DeliveryOutbox {
     }
 }
 
+/// A delivery that was claimed.
+package struct ClaimedDelivery: Sendable {
+    package let id: Int64
+    /// `nil` if the row cannot be read.
+    package let delivery: StoredDelivery?
+}
+
 extension StoredDelivery {
     /// The columns of a claimed delivery.
     package static let columns = """
         delivery.id, bundleId, environment, notification.id, uuid, text, body, attempts, bodiesSent, queuedAt
         """
-    /// The tables of ``columns`` beside `delivery`.
+    /// The tables of ``columns`` beside `delivery`. A delivery without a notification or an app cannot be read.
     package static let joins = """
-        JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
+        LEFT JOIN notification ON notification.id = delivery.notification
+        LEFT JOIN app ON app.id = notification.app
         LEFT JOIN unusualBody ON unusualBody.notification = notification.id
         """
 }

@@ -60,7 +60,7 @@ extension RevocationRow {
     func values(app: Int64) -> [SQLValue] {
         [
             .integer(app), .text(transactionId), SQLValue(webOrderLineItemId), SQLValue(date), SQLValue(reason),
-            SQLValue(signedDate),
+            SQLValue(signedDate), SQLValue(askedAt),
         ]
     }
 
@@ -74,19 +74,35 @@ extension RevocationRow {
         ]
     }
 
+    /// The same, by records that were signed at a time, which leaves what verifyReceipt reported afterwards
+    /// (``FactTime``).
+    static func delete(
+        _ transactionIds: [String], signed date: Timestamp, app: Int64, _ dialect: SQLDialect
+    ) -> [SQLStatement] {
+        guard !transactionIds.isEmpty else { return [] }
+        return [
+            SQLStatement(
+                """
+                DELETE FROM revocation WHERE \(dialect.isAny("transactionId", "$1")) AND app = $2
+                AND (askedAt IS NULL OR askedAt < $3)
+                """, .texts(transactionIds), .integer(app), SQLValue(date.advanced(by: FactTime.clockDifference)))
+        ]
+    }
+
     /// End of a statement that inserts revocations: the new one replaces an existing one.
     package static let replacing = """
         ON CONFLICT (transactionId, app) DO UPDATE SET
             webOrderLineItemId = excluded.webOrderLineItemId, date = excluded.date, reason = excluded.reason,
-            signedDate = excluded.signedDate
+            signedDate = excluded.signedDate, askedAt = excluded.askedAt
         """
 
-    fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate"
+    fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate, askedAt"
 
     /// Reads ``columns``.
     @Sendable fileprivate init?(_ row: some SQLRow) throws(StorageError) {
         self.init(
             transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1), date: try row.timestamp(2),
-            reason: try row.optionalInteger(3), signedDate: try row.optionalTimestamp(4))
+            reason: try row.optionalInteger(3), signedDate: try row.optionalTimestamp(4),
+            askedAt: try row.optionalTimestamp(5))
     }
 }

@@ -101,16 +101,20 @@ package struct RevocationRow: Sendable, Hashable {
     package let reason: Int64?
     /// When the record with the revocation was signed; `nil` if verifyReceipt reported it.
     package let signedDate: Timestamp?
+    /// When the request began to which verifyReceipt reported it; `nil` if a signed record states it, and in rows of
+    /// 0.1.0.
+    package let askedAt: Timestamp?
 
     package init(
         transactionId: String, webOrderLineItemId: String?, date: Timestamp, reason: Int64?,
-        signedDate: Timestamp? = nil
+        signedDate: Timestamp? = nil, askedAt: Timestamp? = nil
     ) {
         self.transactionId = transactionId.withoutNull
         self.webOrderLineItemId = webOrderLineItemId?.withoutNull
         self.date = date
         self.reason = reason
         self.signedDate = signedDate
+        self.askedAt = askedAt
     }
 }
 

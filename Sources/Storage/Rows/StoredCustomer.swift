@@ -17,6 +17,8 @@ package struct CustomerRow: Sendable {
     /// Identifiers of receipts that belong to this customer but are not in the history. For example, a restored
     /// purchase had other ids. They are not used to find the customer.
     package let aliases: [String]
+    /// Whether the history and the statuses contradict each other, so that only another lookup can tell the state.
+    package var contradictsItself = false
 
     package init(
         askedAt: Timestamp, signedDate: Timestamp, appAppleId: Int64?, revision: String?,

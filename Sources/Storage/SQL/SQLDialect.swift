@@ -120,6 +120,17 @@ package enum SQLDialect: Sendable {
         either(sqlite: parameter, postgreSQL: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
     }
 
+    /// A condition: a delivery has a lease that ends after a time. Leases are short, so that one which ends in an hour or
+    /// is no number is damaged and does not count.
+    ///
+    /// - Parameters:
+    ///   - end: the parameter with that time.
+    ///   - now: the parameter with the present time.
+    package func isLeased(after end: String, at now: String) -> String {
+        let isRecent = "leasedUntil > \(end) AND leasedUntil < \(now) + 3600000"
+        return either(sqlite: "(leasedUntil IS NOT NULL AND \(isRecent))", postgreSQL: "(\(isRecent))")
+    }
+
     /// The end of the lease of a delivery that is not leased.
     var noLease: String { either(sqlite: "NULL", postgreSQL: "0") }
 

@@ -41,13 +41,14 @@ extension SQLiteStore: DeliveryOutbox {
         let leased = SQLStatement(
             """
             SELECT originalTransactionId FROM delivery JOIN notification ON notification.id = delivery.notification
-            WHERE \(isToTarget) AND leasedUntil > $4 AND originalTransactionId IS NOT NULL
-            """, targetKey.values + [SQLValue(end)])
+            WHERE \(isToTarget) AND \(dialect.isLeased(after: "$4", at: "$5")) AND originalTransactionId IS NOT NULL
+            """, targetKey.values + [SQLValue(end), SQLValue(now)])
         let due = SQLStatement(
             """
             SELECT delivery.id, originalTransactionId FROM delivery
             JOIN notification ON notification.id = delivery.notification
-            WHERE \(isToTarget) AND state = 0 AND nextAttempt <= $4 AND (leasedUntil IS NULL OR leasedUntil <= $5)
+            WHERE \(isToTarget) AND state = 0 AND nextAttempt <= $4
+                AND NOT \(dialect.isLeased(after: "$5", at: "$4"))
             ORDER BY nextAttempt, delivery.id LIMIT $6
             """, targetKey.values + [SQLValue(now), SQLValue(end), ClaimSelection.window(limit)])
         let ids = try await transaction(
@@ -62,13 +63,14 @@ extension SQLiteStore: DeliveryOutbox {
                     SQLValue(lease.until), .text(lease.lessee), .integers(ids))
                 return .run([claim]) { _ in .end(ids) }
             })
-        return try await readIntact(
+        let claimed = try await read(
             SQLStatement(
                 """
                 SELECT \(StoredDelivery.columns) FROM delivery \(StoredDelivery.joins)
                 WHERE \(dialect.isAny("delivery.id", "$1")) ORDER BY nextAttempt, delivery.id
                 """, .integers(ids))
-        ) { (row) throws(StorageError) in try self.delivery(row, for: lease) }
+        ) { (row) throws(StorageError) in try self.claimed(row, for: lease) }
+        return try await readable(claimed, for: lease)
     }
 }
 

@@ -28,13 +28,18 @@ extension WriteTransaction {
         if let revocation = row.revocation {
             try statement(
                 """
-                INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason, signedDate)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT OR REPLACE INTO revocation
+                (app, transactionId, webOrderLineItemId, date, reason, signedDate, askedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
                 """
             ).run(revocation.values(app: app))
         } else {
-            try statement("DELETE FROM revocation WHERE transactionId = ? AND app = ?").run([
+            try statement(
+                """
+                DELETE FROM revocation WHERE transactionId = ? AND app = ? AND (askedAt IS NULL OR askedAt < ?)
+                """
+            ).run([
                 .text(row.transactionId), .integer(app),
+                SQLValue(row.signedDate.advanced(by: FactTime.clockDifference)),
             ])
         }
     }

@@ -72,6 +72,7 @@ package struct StoreSchema: Sendable {
                     """,
                 ]),
             SchemaStep("companionIndex", ["CREATE INDEX companionByIdentifier ON companion (identifier)"]),
+            SchemaStep("factTimes", ["ALTER TABLE revocation ADD COLUMN askedAt \(integer)"]),
         ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : [])
     }
 

@@ -103,7 +103,7 @@ extension StoreTable {
         "revocation", .revocations, copiedAs: "revocations", key: ["transactionId", "app"],
         [
             .app, .text("transactionId"), .text("webOrderLineItemId").optional, .integer("date"),
-            .integer("reason").optional, .integer("signedDate").optional,
+            .integer("reason").optional, .integer("signedDate").optional, .integer("askedAt").optional,
         ],
         indexes: [
             Index("revocationByDate", "(app, date)", .postgreSQL),

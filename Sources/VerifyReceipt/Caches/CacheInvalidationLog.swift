@@ -4,9 +4,8 @@ import Synchronization
 
 /// Customers whose data changed. Cached values that were read before the change are discarded.
 ///
-/// The log counts changes instead of using a clock. A caller takes the current ``mark`` before it reads, and the
-/// value is valid as long as no change of its customer was recorded after that mark. So a value whose read was in
-/// progress during a change counts as read before it.
+/// A value is valid as long as no change of its customer was recorded since the instant at which its read began. So a
+/// value whose read was in progress during a change counts as read before it.
 package final class CacheInvalidationLog: Sendable {
     private struct Key: Hashable {
         let scope: AppScope
@@ -14,11 +13,12 @@ package final class CacheInvalidationLog: Sendable {
     }
 
     private struct State {
-        var mark: UInt64 = 0
-        var changes: [Key: UInt64] = [:]
-        /// Values with an older mark count as changed, because the changes before this mark were removed from the
-        /// table.
-        var floor: UInt64 = 0
+        /// `nil` before the first change.
+        var last: ContinuousClock.Instant?
+        var changes: [Key: ContinuousClock.Instant] = [:]
+        /// Values that were read earlier count as changed, because the changes before this instant were removed from
+        /// the table.
+        var floor: ContinuousClock.Instant?
     }
 
     /// Maximum number of identifiers in the table, about 150 bytes each. If it is exceeded, the table is cleared and
@@ -30,36 +30,35 @@ package final class CacheInvalidationLog: Sendable {
         self.capacity = capacity
     }
 
-    /// The current mark: the number of changes so far.
-    var mark: UInt64 { state.withLock { $0.mark } }
-
     /// Records a change of the customer with these identifiers.
     package func markChanged(_ identifiers: [String], in scope: AppScope) {
         state.withLock { state in
-            state.mark += 1
+            let now = ContinuousClock.now
+            state.last = now
             if state.changes.count + identifiers.count > capacity {
                 state.changes = [:]
-                state.floor = state.mark
+                state.floor = now
             }
-            for identifier in identifiers { state.changes[Key(scope: scope, identifier: identifier)] = state.mark }
+            for identifier in identifiers { state.changes[Key(scope: scope, identifier: identifier)] = now }
         }
     }
 
     /// Records a change of every customer, for example after customer data was erased from the store.
     func markAllChanged() {
         state.withLock { state in
-            state.mark += 1
-            state.changes = [:]
-            state.floor = state.mark
+            let now = ContinuousClock.now
+            (state.last, state.floor, state.changes) = (now, now, [:])
         }
     }
 
-    /// Returns whether no change was recorded for any of the identifiers after the mark.
-    func isUnchanged(_ identifiers: [String], in scope: AppScope, since mark: UInt64) -> Bool {
+    /// Returns whether no change was recorded for any of the identifiers at that instant or after it.
+    func isUnchanged(_ identifiers: [String], in scope: AppScope, since begin: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
-            guard mark >= state.floor else { return false }
-            guard mark < state.mark else { return true }
-            return identifiers.allSatisfy { state.changes[Key(scope: scope, identifier: $0)] ?? 0 <= mark }
+            guard let last = state.last, last >= begin else { return true }
+            if let floor = state.floor, floor >= begin { return false }
+            return identifiers.allSatisfy { identifier in
+                state.changes[Key(scope: scope, identifier: identifier)].map { $0 < begin } ?? true
+            }
         }
     }
 }

@@ -14,12 +14,11 @@ package struct CachedRecords: Sendable {
 /// A cache of the Server API's most recent records. For example, an app that posts its receipt three times at launch
 /// costs one lookup.
 ///
-/// Failures are never cached, and incomplete records for five seconds. Others expire after the app's `cacheSeconds`,
-/// and at the latest when a subscription ends or renews. From two minutes before that instant to two minutes after it
-/// they expire after five seconds.
+/// Failures are never cached. How long records are current is decided by ``Freshness``, with the app's `cacheSeconds` as
+/// the maximum age.
 ///
-/// A sandbox subscription renews every few minutes and costs nothing. Without these five seconds, one of them could use
-/// up the hourly rate limit.
+/// A sandbox subscription renews every few minutes and costs nothing. Without the five seconds of that rule, one of them
+/// could use up the hourly rate limit.
 ///
 /// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. Records that
 /// contain all of its identifiers answer it too: the signed transactions and older receipts of one customer cost one
@@ -45,12 +44,10 @@ final class CustomerRecordsCache: Sendable {
         var records: CustomerRecords { cached.records }
         /// `nil` if the App Store was not asked about it.
         var download: Download?
-        let storedAt: Timestamp
-        let staleAt: Timestamp
-        /// The identifiers under which changes of this customer are logged, and the position in that log when the
-        /// lookup began.
+        let freshness: Freshness
+        /// The identifiers under which changes of this customer are logged, and when the lookup began.
         let changeKeys: [String]
-        let mark: UInt64
+        let begunAt: ContinuousClock.Instant
         /// Whether this is the second lookup, made because the first result seemed out of date.
         let isConfirmed: Bool
 
@@ -77,20 +74,12 @@ final class CustomerRecordsCache: Sendable {
     private static let maximumIdentities = 100_000
     /// The limit for all records together, in bytes.
     static let capacity = ProcessMemory.cacheSize(atMost: 48 << 20)
-    /// The time before and after the end of a period in which records expire early, because a renewal is near.
-    private static let renewalTime = Duration.minutes(2)
-    /// The lifetime of records at such a time.
-    private static let shortLifetime = Duration.seconds(5)
 
     private let entries = GenerationalCache<Key, Entry>(limit: capacity)
     /// The key of the newest whole history with an identifier: an original transaction id or an app transaction id.
     private let histories = GenerationalCache<Identity, Key>(limit: maximumIdentities)
     private let changes = CacheInvalidationLog()
     private let lastSerial = Atomic<UInt64>(0)
-
-    /// The current position in the log of changes. Read it before a lookup begins, and pass it to
-    /// ``insert(_:for:at:lifetime:askedAt:isConfirmed:)``.
-    var mark: UInt64 { changes.mark }
 
     /// Invalidates the records of the customers with these identifiers.
     func invalidate(_ identifiers: [String], in scope: AppScope) { changes.markChanged(identifiers, in: scope) }
@@ -109,7 +98,7 @@ final class CustomerRecordsCache: Sendable {
     ///   - confirmed: returns only the records of a second lookup, no older than five seconds.
     func records(for key: Key, at now: Timestamp, lifetime: Duration, confirmed: Bool = false) -> CachedRecords? {
         guard let (_, entry) = answer(to: key, at: now, lifetime: lifetime) else { return nil }
-        let isRecent = now < entry.storedAt.advanced(by: Self.shortLifetime)
+        let isRecent = entry.freshness.askedAt.duration(to: now) < Freshness.shortAge
         return !confirmed || (entry.isConfirmed && isRecent) ? entry.cached : nil
     }
 
@@ -136,10 +125,9 @@ final class CustomerRecordsCache: Sendable {
     /// Returns the entry unless it has expired, in which case it is removed.
     private func validEntry(for key: Key, at now: Timestamp, lifetime: Duration) -> Entry? {
         guard let entry = entries[key] else { return nil }
-        // A clock that was set back must not extend the lifetime.
         let scope = AppScope(bundleId: key.bundleId, environment: entry.records.environment)
-        guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(by: lifetime),
-            changes.isUnchanged(entry.changeKeys, in: scope, since: entry.mark)
+        guard entry.freshness.isCurrent(at: now, maximumAge: lifetime),
+            changes.isUnchanged(entry.changeKeys, in: scope, since: entry.begunAt)
         else {
             entries.remove(key)
             return nil
@@ -159,23 +147,25 @@ final class CustomerRecordsCache: Sendable {
     /// Caches records.
     ///
     /// - Parameters:
+    ///   - askedAt: when the lookup began.
     ///   - lifetime: zero caches nothing.
-    ///   - mark: the ``mark`` from before the lookup.
+    ///   - begin: when the lookup began. Later changes invalidate the records.
     ///   - isConfirmed: whether this was the second lookup.
     /// - Returns: the records, with the number of their entry.
     func insert(
-        _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Duration, askedAt mark: UInt64,
+        _ records: CustomerRecords, for key: Key, askedAt: Timestamp, lifetime: Duration,
+        since begin: ContinuousClock.Instant,
         isConfirmed: Bool = false
     ) -> CachedRecords {
-        guard let staleAt = Self.staleAt(records, cachedAt: now, lifetime: lifetime) else {
+        let freshness = Freshness(of: records, askedAt: askedAt)
+        guard freshness.isCurrent(at: askedAt, maximumAge: lifetime) else {
             entries.remove(key)
             return CachedRecords(records: records, serial: nil)
         }
         let serial = lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
         let entry = Entry(
-            cached: CachedRecords(records: records, serial: serial), storedAt: now, staleAt: staleAt,
-            changeKeys: records.watchedIdentifiers, mark: mark,
-            isConfirmed: isConfirmed)
+            cached: CachedRecords(records: records, serial: serial), freshness: freshness,
+            changeKeys: records.watchedIdentifiers, begunAt: begin, isConfirmed: isConfirmed)
         entries.insert(entry, for: key, cost: entry.cost)
         // Several histories in one result can belong to several customers.
         if records.revision != nil, records.anomalies.isEmpty {
@@ -184,18 +174,6 @@ final class CustomerRecordsCache: Sendable {
             }
         }
         return entry.cached
-    }
-
-    /// Returns when the records expire; `nil` if they must not be cached at all.
-    static func staleAt(_ records: CustomerRecords, cachedAt now: Timestamp, lifetime: Duration) -> Timestamp? {
-        guard lifetime > .zero else { return nil }
-        // Incomplete records, for example without the presented transaction.
-        var staleAt = now.advanced(by: records.anomalies.isEmpty ? lifetime : min(lifetime, shortLifetime))
-        for periodEnd in records.periodEnds where now.duration(to: periodEnd) > .zero - renewalTime {
-            let end = max(periodEnd.advanced(by: .zero - renewalTime), now.advanced(by: shortLifetime))
-            staleAt = min(staleAt, periodEnd > now ? min(periodEnd, end) : end)
-        }
-        return staleAt
     }
 }
 
@@ -214,16 +192,5 @@ extension CustomerRecords {
             }
         }
         return missing.isEmpty
-    }
-
-    /// The times at which a subscription of the customer ends or renews.
-    fileprivate var periodEnds: [Timestamp] {
-        transactions.compactMap(\.payload.expiresDate)
-            + subscriptions.flatMap { subscription in
-                [
-                    subscription.transaction?.payload.expiresDate, subscription.renewal?.payload.renewalDate,
-                    subscription.renewal?.payload.gracePeriodExpiresDate,
-                ].compactMap { $0 }
-            }
     }
 }

@@ -101,7 +101,8 @@ final class ResponseCache: ResponseObserver {
             guard
                 let snapshot = await stored?.snapshot(of: entry.keys, in: entry.scope, at: now, within: limit),
                 snapshot.serial == serial,
-                snapshot.isCurrent(at: now, maximumAge: maximumAge)
+                snapshot.freshness.isCurrent(
+                    at: now, maximumAge: maximumAge, canAsk: serverAPI?.handles(entry.scope.bundleId) == true)
             else { return nil }
             return .stored
         }

@@ -92,7 +92,7 @@ package struct CustomerViewService: Sendable {
         if let snapshot = await stored?.snapshot(of: keys, in: scope, at: now(), within: time.reading(before: 1)) {
             var view = CustomerView(
                 bundleId: scope.bundleId, records: snapshot.records, configuredAppAppleId: app.settings.appAppleId,
-                verifiedAt: snapshot.askedAt)
+                verifiedAt: snapshot.freshness.askedAt)
             view.isStored = true
             return renderer.render(view)
         }

@@ -30,8 +30,6 @@ package struct StatusLabel: MetricLabel {
 
 extension AnswerSource: MetricLabel {}
 
-extension AppStoreEnvironment: MetricLabel {}
-
 extension ReceiptDecodingError.Code: MetricLabel {}
 
 extension ReceiptDecodingError.Verdict: MetricLabel {}

@@ -26,6 +26,8 @@ package final class ProxyMetrics: Sendable {
     package let repairs = CounterTable(ReceiptRepair.texts)
     /// Time from the request body to the verifyReceipt response, by ``AnswerSource``.
     package let durations = AnswerSource.allCases.map { _ in Histogram() }
+    /// What Apple has rejected of the configuration.
+    package let rejectedCredentials = RejectedCredentials()
     /// What arrived of apps that are not configured.
     let unconfiguredApps = UnconfiguredApps()
     /// Counters of everything that belongs to no configured app.

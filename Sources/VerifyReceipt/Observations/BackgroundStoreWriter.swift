@@ -64,9 +64,11 @@ final class BackgroundStoreWriter: Sendable {
     }
 
     /// Saves revocations that a verifyReceipt response named, and transactions that it named as valid.
-    func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) {
+    ///
+    /// - Parameter askedAt: when the request to verifyReceipt began.
+    func save(revoked: [RevocationRow], valid: [String], askedAt: Timestamp, of scope: AppScope) {
         run(cost: (revoked.count + valid.count) * 128) { store throws(StorageError) in
-            try await store.revocations.save(revoked: revoked, valid: valid, of: scope)
+            try await store.revocations.save(revoked: revoked, valid: valid, askedAt: askedAt, of: scope)
         }
     }
 

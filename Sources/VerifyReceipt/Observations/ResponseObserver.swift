@@ -2,6 +2,7 @@ import AppStoreClients
 import Base
 import BridgeConfiguration
 import Logging
+import ReceiptDecoding
 import Storage
 
 /// An effect of a response that a source gave and the client gets, for example storing it in an archive. It does not
@@ -11,8 +12,7 @@ package protocol ResponseObserver: Sendable {
     func observe(_ response: SourceResponse, to request: ResolvedRequest)
 }
 
-/// Logs the responses of Apple's that an operator should see: 21003 (not authentic), 21010 (account not found), and
-/// 21004 if the rejected secret is the configured one.
+/// Logs the responses of Apple's that an operator should see: 21003 (not authentic) and 21010 (account not found).
 struct UpstreamResponseLog: ResponseObserver {
     let logger: RequestLogger
 
@@ -25,13 +25,22 @@ struct UpstreamResponseLog: ResponseObserver {
                 .notice, "forwarding Apple's response", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
                 of: request,
                 ["status": .stringConvertible(answer.status.rawValue), "authenticHere": "\(isAuthenticHere)"])
-        // The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
-        case .wrongSharedSecret where request.password.isAccepted && request.app.sharedSecret != nil:
-            logger.log(
-                .error, "Apple rejected the configured sharedSecret (21004); requests without a password will fail",
-                by: "secret", environment, of: request)
         default: break
         }
+    }
+}
+
+/// Records whether an authentic receipt of production contradicts the configured `appAppleId`, by which production
+/// notifications are recognized.
+struct AppIdentityRecorder: ResponseObserver {
+    let credentials: RejectedCredentials
+
+    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+        guard let receipt = request.authenticReceipt, receipt.environment == .production,
+            case .app(let contents) = receipt.contents, let signed = contents.appAppleId, signed != 0,
+            let configured = request.app.appAppleId
+        else { return }
+        credentials.record(.appAppleId, of: receipt.bundleId, isAccepted: signed == configured)
     }
 }
 
@@ -44,7 +53,7 @@ struct UpstreamResponseRecorder: ResponseObserver {
 
     func observe(_ response: SourceResponse, to request: ResolvedRequest) {
         guard case .apple(let answer, _) = response.origin, let receipt = request.authenticReceipt else { return }
-        let changedIds = observations.record(answer, for: receipt)
+        let changedIds = observations.record(answer, for: receipt, askedAt: request.now)
         guard !changedIds.isEmpty else { return }
         serverAPI?.invalidate(changedIds, in: AppScope(of: receipt))
     }

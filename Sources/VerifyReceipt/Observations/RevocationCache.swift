@@ -32,8 +32,8 @@ package final class RevocationCache: Sendable {
     private static let capacity = 100_000
 
     private let indexes = Mutex<[AppScope: RevocationIndex]>([:])
-    /// The signing date of the newest record of each transaction.
-    private let signedDates = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
+    /// When Apple said what is known about each transaction.
+    private let times = GenerationalCache<RevocationKey, FactTime>(limit: 200_000)
     /// Revoked by the Server API's records, and reversed by a later verifyReceipt response. An entry is removed when a
     /// newer record comes.
     private let reversed = GenerationalCache<RevocationKey, Bool>(limit: 10_000)
@@ -65,12 +65,10 @@ package final class RevocationCache: Sendable {
             change(scope.bundleId, scope.environment, isNew: false) { revocations in
                 for row in rows {
                     // If the store was opened late, a newer record may have been received already.
-                    let last = signedDates[
-                        RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
-                    if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
-                    if isUnwritten(row.transactionId, in: scope.environment) { continue }
+                    guard isNew(row, in: scope.environment), !isUnwritten(row.transactionId, in: scope.environment)
+                    else { continue }
                     revocations.insert(row)
-                    if let date = row.signedDate { record(row.transactionId, in: scope.environment, signed: date) }
+                    record(row.transactionId, in: scope.environment, row.reportedAt)
                 }
             }
         }
@@ -91,7 +89,7 @@ package final class RevocationCache: Sendable {
                 loaded[scope, default: .init()].insert(row)
             }
         }
-        signedDates.removeAll()
+        times.removeAll()
         reversed.removeAll()
         indexes.withLock { indexes in
             for (key, index) in indexes {
@@ -99,7 +97,7 @@ package final class RevocationCache: Sendable {
             }
             indexes = loaded
         }
-        // Adds what was stored during the read, and the signing dates of all records.
+        // Adds what was stored during the read, and the times of all facts.
         try await load(from: store)
     }
 
@@ -123,39 +121,42 @@ package final class RevocationCache: Sendable {
         change(bundleId, environment) { revocations in
             guard isNew(transaction, in: environment) else { return }
             reversed.remove(RevocationKey(environment: environment, transactionId: id))
-            record(id, in: environment, signed: date)
+            record(id, in: environment, .signed(date))
             revocations.insert(transaction)
         }
     }
 
-    private func record(_ transactionId: String, in environment: AppStoreEnvironment, signed date: Timestamp) {
-        signedDates.insert(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
+    private func record(_ transactionId: String, in environment: AppStoreEnvironment, _ time: FactTime?) {
+        guard let time else { return }
+        times.insert(time, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
     }
 
     /// Compares the cache with the stored records of a customer. Another process may have written them: a purchase
-    /// whose newer record is not revoked is removed from the cache. Revocations that verifyReceipt reported have no
-    /// signing date to compare, and stay.
+    /// whose newer record is not revoked is removed from the cache.
     func reconcile(stored records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions {
                 guard let id = transaction.payload.transactionId, let date = transaction.payload.signedDate,
-                    let last = signedDates[RevocationKey(environment: records.environment, transactionId: id)],
-                    date > last
+                    let last = times[RevocationKey(environment: records.environment, transactionId: id)],
+                    last != .signed(date), FactTime.signed(date).counts(over: last)
                 else { continue }
-                record(id, in: records.environment, signed: date)
+                record(id, in: records.environment, .signed(date))
                 reversed.remove(RevocationKey(environment: records.environment, transactionId: id))
                 revocations.insert(transaction.payload)
             }
         }
     }
 
-    /// Returns false if a record with a later signing date was recorded before, because a lookup can be in flight for a
-    /// while.
+    /// Returns false if something later was recorded before, because a lookup can be in flight for a while.
     private func isNew(_ transaction: TransactionPayload, in environment: AppStoreEnvironment) -> Bool {
-        guard let id = transaction.transactionId, let date = transaction.signedDate,
-            let last = signedDates[RevocationKey(environment: environment, transactionId: id)]
-        else { return true }
-        return date >= last
+        guard let id = transaction.transactionId, let date = transaction.signedDate else { return true }
+        return FactTime.signed(date).counts(over: times[RevocationKey(environment: environment, transactionId: id)])
+    }
+
+    /// The same for a stored revocation. One of which it is not known when Apple said it is older than any other.
+    private func isNew(_ row: RevocationRow, in environment: AppStoreEnvironment) -> Bool {
+        let last = times[RevocationKey(environment: environment, transactionId: row.transactionId)]
+        return row.reportedAt.map { $0.counts(over: last) } ?? (last == nil)
     }
 
     /// Records a customer's records from a lookup. They replace what verifyReceipt reported before, unless a newer
@@ -169,19 +170,22 @@ package final class RevocationCache: Sendable {
                 let key = RevocationKey(environment: records.environment, transactionId: id)
                 reversed.remove(key)
                 if wasRevoked || transaction.payload.revocationDate != nil, let date = transaction.payload.signedDate {
-                    record(id, in: records.environment, signed: date)
+                    record(id, in: records.environment, .signed(date))
                     unwritten.insert(.now, for: key, cost: 1)
                 }
             }
         }
     }
 
-    /// Records the rows of a verifyReceipt response.
+    /// Records the rows of a verifyReceipt response. Those about which Apple said something later are left out.
     ///
+    /// - Parameter askedAt: when the request began.
     /// - Returns: the ids, and the original transaction ids, of the purchases whose recorded state was different.
     func record(
-        _ rows: [VerifyReceiptResponse.Purchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
+        _ rows: [VerifyReceiptResponse.Purchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment,
+        askedAt: Timestamp
     ) -> [String] {
+        let time = FactTime.asked(askedAt)
         // `in_app` is as old as the receipt, so the last row of a purchase in the response counts. Rows without an id
         // are all kept.
         var last: [String: Int] = [:]
@@ -189,6 +193,7 @@ package final class RevocationCache: Sendable {
         let rows = rows.enumerated().filter { index, row in
             guard let id = row.transactionId else { return true }
             return last[id] == index
+                && time.counts(over: times[RevocationKey(environment: environment, transactionId: id)])
         }.map(\.element)
         var changed: [VerifyReceiptResponse.Purchase] = []
         change(bundleId, environment) { revocations in
@@ -207,11 +212,12 @@ package final class RevocationCache: Sendable {
         for row in changed {
             guard let id = row.transactionId else { continue }
             let key = RevocationKey(environment: environment, transactionId: id)
+            times.insert(time, for: key, cost: 1)
             if row.revocation == nil { reversed.insert(true, for: key, cost: 1) } else { reversed.remove(key) }
         }
         writer?.save(
-            revoked: changed.compactMap(RevocationRow.init),
-            valid: changed.compactMap { $0.revocation == nil ? $0.transactionId : nil },
+            revoked: changed.compactMap { RevocationRow($0, askedAt: askedAt) },
+            valid: changed.compactMap { $0.revocation == nil ? $0.transactionId : nil }, askedAt: askedAt,
             of: AppScope(bundleId: bundleId, environment: environment))
         return changed.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
     }
@@ -249,16 +255,15 @@ package final class RevocationCache: Sendable {
         let index = revocations(of: scope.bundleId, in: scope.environment)
         let new = rows.filter { row in
             let key = RevocationKey(environment: scope.environment, transactionId: row.transactionId)
-            let isOlder = signedDates[key].map { last in row.signedDate.map { $0 < last } ?? true } ?? false
             let known = index.revocation(transactionId: row.transactionId, webOrderLineItemId: nil)
-            return !isOlder && reversed[key] == nil
+            return isNew(row, in: scope.environment) && reversed[key] == nil
                 && known != RevocationIndex.Revocation(date: row.date, reason: row.reason)
         }
         guard !new.isEmpty else { return }
         change(scope.bundleId, scope.environment, isNew: false) { revocations in
             for row in new {
                 revocations.insert(row)
-                if let date = row.signedDate { record(row.transactionId, in: scope.environment, signed: date) }
+                record(row.transactionId, in: scope.environment, row.reportedAt)
             }
         }
     }
@@ -284,10 +289,8 @@ package final class RevocationCache: Sendable {
     func hasReversal(of transactionIds: [String], since: Timestamp, in scope: AppScope) -> Bool {
         let index = revocations(of: scope.bundleId, in: scope.environment)
         return transactionIds.contains { id in
-            guard let date = signedDates[RevocationKey(environment: scope.environment, transactionId: id)], date > since
-            else {
-                return false
-            }
+            guard let last = times[RevocationKey(environment: scope.environment, transactionId: id)], last.time > since
+            else { return false }
             return !index.contains(id)
         }
     }
@@ -329,10 +332,10 @@ extension RevocationIndex {
 
 extension RevocationRow {
     /// `nil` if the purchase is not revoked, or has no id.
-    fileprivate init?(_ purchase: VerifyReceiptResponse.Purchase) {
+    fileprivate init?(_ purchase: VerifyReceiptResponse.Purchase, askedAt: Timestamp) {
         guard let id = purchase.transactionId, let revocation = purchase.revocation else { return nil }
         self.init(
             transactionId: id, webOrderLineItemId: purchase.webOrderLineItemId, date: revocation.date,
-            reason: revocation.reason)
+            reason: revocation.reason, askedAt: askedAt)
     }
 }

@@ -62,9 +62,10 @@ struct UpstreamObservations: Sendable {
 
     /// Records a response of Apple's.
     ///
+    /// - Parameter askedAt: when the request began. What Apple said later about a purchase stays.
     /// - Returns: the ids of purchases whose revocation state changed: newly revoked, or reversed. Cached records of
     ///   them are out of date.
-    func record(_ answer: UpstreamResponse, for receipt: Receipt) -> [String] {
+    func record(_ answer: UpstreamResponse, for receipt: Receipt, askedAt: Timestamp) -> [String] {
         guard answer.status == .valid || answer.status == .subscriptionExpired else { return [] }
         let keys = receipt.contents.lookupKeys
         // Most responses reveal nothing new, and parsing all their rows is expensive.
@@ -74,7 +75,7 @@ struct UpstreamObservations: Sendable {
         else { return [] }
         let rows = (try? VerifyReceiptResponse(answer.body))?.revocationStates ?? []
         if keys.isEmpty { save(CustomerIdentifiers(rows), of: receipt) }
-        return revocations.record(rows, of: receipt.bundleId, in: receipt.environment)
+        return revocations.record(rows, of: receipt.bundleId, in: receipt.environment, askedAt: askedAt)
     }
 
     private func save(_ keys: CustomerIdentifiers, of receipt: Receipt) {

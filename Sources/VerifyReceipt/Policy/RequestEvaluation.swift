@@ -83,16 +83,19 @@ extension RequestEvaluation {
         let archive = components.lastGood
         let observers: [(any ResponseObserver)?] = [
             UpstreamResponseLog(logger: logger),
+            AppIdentityRecorder(credentials: components.counts.rejectedCredentials),
             UpstreamResponseRecorder(observations: observations, serverAPI: serverAPI), archive, cache,
         ]
+        let api = ServerAPIResponseSource(
+            customers: serverAPI, observations: observations, renderer: renderer, receipts: receipts,
+            credentials: components.counts.rejectedCredentials, logger: logger, sleep: components.sleep)
         self.init(
             sources: ResponseSources(
-                apple: AppleResponseSource(client: components.apple, logger: logger),
-                api: ServerAPIResponseSource(
-                    customers: serverAPI, observations: observations, renderer: renderer, receipts: receipts,
-                    logger: logger, sleep: components.sleep),
+                apple: AppleResponseSource(client: components.apple, counts: components.counts, logger: logger),
+                api: api,
                 stored: StoredResponseSource(
-                    customers: components.stored, observations: observations, renderer: renderer),
+                    customers: components.stored, serverAPI: serverAPI, api: api, observations: observations,
+                    renderer: renderer),
                 receipt: receipts),
             rules: rules, archive: archive, observers: observers.compactMap { $0 }, logger: logger)
     }

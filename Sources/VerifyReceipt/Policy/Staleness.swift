@@ -1,4 +1,3 @@
-import AppStorePayloads
 import Base
 import ReceiptDecoding
 
@@ -30,23 +29,5 @@ extension InAppPurchase {
     /// The sort key of a period within its subscription: purchase date, then expiry date, both in ms.
     fileprivate var sortKey: (Int64, Int64) {
         (purchaseDate?.milliseconds ?? .min, expiresDate?.milliseconds ?? .min)
-    }
-}
-
-extension CustomerRecords {
-    /// The time after its due date at which a renewal may still be missing from the records.
-    private static let renewalDelay = Duration.minutes(10)
-
-    /// Returns whether a subscription with status 2 (expired) ended at most ten minutes ago and was to renew. Such a
-    /// renewal may have happened without being in the records yet. A subscription in billing retry (3) or a revoked one
-    /// (5) does not count.
-    func mayBeRenewing(at now: Timestamp) -> Bool {
-        subscriptions.contains { subscription in
-            guard subscription.status == 2, subscription.renewal?.payload.autoRenewStatus == 1,
-                subscription.renewal?.payload.isInBillingRetryPeriod != true,
-                let ended = subscription.transaction?.payload.expiresDate
-            else { return false }
-            return ended <= now && now < ended.advanced(by: Self.renewalDelay)
-        }
     }
 }

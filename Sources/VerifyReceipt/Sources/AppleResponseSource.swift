@@ -2,12 +2,15 @@ import AppStoreClients
 import Base
 import BridgeConfiguration
 import Logging
+import ReceiptDecoding
 import Responses
+import Telemetry
 
 /// The source `apple`: forwards the request to Apple's verifyReceipt and returns the response byte for byte.
 struct AppleResponseSource: ResponseSource {
     /// `nil` if there are no network connections.
     let client: VerifyReceiptSource?
+    let counts: ProxyMetrics
     let logger: RequestLogger
 
     /// Forwards the request. The configured secret is sent if the client sent no password, or one of `acceptedSecrets`.
@@ -21,6 +24,9 @@ struct AppleResponseSource: ResponseSource {
             owner: request.authenticReceipt == nil ? "" : logger.apps.logName(of: request.app.bundleId), within: limit)
         switch outcome {
         case .pass(let answer, let environment):
+            guard isSecretAccepted(answer, from: environment, to: request) else {
+                return .unavailable(fallback: forwarded(answer, from: environment))
+            }
             return .answered(
                 SourceResponse(forwarded(answer, from: environment), origin: .apple(answer, from: environment)))
         case .sandboxDenied:
@@ -37,6 +43,25 @@ struct AppleResponseSource: ResponseSource {
             return .unavailable(
                 fallback: last.map { forwarded($0, from: environment) } ?? request.unavailable(from: .apple))
         }
+    }
+
+    /// Returns false if Apple has rejected the configured secret, although the receipt is authentic. That is a mistake of
+    /// the configuration, which the customer must not pay for: the next source is asked.
+    private func isSecretAccepted(
+        _ answer: UpstreamResponse, from environment: AppStoreEnvironment, to request: ResolvedRequest
+    ) -> Bool {
+        guard request.password.isAccepted, request.app.sharedSecret != nil, let receipt = request.authenticReceipt,
+            answer.status == .wrongSharedSecret || answer.status.promisesReceipt
+        else { return true }
+        let isAccepted = answer.status != .wrongSharedSecret
+        counts.rejectedCredentials.record(.sharedSecret, of: receipt.bundleId, isAccepted: isAccepted)
+        if !isAccepted {
+            counts.events.add(.rejectedSecrets, 1)
+            logger.log(
+                .error, "Apple rejected the configured sharedSecret (21004); trying the next source", by: "secret",
+                environment, of: request)
+        }
+        return isAccepted
     }
 
     /// Whether a 21007 of Apple's production endpoint is followed to the sandbox endpoint.

@@ -113,6 +113,7 @@ extension CustomerRow {
             transactions: transactions, statuses: statuses, renewals: renewals,
             aliases: Array(
                 aliases.lazy.map(\.rawValue).filter { !historyIds.contains($0) }.prefix(Self.maximumAliases)))
+        contradictsItself = records.contradictsItself
     }
 }
 
@@ -144,9 +145,9 @@ extension RevocationRow {
     /// Creates the row for a revoked transaction. Returns `nil` if it is not revoked, or if it is a consumable, whose
     /// revocation responses never show.
     init?(_ payload: TransactionPayload) {
-        guard let id = payload.transactionId, let date = payload.revocationDate,
-            payload.type != ProductType.consumable.rawValue
-        else { return nil }
+        guard let id = payload.transactionId, let date = payload.revocationDate, !payload.isConsumable else {
+            return nil
+        }
         self.init(
             transactionId: id, webOrderLineItemId: payload.webOrderLineItemId, date: date,
             reason: payload.revocationReason, signedDate: payload.signedDate)

@@ -14,6 +14,7 @@ struct ServerAPIResponseSource: ResponseSource {
     let renderer: VerifyReceiptRenderer
     /// Answers for a receipt whose transactions the Server API does not know, if the app wants that.
     let receipts: ReceiptResponseSource
+    let credentials: RejectedCredentials
     let logger: RequestLogger
     /// Waits before the Server API is called again for a renewal that is due.
     let sleep: @Sendable (Duration) async -> Void
@@ -36,8 +37,12 @@ struct ServerAPIResponseSource: ResponseSource {
             guard let response = try await response(to: lookup, isFresh: request.options.isFresh) else {
                 return .unavailable(fallback: request.unavailable(from: .api))
             }
+            credentials.record(.privateKey, of: item.bundleId, isAccepted: true)
             return .answered(response)
         } catch {
+            if error.code == .unauthorized {
+                credentials.record(.privateKey, of: item.bundleId, isAccepted: false)
+            }
             return await result(of: error, item, in: request)
         }
     }

@@ -199,11 +199,14 @@ package struct ServerAPISource: Sendable {
     private func lookUp(
         _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
     ) async throws(UpstreamError) -> CachedRecords {
-        let (mark, askedAt) = (cache.mark, now())
+        let (called, calledAt) = (ContinuousClock.now, now())
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
+        // Another request may have begun the lookup earlier.
+        let begin = min(records.begunAt ?? called, called)
+        let askedAt = calledAt.advanced(by: .zero - begin.duration(to: called))
         let cached = cache.insert(
-            records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark, isConfirmed: isConfirming)
+            records, for: key, askedAt: askedAt, lifetime: app.lifetime, since: begin, isConfirmed: isConfirming)
         revocations?.record(records, of: key.bundleId)
         writer?.save(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
         return cached

@@ -16,11 +16,11 @@ struct StoreSource: Sendable {
         let keys: CustomerIdentifiers
     }
 
-    /// A cached snapshot, and the mark of the invalidation log when it was read.
+    /// A cached snapshot, and when its read began.
     private struct Entry: Sendable {
         let snapshot: StoredCustomerSnapshot
         let identifiers: [String]
-        let mark: UInt64
+        let begunAt: ContinuousClock.Instant
         let readAt: Timestamp
     }
 
@@ -61,11 +61,11 @@ struct StoreSource: Sendable {
     ) async -> StoredCustomerSnapshot? {
         let key = Key(scope: scope, keys: keys)
         if let entry = cache[key], entry.readAt <= now, entry.readAt.duration(to: now) < Self.lifetime,
-            changes.isUnchanged(entry.identifiers, in: scope, since: entry.mark)
+            changes.isUnchanged(entry.identifiers, in: scope, since: entry.begunAt)
         {
             return revocations.contradicts(entry.snapshot.records) ? nil : revised(entry.snapshot, in: scope)
         }
-        let mark = changes.mark
+        let begin = ContinuousClock.now
         let stored: StoredCustomer?
         do throws(StorageError) {
             stored = try await customer(of: keys, in: scope, within: limit)
@@ -90,11 +90,12 @@ struct StoreSource: Sendable {
             of: PurchaseIdentifiers(transactionIds: records.transactions.compactMap(\.payload.transactionId)),
             in: scope, within: limit)
         let snapshot = StoredCustomerSnapshot(
-            records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
+            records: records,
+            freshness: Freshness(of: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup),
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
         cache.insert(
-            Entry(snapshot: snapshot, identifiers: records.watchedIdentifiers, mark: mark, readAt: now), for: key,
+            Entry(snapshot: snapshot, identifiers: records.watchedIdentifiers, begunAt: begin, readAt: now), for: key,
             cost: size)
         return revocations.contradicts(records) ? nil : revised(snapshot, in: scope)
     }
@@ -127,7 +128,7 @@ struct StoreSource: Sendable {
         let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
         guard !index.isEmpty else { return snapshot }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
-            guard signed.payload.revocationDate == nil, signed.payload.type != ProductType.consumable.rawValue,
+            guard signed.payload.revocationDate == nil, !signed.payload.isConsumable,
                 let revocation = index.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)
             else { return signed }
             var payload = signed.payload
@@ -141,12 +142,12 @@ struct StoreSource: Sendable {
                 $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.contains) ?? false
             })
         else { return snapshot }
+        let revisedRecords = CustomerRecords(
+            environment: records.environment, bundleId: records.bundleId, appAppleId: records.appAppleId,
+            transactions: records.transactions.map(revised), subscriptions: records.subscriptions,
+            revision: records.revision)
         return StoredCustomerSnapshot(
-            records: CustomerRecords(
-                environment: records.environment, bundleId: records.bundleId, appAppleId: records.appAppleId,
-                transactions: records.transactions.map(revised), subscriptions: records.subscriptions,
-                revision: records.revision),
-            askedAt: snapshot.askedAt, needsLookup: snapshot.needsLookup)
+            records: revisedRecords, freshness: snapshot.freshness.withUnsignedRefund)
     }
 }
 

@@ -10,9 +10,16 @@ import Storage
 ///
 /// If `stored` comes before the sources that call Apple, only records that are as good as a call are used: no older
 /// than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot be stale.
+///
+/// A denial is confirmed: if the app has a key of the Server API, records that deny something are as good as a call for
+/// five seconds only. After that Apple is asked, and they answer if it does not.
 struct StoredResponseSource: ResponseSource {
     /// `nil` if there is no store.
     let customers: StoreSource?
+    /// Asked about a denial; `nil` if there are no network connections.
+    let serverAPI: ServerAPISource?
+    /// The source that asks it.
+    let api: any ResponseSource
     let observations: UpstreamObservations
     let renderer: VerifyReceiptRenderer
 
@@ -30,21 +37,27 @@ struct StoredResponseSource: ResponseSource {
             let snapshot = await customers?.snapshot(
                 of: keys, in: item.scope, at: request.now, within: limit),
             !item.lacksStatus(in: snapshot.records),
-            isUsable(snapshot, for: request, isFallback: turn.isFallback)
+            isUsable(snapshot.freshness, for: request, isFallback: turn.isFallback)
         else { return .notAttempted }
         let history = request.history(of: item, records: snapshot.records)
-        return .answered(
-            renderer.response(
-                history, of: item, to: request, from: .stored,
-                origin: turn.isFallback ? .rendered : .current(snapshot)))
+        let response = renderer.response(
+            history, of: item, to: request, from: .stored, origin: turn.isFallback ? .rendered : .current(snapshot))
+        guard !turn.isFallback, serverAPI?.handles(item.bundleId) == true,
+            !snapshot.freshness.isCurrent(at: request.now, maximumAge: .seconds(request.app.storedMaxAge))
+        else { return .answered(response) }
+        // A source that calls Apple follows. If none of them has a response, this one is used: it is newer than the
+        // receipt.
+        if turn.laterCalls > 0 { return .requiresUpstream(fallback: response.result) }
+        if case .answered(let confirmed) = await api.answer(request, on: turn) { return .answered(confirmed) }
+        return .answered(response)
     }
 
-    /// Returns whether the records are as good as a call, or good enough for a fallback.
-    private func isUsable(
-        _ snapshot: StoredCustomerSnapshot, for request: ResolvedRequest, isFallback: Bool
-    ) -> Bool {
+    /// Returns whether the records are as good as a call, or good enough for a fallback. A denial may have to be
+    /// confirmed.
+    private func isUsable(_ freshness: Freshness, for request: ResolvedRequest, isFallback: Bool) -> Bool {
         let app = request.app
-        let isLastGood = isFallback && (app.staleSubscription == .answer || !snapshot.mayBeStale(at: request.now))
-        return isLastGood || snapshot.isCurrent(at: request.now, maximumAge: .seconds(app.storedMaxAge))
+        let isLastGood = isFallback && (app.staleSubscription == .answer || !freshness.mayBeStale(at: request.now))
+        return isLastGood
+            || freshness.isCurrent(at: request.now, maximumAge: .seconds(app.storedMaxAge), canAsk: false)
     }
 }

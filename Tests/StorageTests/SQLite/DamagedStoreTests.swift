@@ -246,6 +246,50 @@ struct DamagedStoreTests {
         await store.close()
     }
 
+    @Test(
+        "A delivery that cannot be read is abandoned, so that later ones about the same purchase are sent",
+        arguments: [
+            "delivery SET attempts = 'x'", "delivery SET bodiesSent = 1.5", "delivery SET queuedAt = x'00'",
+            "notification SET uuid = x'00'", "notification SET app = 99", "delivery SET leasedUntil = 'x'",
+            "delivery SET leasedUntil = x'00'", "delivery SET leasedUntil = 9223372036854775807",
+            "notification SET text = x'00'",
+        ])
+    func delivery(damage: String) async throws {
+        let path = folder.path("deliveries.sqlite")
+        let store = try SQLiteStore(path: path)
+        let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "https://example.com/")
+        let now = Timestamp(milliseconds: 9_000)
+        for uuid in ["a", "b", "c"] {
+            _ = try await store.notifications.save(
+                NotificationRow(
+                    uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: now, receivedAt: now,
+                    text: CustomerDataFixture.jws("{}")),
+                NotificationUpdate(transaction: CustomerDataFixture.transaction("\(Self.prefix)3", "\(Self.prefix)1")),
+                of: scope, for: [target])
+        }
+        var lenient = Configuration()
+        lenient.foreignKeysEnabled = false
+        try await DatabaseQueue(path: path, configuration: lenient).write { db in
+            try db.execute(sql: "UPDATE \(damage) WHERE id = 1")
+        }
+        var sent: [String] = []
+        for _ in 0..<4 {
+            let claimed = try await store.claim(
+                to: target, for: DeliveryLease(lessee: "1/2/3", until: now.advanced(by: .seconds(12))), at: now,
+                takingOverUntil: now, limit: 9)
+            for delivery in claimed {
+                try await store.settle(delivery, .delivered(bodies: 1))
+                sent.append(delivery.uuid)
+            }
+        }
+        #expect(sent.suffix(2) == ["b", "c"])
+        let states = try await DatabaseQueue(path: path).read { db in
+            try Int64.fetchAll(db, sql: "SELECT state FROM delivery ORDER BY id")
+        }
+        #expect(states == [sent.count == 3 ? 1 : 2, 1, 1])
+        await store.close()
+    }
+
     @Test("A lookup writes again what is damaged of a customer, so that nothing of it stays old")
     func healed() async throws {
         let (original, now) = ("\(Self.prefix)1", Timestamp(milliseconds: 9_000))

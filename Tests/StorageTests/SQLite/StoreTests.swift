@@ -49,7 +49,7 @@ struct StoreTests {
                     transactionId: "\(batch * 500 + $0 + 1)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
                     reason: nil)
             }
-            try await store.save(revoked: rows, valid: [], of: scope)
+            try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         }
         try await store.compact()
         await store.close()
@@ -79,7 +79,7 @@ struct StoreTests {
                 RevocationRow(
                     transactionId: "\($0)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
             }
-            try await store.save(revoked: rows, valid: [], of: scope)
+            try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         }
         let error = await #expect(throws: StorageError.self) { try await saveRevocations(1..<20_000) }
         #expect(error?.code == .full && store.metrics.isFailing, "\(String(describing: error))")
@@ -107,17 +107,17 @@ struct StoreTests {
         let store = SQLiteStore(opening: path, pauses: [.milliseconds(20)]) { error in
             changes.withLock { $0.append(error?.code.rawValue ?? "open") }
         }
-        try await store.save(revoked: [refund("1")], valid: [], of: scope)
+        try await store.save(revoked: [refund("1")], valid: [], askedAt: .now, of: scope)
         let other = folder.path("other.sqlite")
         let copy = try SQLiteStore(path: other)
-        try await copy.save(revoked: [refund("2")], valid: [], of: scope)
+        try await copy.save(revoked: [refund("2")], valid: [], askedAt: .now, of: scope)
         // Everything in a single file.
         try await copy.compact()
         await copy.close()
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: other, toPath: path)
         let error = await #expect(throws: StorageError.self) {
-            try await store.save(revoked: [refund("3")], valid: [], of: scope)
+            try await store.save(revoked: [refund("3")], valid: [], askedAt: .now, of: scope)
         }
         #expect(error?.code == .changed && !store.isOpen)
         await #expect(throws: StorageError.self) { try await store.revocations(limit: 9) }

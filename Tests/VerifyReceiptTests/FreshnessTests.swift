@@ -1,0 +1,94 @@
+import AppStorePayloads
+import Base
+import Testing
+import VerifyReceipt
+
+@Suite("Freshness of records")
+struct FreshnessTests {
+    private static let noon = Timestamp(seconds: 1_795_262_400)
+
+    /// Records of one subscription. Times are in seconds after the lookup began.
+    private static func records(
+        status: Int, ends: Int64?, renews: Bool = false, anomalies: [RecordAnomaly] = []
+    ) -> CustomerRecords {
+        var transaction = TransactionPayload()
+        transaction.transactionId = "101"
+        transaction.originalTransactionId = "100"
+        transaction.type = "Auto-Renewable Subscription"
+        transaction.expiresDate = ends.map { noon.advanced(by: .seconds($0)) }
+        var renewal = RenewalPayload()
+        renewal.autoRenewStatus = renews ? 1 : 0
+        let signed = Signed(payload: transaction, text: "")
+        return CustomerRecords(
+            environment: .production, bundleId: nil, appAppleId: nil, transactions: [signed],
+            subscriptions: status == 0
+                ? []
+                : [
+                    SubscriptionRecord(
+                        subscriptionGroupIdentifier: nil, originalTransactionId: "100", status: status,
+                        transaction: signed, renewal: Signed(payload: renewal, text: ""))
+                ],
+            revision: nil, anomalies: anomalies)
+    }
+
+    /// Records, and for how many seconds they are current if the maximum age is an hour, with and without a call.
+    struct Case: Sendable {
+        let name: String
+        let records: CustomerRecords
+        var needsLookup = false
+        let canAsk: Int64
+        let cannotAsk: Int64
+    }
+
+    static let cases = [
+        Case(name: "active", records: records(status: 1, ends: 86_400), canAsk: 3_600, cannotAsk: 3_600),
+        Case(name: "ends in 30 minutes", records: records(status: 1, ends: 1_800), canAsk: 1_680, cannotAsk: 1_680),
+        Case(name: "ends in one minute", records: records(status: 1, ends: 60), canAsk: 5, cannotAsk: 5),
+        Case(name: "ends in two seconds", records: records(status: 1, ends: 2), canAsk: 2, cannotAsk: 2),
+        Case(name: "ended a minute ago", records: records(status: 2, ends: -60), canAsk: 5, cannotAsk: 5),
+        Case(name: "expired", records: records(status: 2, ends: -86_400), canAsk: 5, cannotAsk: 3_600),
+        Case(name: "in billing retry", records: records(status: 3, ends: -86_400), canAsk: 5, cannotAsk: 3_600),
+        Case(name: "revoked", records: records(status: 5, ends: 86_400), canAsk: 5, cannotAsk: 3_600),
+        Case(name: "was to renew", records: records(status: 2, ends: -300, renews: true), canAsk: 5, cannotAsk: 5),
+        Case(name: "without a status", records: records(status: 0, ends: -86_400), canAsk: 5, cannotAsk: 3_600),
+        Case(
+            name: "incomplete",
+            records: records(status: 1, ends: 86_400, anomalies: [.subscriptionWithoutStatus("100")]), canAsk: 5,
+            cannotAsk: 5),
+        Case(
+            name: "contradicts itself",
+            records: records(status: 1, ends: 86_400, anomalies: [.statusOlderThanHistory("100")]), canAsk: 0,
+            cannotAsk: 0),
+        Case(
+            name: "an event needs a lookup", records: records(status: 1, ends: 86_400), needsLookup: true, canAsk: 0,
+            cannotAsk: 0),
+    ]
+
+    @Test("Records are current until Apple may know better", arguments: cases.indices)
+    func table(index: Int) {
+        let this = Self.cases[index]
+        let freshness = Freshness(of: this.records, askedAt: Self.noon, needsLookup: this.needsLookup)
+        func seconds(canAsk: Bool) -> Int64 {
+            (0...4_000).first { second in
+                !freshness.isCurrent(
+                    at: Self.noon.advanced(by: .seconds(second)), maximumAge: .hours(1), canAsk: canAsk)
+            } ?? -1
+        }
+        #expect(seconds(canAsk: true) == this.canAsk, "\(this.name)")
+        #expect(seconds(canAsk: false) == this.cannotAsk, "\(this.name)")
+    }
+
+    @Test("A clock that was set back makes no records current")
+    func clock() {
+        let freshness = Freshness(of: Self.records(status: 1, ends: 86_400), askedAt: Self.noon)
+        #expect(!freshness.isCurrent(at: Self.noon.advanced(by: .milliseconds(-1)), maximumAge: .hours(1)))
+        #expect(!freshness.isCurrent(at: Self.noon, maximumAge: .zero))
+    }
+
+    @Test("A refund that nothing signed states is a denial")
+    func unsignedRefund() {
+        let freshness = Freshness(of: Self.records(status: 1, ends: 86_400), askedAt: Self.noon)
+        #expect(!freshness.denies(at: Self.noon) && freshness.withUnsignedRefund.denies(at: Self.noon))
+        #expect(freshness.denies(at: Self.noon.advanced(by: .days(2))))
+    }
+}
