@@ -4,7 +4,7 @@ import Notifications
 import ServiceLifecycle
 import Storage
 
-/// Fetches the notifications that were refused while the store was unavailable, see ``NotificationGapFiller``.
+/// Fetches the notifications that the store lacks, see ``NotificationGapFiller``.
 struct NotificationGapMonitor: Service {
     let store: any Store
     let live: ReloadableState
@@ -18,10 +18,10 @@ struct NotificationGapMonitor: Service {
     /// Runs until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var outcome = NotificationGapFiller.Outcome.nothingToDo
-            while (try? await Task.sleep(for: outcome == .failed ? Self.pause : Self.interval)) != nil {
+            while !Task.isCancelled {
                 let receiver = live.now.pipelines.notifications
-                outcome = await NotificationGapFiller(receiver: receiver, store: store, logger: logger).fill()
+                let outcome = await NotificationGapFiller(receiver: receiver, store: store, logger: logger).fill()
+                try? await Task.sleep(for: outcome == .failed ? Self.pause : Self.interval)
             }
         }
     }

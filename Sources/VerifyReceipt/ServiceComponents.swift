@@ -31,6 +31,8 @@ package struct ServiceComponents: Sendable {
     let lastGood: ResponseArchive?
     /// What Apple's responses revealed.
     let observations: UpstreamObservations
+    /// For which time the store's notifications are complete.
+    package let coverage: NotificationCoverage
     /// Detects a purchase that several users present.
     let replays: ReplayDetector
     /// The gradual switches of apps to another source. Without a store they do not begin.
@@ -109,7 +111,16 @@ package struct ServiceComponents: Sendable {
         let observations =
             previous?.observations ?? Self.observations(of: store, changes, counts, logger: logger, now: now)
         self.observations = observations
-        loading = previous?.loading ?? store.map { observations.loading(from: $0, logger: logger) }
+        let coverage = previous?.coverage ?? NotificationCoverage()
+        self.coverage = coverage
+        let canFetch = transport != nil && settings.apps.contains { $0.serverAPI != nil }
+        loading =
+            previous?.loading
+            ?? store.map { store in
+                observations.loading(from: store, logger: logger) { () throws(StorageError) in
+                    try await coverage.load(from: store.notifications, at: now(), canFetch: canFetch)
+                }
+            }
         self.store = store
         let cluster =
             previous?.cluster

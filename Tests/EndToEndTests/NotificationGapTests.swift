@@ -29,8 +29,7 @@ struct NotificationGapTests {
         proxy.stop()
         #expect(await proxy.end() == 0)
         #expect(
-            proxy.errors.contains("fetched the notifications that were refused while the store was unavailable"),
-            "\(proxy.errors)")
+            proxy.errors.contains("fetched notifications that the store lacked"), "\(proxy.errors)")
         await stage.stop()
     }
 }

@@ -333,6 +333,8 @@ final class StoringTestProxy: Sendable {
         pipelines = try ServiceGraph(
             settings: settings, transport: appStore, store: store, tables: .bundled, logger: logger,
             now: { clock.now }, sleep: { _ in })
+        // Notifications have been received for long.
+        pipelines.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
         settings.apps[0].answer = [.api]
         settings.apps[0].cacheSeconds = 0
         fresh = try VerifyReceiptService(

@@ -6,7 +6,8 @@ import Telemetry
 import VerifyReceipt
 
 /// Fetches the notifications that were refused while the store was unavailable from Apple's notification history, once
-/// the store is available again. Of several servers with the same store, one does it for all.
+/// the store is available again, and those that may be missing since the store was opened. Of several servers with the
+/// same store, one does it for all.
 package struct NotificationGapFiller: Sendable {
     /// The result of one attempt.
     package enum Outcome: Sendable, Hashable {
@@ -40,6 +41,7 @@ package struct NotificationGapFiller: Sendable {
         // A server without keys leaves the gaps to the others.
         guard !clients.isEmpty else { return .nothingToDo }
         do throws(StorageError) {
+            if let gap = receiver.coverage.gap, let outcome = try await fill(gap, clients) { return outcome }
             guard let cluster = store.cluster else { return try await fillOwnGap(clients) }
             if let gap = receiver.gaps.current {
                 try await cluster.add(gap)
@@ -48,7 +50,7 @@ package struct NotificationGapFiller: Sendable {
             guard try await !cluster.notificationGaps().gaps.isEmpty else { return .nothingToDo }
             return try await holdingLease { isHeld throws(StorageError) in
                 let stored = try await cluster.notificationGaps()
-                let outcome = await self.fetch(stored.gaps, clients, isHeld)
+                let outcome = await self.fetch(stored.gaps, .failures, clients, isHeld)
                 if case .filled = outcome { try await cluster.remove(stored) }
                 return outcome
             }
@@ -58,11 +60,29 @@ package struct NotificationGapFiller: Sendable {
         }
     }
 
+    /// Fetches what came after the newest notification of a store before it was opened, delivered or not: the store may
+    /// be a backup. Returns `nil` if that is complete.
+    private func fill(_ gap: NotificationGap, _ clients: [HistoryClient]) async throws(StorageError) -> Outcome? {
+        let outcome = try await holdingLease { isHeld throws(StorageError) in
+            await self.fetch([gap], .all, clients, isHeld)
+        }
+        guard case .filled(let count) = outcome else { return outcome }
+        receiver.coverage.close(gap)
+        return count > 0 ? outcome : nil
+    }
+
+    /// Which notifications of a gap are fetched.
+    private enum Selection {
+        /// Those that Apple could not deliver.
+        case failures
+        case all
+    }
+
     /// Fills the gap of this process, which is the only one with the store.
     private func fillOwnGap(_ clients: [HistoryClient]) async throws(StorageError) -> Outcome {
         guard let gap = receiver.gaps.current else { return .nothingToDo }
         return try await holdingLease { isHeld throws(StorageError) in
-            let outcome = await self.fetch([gap], clients, isHeld)
+            let outcome = await self.fetch([gap], .failures, clients, isHeld)
             if case .filled = outcome { self.receiver.gaps.remove(gap) }
             return outcome
         }
@@ -74,16 +94,17 @@ package struct NotificationGapFiller: Sendable {
         try await TaskLease.whileHolding(.catchUp, in: store.leases, body) ?? .nothingToDo
     }
 
-    /// Fetches and stores the notifications of all apps that Apple could not deliver in some gaps.
+    /// Fetches and stores the notifications of all apps in some gaps.
     private func fetch(
-        _ gaps: [NotificationGap], _ clients: [HistoryClient], _ isHeld: @Sendable () async -> Bool
+        _ gaps: [NotificationGap], _ selection: Selection, _ clients: [HistoryClient],
+        _ isHeld: @Sendable () async -> Bool
     ) async -> Outcome {
         var stored = 0
         for gap in NotificationGap.union(of: gaps, margin: Self.clockDifference) {
             for each in clients {
                 do {
                     var counts = NotificationCatchUp.Counts()
-                    let isDone = try await catchUp(each).run(
+                    let isDone = try await catchUp(each, selection).run(
                         over: HistoryWindows(
                             from: max(gap.start, HistoryWindows.oldest(in: each.environment, at: Timestamp.now)),
                             to: min(gap.end, Timestamp.now), length: Self.windowLength),
@@ -95,7 +116,7 @@ package struct NotificationGapFiller: Sendable {
                 } catch {
                     guard !Task.isCancelled else { return .failed }
                     logger.error(
-                        "cannot fetch the notifications that were refused; will retry",
+                        "cannot fetch the notifications that may be missing; will retry",
                         metadata: [
                             "bundleId": "\(each.bundleId)", "environment": "\(each.environment.rawValue)",
                             "from": "\(gap.start.iso8601)", "to": "\(gap.end.iso8601)", "reason": "\(error)",
@@ -107,18 +128,18 @@ package struct NotificationGapFiller: Sendable {
         return .filled(stored)
     }
 
-    private func catchUp(_ each: HistoryClient) -> NotificationCatchUp {
+    private func catchUp(_ each: HistoryClient, _ selection: Selection) -> NotificationCatchUp {
         NotificationCatchUp(client: each.client, environment: each.environment, receiver: receiver) { window in
             var query = NotificationQuery(startDate: window.start, endDate: window.end)
-            query.onlyFailures = true
+            query.onlyFailures = selection == .failures
             return query
         }
     }
 
     private func log(_ gap: NotificationGap, _ each: HistoryClient, _ counts: NotificationCatchUp.Counts) {
-        guard counts.records > 0 else { return }
+        guard counts.records > counts.known else { return }
         logger.notice(
-            "fetched the notifications that were refused while the store was unavailable",
+            "fetched notifications that the store lacked",
             metadata: [
                 "bundleId": "\(each.bundleId)", "environment": "\(each.environment.rawValue)",
                 "from": "\(gap.start.iso8601)", "to": "\(gap.end.iso8601)",

@@ -42,6 +42,8 @@ package struct NotificationReceiver: Sendable {
     private let metrics: ProxyMetrics
     /// Counters of events that have no labels.
     var events: EventCounters { metrics.events }
+    /// For which time the store's notifications are complete.
+    package let coverage: NotificationCoverage
     /// When notifications were refused because the store was unavailable.
     package let gaps: NotificationGaps
     let now: @Sendable () -> Timestamp
@@ -63,6 +65,7 @@ package struct NotificationReceiver: Sendable {
         serverAPI = components.serverAPI
         revocations = components.revocations
         changes = components.changes
+        coverage = components.coverage
         counts = previous?.counts ?? NotificationCounts()
         metrics = components.counts
         gaps = previous?.gaps ?? NotificationGaps()
@@ -141,6 +144,7 @@ package struct NotificationReceiver: Sendable {
             invalidate(changed, in: scope)
             throw NotificationRejection(error)
         }
+        coverage.recordArrival(at: row.receivedAt)
         if !targetKeys.isEmpty { arrivals.signal() }
         if case .stored(isNew: true) = outcome, let transaction = verified.transaction?.payload {
             revocations.record(transaction, of: scope.bundleId, in: scope.environment)

@@ -17,6 +17,17 @@ extension NotificationStore {
         }.first
     }
 
+    /// Returns when the oldest and the newest signed notification were received; `nil` if there is none.
+    package func arrivals() async throws(StorageError) -> (oldest: Timestamp, newest: Timestamp)? {
+        func arrival(_ order: String) async throws(StorageError) -> Timestamp? {
+            try await readIntact(
+                SQLStatement("SELECT receivedAt FROM notification WHERE version = 2 ORDER BY id \(order) LIMIT 1")
+            ) { (row) throws(StorageError) in try row.timestamp(0) }.first
+        }
+        guard let oldest = try await arrival("ASC"), let newest = try await arrival("DESC") else { return nil }
+        return (oldest, newest)
+    }
+
     /// Returns notifications without their texts, in the order of arrival.
     ///
     /// - Parameter id: the last id of the previous page; 0 for the first page.

@@ -44,11 +44,12 @@ final class ResponseCache: ResponseObserver {
     private let stored: StoreSource?
     /// `nil` if there are no network connections.
     private let serverAPI: ServerAPISource?
+    private let coverage: NotificationCoverage
 
     /// Creates an empty cache; `nil` if no app's first source is one of the two, or if it cannot be used: without a
     /// store, without a key of the Server API, or with `cacheSeconds: 0`.
     init?(_ components: ServiceComponents) {
-        (stored, serverAPI) = (components.stored, components.serverAPI)
+        (stored, serverAPI, coverage) = (components.stored, components.serverAPI, components.coverage)
         let canBeCached = components.apps.contains { app in
             switch app.answer.first {
             case .stored: components.stored != nil
@@ -102,7 +103,8 @@ final class ResponseCache: ResponseObserver {
                 let snapshot = await stored?.snapshot(of: entry.keys, in: entry.scope, at: now, within: limit),
                 snapshot.serial == serial,
                 snapshot.freshness.isCurrent(
-                    at: now, maximumAge: maximumAge, canAsk: serverAPI?.handles(entry.scope.bundleId) == true)
+                    at: now, maximumAge: maximumAge, canAsk: serverAPI?.handles(entry.scope.bundleId) == true,
+                    completeSince: coverage.completeSince)
             else { return nil }
             return .stored
         }

@@ -8,7 +8,10 @@ extension ServiceComponents {
         var transactions: [AppScope: Set<String>] = [:]
         for change in changes {
             self.changes.markChanged(change.identifiers, in: change.scope)
-            if change.kind == .event { serverAPI?.invalidate(change.identifiers, in: change.scope) }
+            if change.kind == .event {
+                coverage.recordArrival(at: now())
+                serverAPI?.invalidate(change.identifiers, in: change.scope)
+            }
             transactions[change.scope, default: []].formUnion(change.transactionIds)
         }
         for (scope, ids) in transactions { try await revocations.update(Array(ids), in: scope, from: store) }

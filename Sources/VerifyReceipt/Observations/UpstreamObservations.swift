@@ -40,10 +40,15 @@ struct UpstreamObservations: Sendable {
     }
 
     /// Starts to load what the store holds, as soon as it is open.
-    func loading(from store: any Store, logger: Logger) -> Task<Void, Never> {
+    ///
+    /// - Parameter first: loads what must be known first.
+    func loading(
+        from store: any Store, logger: Logger, _ first: @escaping @Sendable () async throws(StorageError) -> Void
+    ) -> Task<Void, Never> {
         Task {
             guard await store.whenOpen() else { return }
             do throws(StorageError) {
+                try await first()
                 try await load(from: store.revocations)
             } catch {
                 logger.error(

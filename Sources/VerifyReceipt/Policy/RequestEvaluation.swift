@@ -94,8 +94,8 @@ extension RequestEvaluation {
                 apple: AppleResponseSource(client: components.apple, counts: components.counts, logger: logger),
                 api: api,
                 stored: StoredResponseSource(
-                    customers: components.stored, serverAPI: serverAPI, api: api, observations: observations,
-                    renderer: renderer),
+                    customers: components.stored, coverage: components.coverage, serverAPI: serverAPI, api: api,
+                    observations: observations, renderer: renderer),
                 receipt: receipts),
             rules: rules, archive: archive, observers: observers.compactMap { $0 }, logger: logger)
     }

@@ -7,6 +7,7 @@ package import Base
 /// | the records | how long they are current |
 /// |---|---|
 /// | need a lookup, because of a later event or of a contradiction in them | not at all |
+/// | were looked up at a time whose notifications may be missing, and Apple can be asked | not at all |
 /// | a period has ended since the lookup began | not at all |
 /// | lack something, for example the status of a subscription | five seconds |
 /// | a period ends or renews within two minutes, or did so two minutes ago | five seconds |
@@ -66,13 +67,17 @@ package struct Freshness: Sendable {
     ///
     /// - Parameters:
     ///   - maximumAge: of records that nothing speaks against. Zero or less: no records are current.
-    ///   - canAsk: whether the App Store can be asked about a denial.
-    package func isCurrent(at now: Timestamp, maximumAge: Duration, canAsk: Bool = true) -> Bool {
+    ///   - canAsk: whether the App Store can be asked.
+    ///   - completeSince: see ``NotificationCoverage/completeSince``.
+    package func isCurrent(
+        at now: Timestamp, maximumAge: Duration, canAsk: Bool = true, completeSince: Timestamp? = nil
+    ) -> Bool {
         let age = askedAt.duration(to: now)
         // A negative age means that the clock was set back. That must not extend the time.
         guard !needsLookup, age >= .zero, !periodEnds.contains(where: { $0 > askedAt && $0 <= now }) else {
             return false
         }
+        if canAsk, let completeSince, askedAt < completeSince { return false }
         let isShort =
             isIncomplete || isNearPeriodEnd(at: now) || mayBeRenewing(at: now) || (canAsk && denies(at: now))
         return age < (isShort ? min(maximumAge, Self.shortAge) : maximumAge)

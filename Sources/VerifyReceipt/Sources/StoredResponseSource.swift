@@ -12,10 +12,12 @@ import Storage
 /// than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot be stale.
 ///
 /// A denial is confirmed: if the app has a key of the Server API, records that deny something are as good as a call for
-/// five seconds only. After that Apple is asked, and they answer if it does not.
+/// five seconds only, and those from a time whose notifications may be missing not at all. Then Apple is asked, and they
+/// answer if it does not.
 struct StoredResponseSource: ResponseSource {
     /// `nil` if there is no store.
     let customers: StoreSource?
+    let coverage: NotificationCoverage
     /// Asked about a denial; `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
     /// The source that asks it.
@@ -43,7 +45,8 @@ struct StoredResponseSource: ResponseSource {
         let response = renderer.response(
             history, of: item, to: request, from: .stored, origin: turn.isFallback ? .rendered : .current(snapshot))
         guard !turn.isFallback, serverAPI?.handles(item.bundleId) == true,
-            !snapshot.freshness.isCurrent(at: request.now, maximumAge: .seconds(request.app.storedMaxAge))
+            !snapshot.freshness.isCurrent(
+                at: request.now, maximumAge: .seconds(request.app.storedMaxAge), completeSince: coverage.completeSince)
         else { return .answered(response) }
         // A source that calls Apple follows. If none of them has a response, this one is used: it is newer than the
         // receipt.
