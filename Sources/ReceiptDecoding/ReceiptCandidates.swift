@@ -12,14 +12,9 @@ struct ReceiptCandidates {
         let first: Result<ReceiptInput, ReceiptDecodingError>
         /// Other ones, in the order in which they are to be tried if the first is not authentic.
         let others: [ReceiptInput]
-        /// The transaction ids in the JSON around them, which is not signed.
-        let identifiers: Set<TransactionIdentifier>
 
-        init(
-            _ first: Result<ReceiptInput, ReceiptDecodingError>, others: [ReceiptInput] = [],
-            identifiers: Set<TransactionIdentifier> = []
-        ) {
-            (self.first, self.others, self.identifiers) = (first, others, identifiers)
+        init(_ first: Result<ReceiptInput, ReceiptDecodingError>, others: [ReceiptInput] = []) {
+            (self.first, self.others) = (first, others)
         }
     }
 
@@ -52,8 +47,6 @@ struct ReceiptCandidates {
     }
 
     private var candidates: [Candidate] = []
-    /// The transaction ids in JSON, which is not signed.
-    var identifiers: Set<TransactionIdentifier> = []
     /// The error that says most about what the text is.
     private var failure: ReceiptDecodingError?
     /// The first bytes that were decoded but are of no known kind.
@@ -82,7 +75,7 @@ struct ReceiptCandidates {
         } else {
             first = .failure(failure ?? ReceiptDecodingError(.notAReceipt, at: "text", "nothing in it is a receipt"))
         }
-        return Findings(first, others: Array(plausible.dropFirst()), identifiers: identifiers)
+        return Findings(first, others: Array(plausible.dropFirst()))
     }
 
     /// The number of candidates that are worth authenticating.

@@ -17,8 +17,6 @@ extension ReceiptDecoder {
         /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
         /// be decoded.
         package var bytes: Redacted<[UInt8]>?
-        /// Transaction ids in the JSON around a stored receipt. They are not signed; the receipt may have them too.
-        package var unsignedIdentifiers: Set<TransactionIdentifier> = []
 
         package var isVerified: Bool { failure == nil }
 
@@ -47,7 +45,6 @@ extension ReceiptDecoder {
             let other = inspect(input)
             if other.isVerified || other.signedText != nil { inspection = other }
         }
-        inspection.unsignedIdentifiers = findings.identifiers
         return inspection
     }
 

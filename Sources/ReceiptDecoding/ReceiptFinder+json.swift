@@ -1,6 +1,6 @@
 import Base
 
-/// Tries the members of JSON, and collects the transaction ids in it.
+/// Tries the members of JSON.
 extension ReceiptFinder {
     /// Tries the members of a JSON document. Returns `false` if it is not one; if it is cut off, the members before its
     /// end are tried.
@@ -24,7 +24,6 @@ extension ReceiptFinder {
         let bytes = text.span
         switch leaf.value {
         case .string(let string):
-            noteIdentifier(leaf, string, in: bytes)
             let wrapper = Self.wrapper(of: leaf, in: bytes)
             let text = string.unescaped(in: bytes)
             if min(wrapper, path.preference) < ReceiptRepairer.wrappers.count {
@@ -32,8 +31,7 @@ extension ReceiptFinder {
             } else {
                 searchInside(text, Self.inside(leaf, wrapper, path))
             }
-        case .scalar(let range):
-            noteIdentifier(leaf, JSONString(range: range), in: bytes)
+        case .scalar: break
         case .container(let range):
             guard let list = PrintedBytes.decimal(text[range]), list.count >= Self.minimumTextSize else { return }
             var path = Self.inside(leaf, Self.wrapper(of: leaf, in: bytes), path)
@@ -56,24 +54,5 @@ extension ReceiptFinder {
         var inner = path.inside([isKnown ? wrappers[wrapper].repair : .jsonMember])
         inner.preference = min(path.preference, wrapper)
         return inner
-    }
-
-    /// Collects a transaction id: the value of a member whose name says so in any spelling, for example
-    /// `original_transaction_id`, `originalTransactionIdentifierIOS` or `TransactionID`. The name may be that of an
-    /// object that contains only a type and the value, as in exports of MongoDB and DynamoDB.
-    private mutating func noteIdentifier(_ leaf: JSONScanner.Leaf, _ value: JSONString, in bytes: Span<UInt8>) {
-        // Most values are no identifier, so the value is read before the name.
-        guard value.range.count <= 20, let name = leaf.name, let text = value.text(in: bytes),
-            let identifier = TransactionIdentifier(rawValue: text)
-        else { return }
-        let isType = name.range.count == 1 || bytes[name.range.lowerBound] == UInt8(ascii: "$")
-        guard let named = isType ? leaf.containerName : name, named.range.count <= 64 else { return }
-        let letters = named.unescaped(in: bytes).filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
-        // The bit 0x20 makes ASCII letters small.
-        let spelling = letters.map { $0 | 0x20 }[...]
-        // The id of a download of the app is no transaction id.
-        guard spelling.start(of: "transactionid".utf8) != nil, spelling.start(of: "apptransactionid".utf8) == nil
-        else { return }
-        found.identifiers.insert(identifier)
     }
 }

@@ -29,7 +29,7 @@ struct LookupTests {
             (["lookup", "0"] + config, 2, "malformedTransactionId"),
             (["lookup", "../"] + config, 2, "malformedTransactionId"), (["lookup", id], 2, "unknownApp"),
             (["lookup", id, "--bundle-id", "com.example.other"] + config, 2, "unknownApp"),
-            (["lookup"], 2, "<transaction-id>"),
+            (["lookup"], 2, "specify one transaction id, or --ids"),
         ]
         for (arguments, exit, word) in mistakes {
             let outcome = try await Binary.run(Binary.url, arguments, in: folder)

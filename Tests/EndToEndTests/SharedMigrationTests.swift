@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import GRDB
 import PostgreSQLClient
@@ -121,6 +122,44 @@ struct SharedMigrationTests {
         #expect(twice.isEmpty)
         let again = try await fixture.run(stage.command("in.jsonl", "--offline"))
         #expect(again.exit == 1 && again.errors.contains("refused"), "\(again.errors)")
+        try await stage.end()
+    }
+
+    @Test(
+        "Rows of transaction ids get what a migration into a file gives them", .enabled(if: hasDatabase, database),
+        .timeLimit(.minutes(1)))
+    func identifiers() async throws {
+        let stage = try await Stage()
+        let fixture = stage.fixture
+        let renewal = try #require(fixture.customers().first { !$0.renewals.isEmpty }?.renewals.first)
+        let known = renewal.originalTransactionId
+        let sandbox = try #require(fixture.customers(.sandbox).first { !$0.renewals.isEmpty }?.renewals.first)
+        let receipts = [
+            known, #"["\#(known)"]"#, #"{"transactionId":"1","originalTransactionId":"\#(known)"}"#,
+            #"{"transactionId":"\#(known)","environment":"Sandbox","bundleId":"com.example.app"}"#,
+            sandbox.originalTransactionId, "999999999999999", "7.3E+14", "{}",
+            #"{"transactionId":"\#(known)","bundleId":"com.example.other"}"#,
+        ]
+        let lines = receipts.enumerated().map { index, receipt in
+            JSONValue.object(["id": .string("r\(index)"), "receipt": .string(receipt)]).bytes + [0x0A]
+        }
+        try fixture.folder.write("ids.jsonl", lines.flatMap { $0 })
+        let words = ["--with-api", "--allow-unverified", "--config", "receipt-bridge.yaml"]
+        let alone = try await fixture.run(["migrate", "ids.jsonl", "--to", "alone.jsonl"] + words)
+        #expect(alone.exit == 1, "\(alone.errors)")
+        let calls = try await fixture.calls
+        let shared = try await fixture.run(stage.command("ids.jsonl", "--with-api", "--allow-unverified"))
+        #expect(shared.exit == 1, "\(shared.errors)")
+        #expect(try await fixture.calls == 2 * calls)
+        let columns = ["id", "outcome", "reason", "environment", "bundleId"]
+        let expected = try fixture.folder.lines("alone.jsonl").map { row in
+            columns.compactMap { row[$0]?.text }.joined(separator: " ")
+        }
+        #expect(try await stage.results(columns.joined(separator: ", ")) == expected)
+        #expect(
+            expected.count { $0.contains("migrated Production") } == 4
+                && expected.contains("r4 migrated Sandbox com.example.app"))
+        #expect(try await stage.results("id", where: "transactions LIKE '%\(known)%'") == ["r0", "r1", "r2", "r3"])
         try await stage.end()
     }
 

@@ -256,21 +256,6 @@ struct ReceiptFinderTests {
         #expect(both.signedText?.reveal() == jws)
     }
 
-    @Test("The ids in the JSON around a receipt are collected, in every spelling and type")
-    func identifiers() throws {
-        for (text, expected) in [
-            (#"{"latest_receipt_info":[{"original_transaction_id":71,"transaction_id":"72"}]}"#, ["71", "72"]),
-            (#"{"transactionId":"73","originalTransactionIdentifierIOS":"74"}"#, ["73", "74"]),
-            (#"{"a":{"original_transaction_id":{"$numberLong":"75"}},"TransactionID":{"N":"76"}}"#, ["75", "76"]),
-            (#""{\"transaction-id\":\"77\"}""#, ["77"]), (#"body=%7B%22transactionId%22%3A%2278%22%7D"#, []),
-            (#"{"appTransactionId":"79","transactionId":"GPA.1","productId":"80","transaction_id":0}"#, []),
-        ] as [(String, [String])] {
-            let inspection = try Self.decoder.get().inspect(Array(text.utf8).span)
-            #expect(inspection.unsignedIdentifiers.map(\.rawValue).sorted() == expected, "\(text)")
-            #expect(inspection.failure?.verdict == .notAReceipt)
-        }
-    }
-
     @Test("A print that lacks bytes is reported as such")
     func lostBytes() throws {
         let bytes = try ReceiptInputTests.Samples.shared.app

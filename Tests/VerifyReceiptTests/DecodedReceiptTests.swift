@@ -27,7 +27,7 @@ struct DecodedReceiptTests {
             #expect(stored.environment == receipt.environment && stored.bundleId == SimulatedApp.first.bundleId)
             #expect(
                 Set(stored.lookupKeys.originalTransactionIds.map(\.rawValue)) == Set(receipt.originalTransactionIds))
-            #expect(stored.unverifiedIds.isEmpty && stored.repairs.isEmpty && stored.date != nil)
+            #expect(stored.unsigned.isEmpty && stored.repairs.isEmpty && stored.date != nil)
             let decoded = try #require(Simulator.Base64.decode(receipt.base64))
             #expect(stored.digest == SHA.hex(decoded, with: .sha256))
         }
@@ -46,10 +46,10 @@ struct DecodedReceiptTests {
         let stored = reader.read(Array(answer.utf8))
         #expect(stored.isVerified && stored.repairs == [.answerWrapper])
         #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue).contains(signedId))
-        #expect(stored.unverifiedIds.map(\.rawValue) == ["5", "77", "78", "79"])
+        #expect(Set(stored.unsigned.all.map(\.rawValue)) == ["5", "77", "78", "79", signedId])
         let without = reader.read(Array("{\"status\":0,\"receipt\":{\"transaction_id\":\"77\"}}".utf8))
         #expect(without.failure?.code == .notAReceipt && without.kind == .unknown && without.digest == nil)
-        #expect(without.unverifiedIds.map(\.rawValue) == ["77"])
+        #expect(without.unsigned.all.map(\.rawValue) == ["77"])
     }
 
     @Test("A stored signed transaction is recognized, and has the identifiers to look its customer up")
@@ -85,7 +85,7 @@ struct DecodedReceiptTests {
         let stored = try reader().read(Array(text.utf8))
         #expect(stored.isVerified && stored.kind == .jws && stored.repairs == [.jsonMember])
         #expect(stored.lookupKeys.transactionIds.map(\.rawValue) == [transaction.transactionId])
-        #expect(stored.unverifiedIds.map(\.rawValue) == ["8"])
+        #expect(Set(stored.unsigned.all.map(\.rawValue)) == ["8", transaction.transactionId])
     }
 
     @Test("A text that is neither has a failure and no identifiers")

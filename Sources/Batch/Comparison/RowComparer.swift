@@ -111,6 +111,7 @@ package struct RowComparer: Sendable {
             bundleId: receipt.isVerified ? receipt.bundleId ?? "" : "",
             environment: receipt.isVerified ? receipt.environment?.rawValue ?? "" : "")
         func failed(_ code: String) -> Outcome { Outcome(scope: scope, result: .failure(RowFailure(code))) }
+        if receipt.isNothing, !receipt.unsigned.isEmpty { return failed("transactionIdsOnly") }
         if let failure = receipt.failure { return failed(failure.code.rawValue) }
         guard let live else { return failed("notRecorded") }
         guard let bundleId = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), live.handles(bundleId) else {

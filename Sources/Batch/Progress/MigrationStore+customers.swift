@@ -4,9 +4,11 @@ package import Reports
 package import Storage
 
 extension MigrationStore {
-    /// Returns the row ids of all scopes, that is, of each app and environment. Each has its own hourly rate limit.
-    package func scopes() throws(StorageError) -> [Int64] {
-        try read { try $0.integers("SELECT key FROM scope ORDER BY key") }
+    /// Returns the row ids of the scopes, that is, of each app and environment. Each has its own hourly rate limit.
+    ///
+    /// - Parameter isKnown: `false` for the scopes without an environment, which are those of ids without a receipt.
+    package func scopes(withEnvironment isKnown: Bool) throws(StorageError) -> [Int64] {
+        try read { try $0.integers("SELECT key FROM scope WHERE (environment <> '') = ? ORDER BY key", [isKnown]) }
     }
 
     /// Returns the customer with this key; `nil` if it was merged into another one, or was already looked up.
@@ -67,7 +69,10 @@ extension MigrationStore {
 
     /// Records the result of a lookup. Pending customers with an identifier of this customer's history are merged
     /// into it. If the lookup failed, the data of the previous one stays.
-    package func record(_ result: CustomerLookupResult, of key: Int64) throws(StorageError) {
+    ///
+    /// - Returns: Whether customers were merged.
+    @discardableResult
+    package func record(_ result: CustomerLookupResult, of key: Int64) throws(StorageError) -> Bool {
         try write { db in
             switch result {
             case .known(let columns):
@@ -82,7 +87,7 @@ extension MigrationStore {
                     Data(columns.api.subscriptions), Data(columns.api.signedTransactions), columns.api.revision,
                     columns.api.appTransaction.map { Data($0) }, key,
                 ])
-                try self.join(columns.identifiers, to: key, in: db)
+                return try self.join(columns.identifiers, to: key, in: db)
             case .notFound(let reason):
                 try self.set(result.state, reason, of: key, in: db)
                 try db.cachedStatement(
@@ -93,6 +98,7 @@ extension MigrationStore {
                 ).execute(arguments: [key])
             case .failed(let reason): try self.set(result.state, reason, of: key, in: db)
             }
+            return false
         }
     }
 

@@ -130,8 +130,11 @@ extension MigrationStore {
     }
 
     /// Merges pending customers with one of these identifiers into this customer, unless this customer comes from a
-    /// row that is not authentic.
-    func join(_ identifiers: [String], to key: Int64, in db: Database) throws {
+    /// row that is not authentic; and those of rows that name one of these identifiers and no other one.
+    ///
+    /// - Returns: Whether there was one.
+    func join(_ identifiers: [String], to key: Int64, in db: Database) throws -> Bool {
+        var count = 0
         for identifier in identifiers {
             let other = try db.integer(
                 """
@@ -139,8 +142,33 @@ extension MigrationStore {
                 WHERE identifier.scope = (SELECT scope FROM customer WHERE key = ?1 AND claims IS NULL)
                 AND identifier.identifier = ?2 AND customer.state = 0 AND customer.key <> ?1
                 """, [key, identifier])
-            if let other { try merge(other, into: key, in: db) }
+            if let other {
+                try merge(other, into: key, in: db)
+                count += 1
+            }
         }
+        if try db.exists("SELECT 1 FROM customer WHERE claims IS NOT NULL") {
+            for identifier in identifiers { count += try joinClaim(of: identifier, to: key, in: db) }
+        }
+        return count > 0
+    }
+
+    /// Merges the pending customer of rows that name this identifier and no other one, without a proof: a lookup would
+    /// find the same history. A customer of rows that name several ones is not merged, because they may be those of
+    /// several customers.
+    ///
+    /// - Returns: The number of merged customers.
+    private func joinClaim(of identifier: String, to key: Int64, in db: Database) throws -> Int {
+        let others = try db.integers(
+            """
+            SELECT other.key FROM customer JOIN scope ON scope.key = customer.scope
+            JOIN scope otherScope ON otherScope.bundleId = scope.bundleId
+            JOIN customer other ON other.scope = otherScope.key AND other.claims = ?2
+            WHERE customer.key = ?1 AND ifnull(instr(customer.claims, ' '), 0) = 0
+            AND other.state = 0 AND other.key <> ?1
+            """, [key, identifier])
+        for other in others { try merge(other, into: key, in: db) }
+        return others.count
     }
 }
 

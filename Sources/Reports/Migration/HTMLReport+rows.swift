@@ -69,7 +69,7 @@ extension MigrationReport.Options {
     /// The options in words, one phrase each.
     var descriptions: [String] {
         var words = [withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
-        if allowUnverified { words.append("receipts that are not authentic are accepted and marked") }
+        if allowUnverified { words.append("rows that are not authentic are looked up and marked") }
         if isPlan { words.append("planned only") }
         if isRefresh { words.append("known customers are looked up again") }
         if isFresh { words.append("started over") }

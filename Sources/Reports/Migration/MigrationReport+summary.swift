@@ -6,7 +6,7 @@ extension MigrationReport {
         var parts = [authenticity]
         if options.withAPI, stop != .planned { parts.append(Self.clause(.migrated, counts)) }
         if unverified > 0 {
-            let verb = unverified == 1 ? "was accepted although it is not" : "were accepted although they are not"
+            let verb = unverified == 1 ? "was looked up although it is not" : "were looked up although they are not"
             parts.append("\(unverified.grouped) \(verb), because of --allow-unverified")
         }
         parts.append(Self.clause(.refused, counts))
@@ -27,7 +27,7 @@ extension MigrationReport {
         }
     }
 
-    /// Number of rows that are not authentic but were not refused.
+    /// Number of rows that are not authentic and were looked up.
     private var unverified: Int64 { max(counts.rows - counts.authentic - refused, 0) }
 
     private var authenticity: String {

@@ -18,10 +18,8 @@ enum ReportGlossary {
     static func unverifiedMeaning(of outcome: Outcome) -> String {
         switch outcome {
         case .migrated: "with the App Store's records"
-        case .decoded: "readable, without a lookup in the App Store"
-        case .noTransactions: "readable, with no purchase to look up"
-        case .refused: "not a receipt, or not authentic and without an id"
-        case .notFound, .failed: meaning(of: outcome)
+        case .refused: "not a receipt, or not authentic and without an id of an app that has a key"
+        case .decoded, .noTransactions, .notFound, .failed: meaning(of: outcome)
         }
     }
 
@@ -130,7 +128,12 @@ enum ReportGlossary {
         "notAFile": "a directory or device instead of a file",
         "notJSON": "the line is not a JSON object",
         "notReadable": "no permission to read the file",
-        "notText": "a number instead of a receipt",
+        "notText": "a Boolean value instead of a receipt",
+        "needsAllowUnverified": "transaction ids only, which --with-api --allow-unverified looks up",
+        "needsWithAPI": "transaction ids only, which --with-api looks up",
+        "bundleIdRequired": "transaction ids of an app that --bundle-id has to name",
+        "anotherApp": "transaction ids of an app without a key, or of another one than --bundle-id",
+        "roundedId": "a transaction id whose last digits were lost in a spreadsheet",
         "symbolicLink": "a symbolic link instead of a file",
         "tooDeep": "directories nested too deep",
         "unclosedQuote": "a CSV quote that is not closed in its row",

@@ -19,8 +19,8 @@ package struct DecodedReceipt: Sendable {
     package let lookupKeys: CustomerIdentifiers
     /// The id of the customer's download of the app, by which Get App Transaction Info finds it. Only a JWS has one.
     package let appTransactionId: String?
-    /// Identifiers that appear only in the unsigned JSON around the receipt, for example in a verifyReceipt response.
-    package let unverifiedIds: [TransactionIdentifier]
+    /// Identifiers around the receipt, or without one. For example, in a verifyReceipt response.
+    package let unsigned: UnsignedIdentifiers
     /// The SHA-256 digest of the decoded bytes, in hexadecimal; `nil` if nothing was decoded.
     package let digest: String?
     /// The decoded bytes; `nil` if nothing was decoded.
@@ -32,6 +32,9 @@ package struct DecodedReceipt: Sendable {
     package let expiresDate: Timestamp?
 
     package var isVerified: Bool { failure == nil }
+
+    /// Whether it contains neither a receipt nor a signed text, not even a damaged one.
+    package var isNothing: Bool { kind == .unknown && failure?.code != .bridgeHandle }
 }
 
 /// Decodes stored texts, with every repair: whether a repaired text is accepted is decided by its signature.
@@ -61,7 +64,7 @@ package struct ReceiptReader: Sendable {
                 kind: .jws, failure: signed.failure, repairs: inspection.repairs,
                 environment: signed.environment.flatMap(AppStoreEnvironment.init), bundleId: signed.bundleId,
                 lookupKeys: signed.lookupKeys, appTransactionId: signed.appTransactionId,
-                unverifiedIds: Self.unverifiedIds(inspection, beyond: signed.lookupKeys),
+                unsigned: UnsignedIdentifiers(in: stored),
                 digest: digest, bytes: inspection.bytes, date: signed.signedDate,
                 expiresDate: signed.expiresDate)
         }
@@ -71,7 +74,7 @@ package struct ReceiptReader: Sendable {
         return DecodedReceipt(
             kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,
-            appTransactionId: nil, unverifiedIds: Self.unverifiedIds(inspection, beyond: keys), digest: digest,
+            appTransactionId: nil, unsigned: UnsignedIdentifiers(in: stored), digest: digest,
             bytes: inspection.bytes,
             date: inspection.contents.flatMap(Self.date),
             expiresDate: inspection.contents.flatMap(Self.expiresDate))
@@ -88,14 +91,6 @@ package struct ReceiptReader: Sendable {
         switch contents {
         case .app(let receipt): receipt.receiptCreationDate
         case .transaction(let receipt): receipt.purchaseDate
-        }
-    }
-
-    private static func unverifiedIds(
-        _ inspection: ReceiptDecoder.Inspection, beyond keys: CustomerIdentifiers
-    ) -> [TransactionIdentifier] {
-        inspection.unsignedIdentifiers.subtracting(keys.originalTransactionIds + keys.transactionIds).sorted {
-            $0.rawValue < $1.rawValue
         }
     }
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import json
+import math
 import os
 import queue
 import shutil
@@ -72,7 +73,7 @@ def decode(receipts: Iterable[Any], *, roots: Path | None = None, config: Path |
 
 
 def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt", id_column: str = "id", keep: Sequence[str] = (),
-            roots: Path | None = None, config: Path | None = None, workers: int | None = None) -> Iterator[dict[str, Any]]:
+            transaction_id_column: str | None = None, roots: Path | None = None, config: Path | None = None, workers: int | None = None) -> Iterator[dict[str, Any]]:
     """Decodes rows, and yields a dictionary for each, in order.
 
     The program runs while the generator does. Rows are read in the thread of the caller, at most some hundred in advance, so memory
@@ -82,6 +83,7 @@ def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt
         rows: Dictionaries. Columns that are not named are ignored.
         receipt_column: The column with a text, bytes, or the JSON that contains a receipt. None and NaN count as empty.
         id_column: The column with the id. A row without it gets the digest of its line as the id.
+        transaction_id_column: A column with transaction ids, which are in `unverifiedIds`. A row need not have it.
         keep: Columns that results have too. If a result has a column of that name itself, that one counts.
         roots: A folder of test root certificates to trust in addition to Apple's.
         config: A configuration file, for its certificates only.
@@ -92,7 +94,8 @@ def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt
         KeyError: A row has no column `receipt_column`, or lacks one of `keep`.
         Exception: Whatever `rows` raises."""
     command = [executable(), "migrate", "-", "--to", "-", "--quiet", "--receipt-column", "receipt", "--id-column", "id"]
-    for option, value in [("--roots", roots), ("--config", config), ("--workers", workers)]:
+    ids_key = None if transaction_id_column is None else "transactionId"
+    for option, value in [("--transaction-id-column", ids_key), ("--roots", roots), ("--config", config), ("--workers", workers)]:
         if value is not None:
             command += [option, str(value)]
     # Enough that each worker has a batch and the next one is ready.
@@ -101,7 +104,7 @@ def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt
     with tempfile.TemporaryFile() as stderr:
         program = _Program(command, stderr)
         try:
-            for data, kept in _batches(iter(rows), receipt_column, id_column, keep):
+            for data, kept in _batches(iter(rows), receipt_column, id_column, transaction_id_column, keep):
                 program.batches.put(data)
                 unread.append(kept)
                 if len(unread) > in_flight:
@@ -170,7 +173,7 @@ class _Program:
         self.output.close()
 
 
-def _batches(rows: Iterator[Mapping[str, Any]], receipt_column: str, id_column: str,
+def _batches(rows: Iterator[Mapping[str, Any]], receipt_column: str, id_column: str, transaction_id_column: str | None,
              keep: Sequence[str]) -> Iterator[tuple[bytes, list[dict[str, Any]]]]:
     """Yields batches: lines of JSON, and the columns to keep of each row."""
     while True:
@@ -178,7 +181,8 @@ def _batches(rows: Iterator[Mapping[str, Any]], receipt_column: str, id_column: 
         kept: list[dict[str, Any]] = []
         size = 0
         for row in islice(rows, BATCH_ROWS):
-            line = f'{{"id":{_id(row.get(id_column))},"receipt":{_receipt(row[receipt_column])}}}\n'
+            ids = "" if transaction_id_column is None else f',"transactionId":{_receipt(row.get(transaction_id_column))}'
+            line = f'{{"id":{_id(row.get(id_column))},"receipt":{_receipt(row[receipt_column])}{ids}}}\n'
             lines.append(line)
             kept.append({name: row[name] for name in keep})
             size += len(line)
@@ -190,13 +194,14 @@ def _batches(rows: Iterator[Mapping[str, Any]], receipt_column: str, id_column: 
 
 
 def _receipt(value: Any) -> str:
-    """Returns the JSON of a receipt."""
+    """Returns the JSON of a receipt, or of transaction ids. A float is one in pandas if other rows have none."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         value = bytes(value)
         value = (value if value.isascii() else base64.b64encode(value)).decode()
     if isinstance(value, str):
         return _text(value)
-    return json.dumps(value, default=str) if isinstance(value, (dict, list, int)) else "null"
+    is_number = isinstance(value, int) or isinstance(value, float) and math.isfinite(value)
+    return json.dumps(value, default=str) if is_number or isinstance(value, (dict, list)) else "null"
 
 
 def _id(value: Any) -> str:

@@ -47,9 +47,10 @@ struct BatchOptions: ParsableArguments {
     var checkpointInterval: Duration { .milliseconds(checkpointMilliseconds) }
 
     /// Returns the options of the source, for example the names of its columns.
-    func sourceOptions(accountTokenColumn: String? = nil) -> SourceOptions {
+    func sourceOptions(accountTokenColumn: String? = nil, transactionIdColumn: String? = nil) -> SourceOptions {
         SourceOptions(
-            receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn, table: table)
+            receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn,
+            transactionIdColumn: transactionIdColumn, table: table)
     }
 
     func validate() throws {

@@ -1,8 +1,13 @@
+import Administration
 import ArgumentParser
+import Base
 import BridgeConfiguration
+import Cryptography
 import Logging
+import Operations
 import Responses
 import Server
+import Transport
 import VerifyReceipt
 
 /// The `lookup` command: prints the view of a customer that the server returns to new clients.
@@ -13,7 +18,10 @@ struct LookupCommand: AsyncParsableCommand {
         discussion: """
             Needs an app with serverAPI in the configuration. Looks up production first, then the sandbox.
 
-            Exit codes: 0 found; 1 not found, or an unusable response; 2 usage, configuration; 3 a rate limit, a key that \
+            --ids works through a list, whose lines are transaction ids or JSON that contains ids, and prints one line for each \
+            customer, or writes it to --to FILE. A run that was stopped resumes with the same command.
+
+            Exit codes: 0 found; 1 not found, also for some of a list, or an unusable response; 2 usage, configuration; 3 a rate limit, a key that \
             the App Store rejects, or the App Store cannot be reached.
 
             Example:
@@ -22,23 +30,54 @@ struct LookupCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
     @OptionGroup var output: JSONOption
+    @OptionGroup var list: ListOptions
     @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
     @Argument(help: ArgumentHelp("The id of any of the customer's transactions.", valueName: "transaction-id"))
-    var id: String
+    var id: String?
+
+    func validate() throws {
+        guard (id == nil) != (list.ids == nil) else { throw ValidationError("specify one transaction id, or --ids") }
+    }
 
     func run() async throws {
         try await configuration.withTransport(preparing: { try $0.checkKeys(of: bundleId) }) { settings, transport in
+            if let path = list.ids { return try await lookUp(path, settings, transport) }
             let services = try ServiceGraph(
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
             do throws(CustomerViewError) {
-                Terminal.line(try await services.customerView.view(transactionId: id, bundleId: bundleId))
+                Terminal.line(try await services.customerView.view(transactionId: id ?? "", bundleId: bundleId))
             } catch {
                 Terminal.say("\(error.reason) (\(error.code.rawValue))", hint: error.code.hint)
                 throw error.isKeyRefused ? ExitCode.limit : error.code.exit
             }
         }
+    }
+
+    /// Looks up the customers of a file.
+    private func lookUp(_ path: String, _ settings: ProxyConfiguration, _ transport: CurlTransport) async throws {
+        if let bundleId, settings.keyedApp(bundleId) == nil {
+            throw InvalidOperation("--bundle-id: \(bundleId) is not configured with serverAPI")
+        }
+        let client = try BatchServerAPIClient(
+            settings: settings, transport: transport, trust: TrustStore(settings: settings), share: list.share)
+        guard client.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
+        let app = settings.keyedApp(bundleId)
+        let lookups = ListedLookups(client: client, settings: settings, app: app)
+        let bytes = try list.read(path)
+        try await list.run(
+            IdentifierList(bytes).entries, of: path, bytes, options: "lookup \(app ?? "")", startsOver: true
+        ) { _, entry, _ in try await lookups.result(entry) }
+    }
+}
+
+extension ProxyConfiguration {
+    /// Returns the app with a key that is named, or the only one if none is named; `nil` without such an app.
+    func keyedApp(_ name: String?) -> String? {
+        let apps = apps.filter { $0.serverAPI != nil }.compactMap(\.bundleId?.rawValue)
+        guard let name else { return apps.count == 1 ? apps[0] : nil }
+        return apps.first { $0 == name }
     }
 }
 

@@ -16,7 +16,8 @@ extension MigrateCommand {
     func validateFilter() throws {
         let rejected: [(option: String, isPresent: Bool)] = [
             ("--with-api", withApi), ("--plan", plan), ("--refresh", refresh), ("--active-first", activeFirst),
-            ("--allow-unverified", allowUnverified), ("--account-token-column", accountTokenColumn != nil),
+            ("--allow-unverified", allowUnverified), ("--bundle-id", bundleId != nil),
+            ("--account-token-column", accountTokenColumn != nil),
             ("--report", !report.isEmpty), ("--transactions", transactions != nil),
             ("--subscriptions", subscriptions != nil), ("--table", rows.table != nil), ("--fresh", rows.fresh),
             ("--json", json), ("--limit", rows.limit != nil), ("--max-hours", rows.maxHours != nil),
@@ -31,7 +32,7 @@ extension MigrateCommand {
 
     /// Decodes rows from the source to standard output.
     func filter(trust: TrustStore) async throws {
-        var rowOptions = rows.sourceOptions()
+        var rowOptions = rows.sourceOptions(transactionIdColumn: transactionIdColumn)
         rowOptions.format = inputFormat
         var options = MigrationFilter.Options(
             source: source, rows: rowOptions, workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)

@@ -76,8 +76,23 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Look up the customers whose subscriptions expire last first, active subscribers before all others.")
     var activeFirst = false
 
-    @Flag(help: "Also look up receipts that are not authentic; `verified` is false in their rows.")
+    @Flag(
+        help: """
+            Also look up receipts that are not authentic, and rows of transaction ids without a receipt; `verified` is false \
+            in their rows.
+            """)
     var allowUnverified = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A column or key with transaction ids, which --allow-unverified looks up if a row has no receipt.",
+            valueName: "column"))
+    var transactionIdColumn: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The app of rows of transaction ids; optional if exactly one has a key.", valueName: "bundle-id"))
+    var bundleId: String?
 
     @Option(
         help: ArgumentHelp(
@@ -126,9 +141,12 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         if isFilter { return try await filter(trust: trust) }
         guard asksAPI(settings) else {
-            guard !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
+            guard
+                !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified
+                    || bundleId != nil)
+            else {
                 Terminal.say(
-                    "--plan, --refresh, --allow-unverified and the account token options need --with-api and a configuration"
+                    "--plan, --refresh, --allow-unverified, --bundle-id and the account token options need --with-api and a configuration"
                 )
                 throw ExitCode.usage
             }
@@ -141,6 +159,10 @@ struct MigrateCommand: AsyncParsableCommand {
                 Terminal.say(
                     "--with-api needs an app with serverAPI in the configuration",
                     hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                throw ExitCode.usage
+            }
+            if let bundleId, settings.keyedApp(bundleId) == nil {
+                Terminal.say("--bundle-id: \(bundleId) is not configured with serverAPI")
                 throw ExitCode.usage
             }
             let directory = AppStoreCustomerLookup(
@@ -159,11 +181,13 @@ struct MigrateCommand: AsyncParsableCommand {
         var options = MigrationOptions(
             source: source, destination: destination,
             workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
-        options.persisted.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
+        options.persisted.source = rows.sourceOptions(
+            accountTokenColumn: accountTokenColumn, transactionIdColumn: transactionIdColumn)
         options.persisted.source.format = inputFormat
         options.persisted.resultFormat = outputFormat
         options.persisted.withAPI = withAPI
         options.persisted.allowUnverified = allowUnverified
+        options.persisted.app = allowUnverified ? settings.keyedApp(bundleId) : nil
         options.persisted.trust = settings.trustDigest
         options.isFresh = rows.fresh
         options.isPlan = plan

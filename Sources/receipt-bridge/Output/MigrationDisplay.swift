@@ -87,7 +87,7 @@ enum MigrationTable {
             add("calls", result.history.calls)
         }
         if !reasons.isEmpty {
-            add("not authentic, but accepted", reasons.values.reduce(0, +))
+            add("not authentic, but looked up", reasons.values.reduce(0, +))
             addReasons(reasons)
         }
         return Terminal.style(beginnings: styles, of: Terminal.aligned(lines))

@@ -12,10 +12,11 @@ struct ChunkCustomersTests {
         _ identifiers: [String], verified: Bool = true, expires: Int64? = nil, download: String? = nil
     ) throws -> DecodedRow {
         let object: [String: Any?] = [
-            "number": 1, "id": "r", "outcome": identifiers.isEmpty ? "noTransactions" : "decoded", "kind": "appReceipt",
+            "number": 1, "id": "r",
+            "outcome": !verified ? "refused" : identifiers.isEmpty ? "noTransactions" : "decoded", "kind": "appReceipt",
             "verified": verified, "repairs": [String](), "bundleId": "com.example.app",
             "originalTransactionIds": identifiers, "transactionIds": [String](), "unverifiedIds": [String](),
-            "appTransactionId": download, "expires": expires,
+            "appTransactionId": download, "expires": expires, "claims": verified ? nil : identifiers,
         ]
         let json = try JSONSerialization.data(withJSONObject: object.compactMapValues { $0 })
         return try DecodedRow(encoded: [UInt8](json))

@@ -67,7 +67,7 @@ struct JSONLinesSourceTests {
         arguments: Named.list([
             ("MIIT", "notJSON"), (#""MIIT""#, "notJSON"), ("[1]", "notJSON"), (#"{"id":1"#, "notJSON"),
             (#"{"id":1} {"id":2}"#, "notJSON"), ("{\"receipt\":\"a\0b\"}", "notJSON"), ("\0", "notJSON"),
-            (#"{"receipt":17}"#, "notText"), (#"{"receipt":true}"#, "notText"),
+            (#"{"receipt":true}"#, "notText"),
             (String(repeating: "[", count: 1_000), "notJSON"),
         ]) { $0.0 })
     func brokenLines(row: Named<(String, String)>) throws {

@@ -24,7 +24,7 @@ struct LookupOrderTests {
             _ = try store.stage(
                 StagedRow(row: Int64(index + 1), id: "r\(index)", customer: key, result: Array(row.json.utf8)))
         }
-        let scope = try #require(try store.scopes().first)
+        let scope = try #require(try store.scopes(withEnvironment: true).first)
         try store.record(.notFound(reason: "4040010"), of: try #require(keys["5"]))
         try store.orderCustomersByExpiry()
         let first = try store.waitingCustomers(in: scope, byExpiry: true, after: 0, limit: 2)

@@ -203,6 +203,45 @@ struct MigrationCustomerTests {
         #expect(lookups.requested.count == 1)
     }
 
+    @Test("Rows of several ids of one customer share its lookup, but not with a row that also names another customer")
+    func claims() async throws {
+        let world = try MigrationWorld()
+        let histories = [(0..<40).map { "73\($0 + 10)" }, ["9001", "9002"]]
+        let lines = [#"["9001","7310"]"#] + histories[0].map { "\"\($0)\"" } + ["\"9002\""]
+        let text = lines.map { "{\"receipt\":\($0)}\n" }.joined()
+        try Data(text.utf8).write(to: world.source)
+        let lookups = LookupServiceStub(histories)
+        _ = try await world.run(lookups: lookups) {
+            api(&$0)
+            $0.workers = 1
+            $0.persisted.allowUnverified = true
+            $0.persisted.app = SimulatedApp.first.bundleId
+        }
+        #expect(Set(lookups.requested) == [["7310", "9001"], ["7310"], ["7311"], ["9002"]])
+        #expect(lookups.requested.count == 4)
+        let found = try world.results().map { $0["transactions"]?.elements?.compactMap(\.text) }
+        #expect(found.dropFirst() == (Array(repeating: histories[0], count: 40) + [histories[1]])[...])
+    }
+
+    @Test("Ids are not accepted without a lookup, whatever the options say")
+    func neverAccepted() async throws {
+        let answer = #"{"receipt":{"bundle_id":"com.example.other","in_app":[{"transaction_id":"7"}]}}"#
+        for (lookups, app, reasons) in [
+            (nil, nil, ["needsWithAPI", "needsWithAPI"]),
+            (LookupServiceStub([]), nil, ["bundleIdRequired", "anotherApp"]),
+            (LookupServiceStub([]), SimulatedApp.first.bundleId, ["4040010", "anotherApp"]),
+        ] as [(LookupServiceStub?, String?, [String])] {
+            let world = try MigrationWorld()
+            try Data("{\"receipt\":7}\n{\"receipt\":\(answer)}\n".utf8).write(to: world.source)
+            _ = try await world.run(lookups: lookups) {
+                $0.persisted.withAPI = lookups != nil
+                $0.persisted.allowUnverified = true
+                $0.persisted.app = app
+            }
+            #expect(try world.results().map { $0["reason"]?.text } == reasons)
+        }
+    }
+
     @Test(
         "A forged row that claims ids of others changes neither the data nor the account tokens of authentic rows")
     func forged() async throws {

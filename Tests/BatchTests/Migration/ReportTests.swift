@@ -213,7 +213,7 @@ struct ReportTests {
                 + "found; 3 failed for now.")
         #expect(
             sentence([(.decoded, 3)], isLenient: true)
-                == "2 of 3 rows are authentic receipts; 1 was accepted although it is not, because of --allow-unverified; "
+                == "2 of 3 rows are authentic receipts; 1 was looked up although it is not, because of --allow-unverified; "
                 + "nothing was refused; nothing failed.")
         #expect(
             sentence([(.decoded, 3)], withAPI: true, stop: .planned)

@@ -3,9 +3,10 @@ struct CSVHeader: Sendable {
     /// The byte between fields: a comma, a semicolon, a tab or a vertical bar.
     let separator: UInt8
     /// Indices of the columns; `nil` if an optional column is missing.
-    let receipt: Int
+    let receipt: Int?
     let id: Int?
     let accountToken: Int?
+    let transactionIds: Int?
     /// Number of fields that every record must have.
     let count: Int
 
@@ -34,34 +35,34 @@ struct CSVHeader: Sendable {
         }
         let columns = ColumnNames(names: names)
         do throws(ColumnProblem) {
-            (receipt, id, accountToken) = try columns.selected(by: options)
+            (receipt, id, accountToken, transactionIds) = try columns.selected(by: options)
         } catch {
-            let suggestions = Self.receiptColumns(in: sample, separator, count: names.count).map { names[$0] }
-            throw Self.error(error, names, suggestions, at: path)
+            throw Self.error(error, names, Self.suggestions(for: names, in: sample, separator), at: path)
         }
     }
 
-    /// Returns the columns that hold receipts in one of the first records.
-    private static func receiptColumns(in sample: Span<UInt8>, _ separator: UInt8, count: Int) -> [Int] {
-        var found: Set<Int> = []
-        var scanner = CSVScanner(separator: separator, wantedFields: count)
+    /// Returns the columns that hold receipts or transaction ids in one of the first records.
+    private static func suggestions(
+        for names: [String], in sample: Span<UInt8>, _ separator: UInt8
+    ) -> ColumnSuggestions {
+        var found = ColumnSuggestions(names)
+        var scanner = CSVScanner(separator: separator, wantedFields: names.count)
         var start = 0
-        for _ in 0..<ColumnNames.sampleSize where start < sample.count {
+        for _ in 0..<ColumnSuggestions.sampleSize where start < sample.count {
             let record = sample.extracting(start..<sample.count)
             if !scanner.scan(record) { scanner.finish(record) }
-            for (index, field) in scanner.fields.enumerated()
-            where ColumnNames.looksLikeReceipt(field.text(in: record)) {
-                found.insert(index)
-            }
+            for (name, field) in zip(names, scanner.fields) { found.add(field.text(in: record), in: name) }
             start += scanner.position
             scanner.reset()
         }
-        return found.sorted()
+        return found
     }
 
     /// A scanner that collects only the fields in use.
     var scanner: CSVScanner {
-        CSVScanner(separator: separator, wantedFields: max(receipt, id ?? 0, accountToken ?? 0) + 1)
+        CSVScanner(
+            separator: separator,
+            wantedFields: [receipt, id, accountToken, transactionIds].reduce(1) { max($0, ($1 ?? 0) + 1) })
     }
 
     /// Returns the length of the first line in bytes, including line breaks in quotes; `nil` if the line does not end
@@ -103,16 +104,16 @@ struct CSVHeader: Sendable {
 
     /// Returns the error for a column, with the existing ones.
     private static func error(
-        _ problem: ColumnProblem, _ names: [String], _ suggestions: [String], at path: String
+        _ problem: ColumnProblem, _ names: [String], _ suggestions: ColumnSuggestions, at path: String
     ) -> SourceError {
         guard case .missing(let name) = problem else {
-            return SourceError(.ambiguousColumn, at: path, problem.reason("", suggestions: []))
+            return SourceError(.ambiguousColumn, at: path, problem.reason(""))
         }
         guard isHeader(names) else {
             let inventory =
                 "the first line does not look like a header; "
                 + "a CSV file must start with a line of column names that includes \(name)"
-            return SourceError(.missingColumn, at: path, problem.reason(inventory, suggestions: []))
+            return SourceError(.missingColumn, at: path, problem.reason(inventory))
         }
         let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
         var inventory = "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"

@@ -127,7 +127,8 @@ struct CSVSource: TextSource {
             let reason = "the record has \(scanner.fieldCount) fields, but the header has \(header.count)"
             return row(.unreadable(code: "wrongFieldCount", reason: reason), in: record)
         }
-        let field = scanner.fields[header.receipt]
+        guard let receipt = header.receipt else { return row(.missing, in: record) }
+        let field = scanner.fields[receipt]
         guard field.range.count <= limits.field else {
             return row(.tooLarge("the field", limit: limits.field), in: record)
         }
@@ -142,7 +143,8 @@ struct CSVSource: TextSource {
     private func row(_ value: StoredValue, in record: Span<UInt8>) -> SourceRow {
         SourceRow(
             number: nextRowNumber, id: text(at: header.id, in: record), value: value,
-            accountToken: text(at: header.accountToken, in: record))
+            accountToken: text(at: header.accountToken, in: record),
+            transactionIds: text(at: header.transactionIds, in: record).text.map { Array($0.utf8) })
     }
 
     /// Returns the field at an index, or `missing` if the record has no such field before the limit.

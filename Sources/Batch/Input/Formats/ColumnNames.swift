@@ -9,28 +9,30 @@ struct ColumnNames: Sendable {
     /// Names of columns that hold receipts, as ``folded(_:)`` returns them: `receipt`, and what Apple's documents and
     /// client libraries call them.
     private static let receiptNames: Set<String> = ["receipt", "receiptdata", "latestreceipt", "transactionreceipt"]
-    /// Number of rows whose values are looked at to suggest a column.
-    static let sampleSize = 20
 
     /// Returns the indices of the columns that a run reads. Without an option for it, the id is in the column `id`, if
-    /// there is one.
+    /// there is one. With transaction ids, receipts are optional.
     func selected(
         by options: SourceOptions
-    ) throws(ColumnProblem) -> (receipt: Int, id: Int?, accountToken: Int?) {
-        let receipt = try self.receipt(options.receiptColumn)
+    ) throws(ColumnProblem) -> (receipt: Int?, id: Int?, accountToken: Int?, transactionIds: Int?) {
+        let transactionIds: Int? = if let name = options.transactionIdColumn { try index(of: name) } else { nil }
+        let receipt = try self.receipt(options.receiptColumn, isOptional: transactionIds != nil)
         let id: Int? = if let name = options.idColumn { try index(of: name) } else { try find("id") }
         let accountToken: Int? = if let name = options.accountTokenColumn { try index(of: name) } else { nil }
-        return (receipt, id, accountToken)
+        return (receipt, id, accountToken, transactionIds)
     }
 
     /// Returns the index of the column with the receipt: the one with the name; without a name `receipt`, otherwise
     /// the only column with another usual name.
-    private func receipt(_ name: String?) throws(ColumnProblem) -> Int {
+    private func receipt(_ name: String?, isOptional: Bool) throws(ColumnProblem) -> Int? {
         if let name { return try index(of: name) }
         if let index = try find("receipt") { return index }
         let usual = names.indices.filter { Self.receiptNames.contains(Self.folded(names[$0])) }
         guard usual.count < 2 else { throw .several(usual.map { names[$0] }) }
-        guard let index = usual.first else { throw .missing("receipt") }
+        guard let index = usual.first else {
+            guard isOptional else { throw .missing("receipt") }
+            return nil
+        }
         return index
     }
 
@@ -54,21 +56,6 @@ struct ColumnNames: Sendable {
         String(name.unicodeScalars.filter { $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) })
             .lowercased()
     }
-
-    /// Returns whether a value looks like a receipt: long, and base64 or hexadecimal at its beginning.
-    static func looksLikeReceipt(_ value: [UInt8]) -> Bool {
-        value.count >= shortestReceipt
-            && value.prefix(shortestReceipt).allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                default: [0x2B, 0x2D, 0x2F, 0x5C, 0x5F, 0x20, 0x0A, 0x0D].contains(byte)
-                }
-            }
-    }
-
-    /// Number of bytes that a value must have to look like a receipt.
-    static let shortestReceipt = 200
 }
 
 /// Reason why a column cannot be found by its name.
@@ -83,23 +70,15 @@ enum ColumnProblem: Error, Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - inventory: The existing columns, as a part of a sentence.
-    ///   - suggestions: Columns whose values look like receipts.
-    func reason(_ inventory: String, suggestions: [String]) -> String {
+    ///   - suggestions: Columns that may be meant.
+    func reason(_ inventory: String, suggestions: ColumnSuggestions = ColumnSuggestions([])) -> String {
         switch self {
         case .repeated(let name): return "there are several columns \(name), so it is not clear which one to use"
         case .several(let names):
             return "no column receipt, and several that can hold it: \(names.joined(separator: ", "));"
                 + " choose one with --receipt-column"
         case .missing(let name):
-            let hint =
-                switch suggestions.count {
-                case 0: ""
-                case 1: "; the values of \(suggestions[0]) look like receipts: use --receipt-column \(suggestions[0])"
-                default:
-                    "; the values of \(suggestions.joined(separator: ", ")) look like receipts:"
-                        + " choose one with --receipt-column"
-                }
-            return "no column \(name); \(inventory)\(hint)"
+            return "no column \(name); \(inventory)\(suggestions.hint)"
         }
     }
 }

@@ -1,4 +1,5 @@
 import Base
+import ReceiptDecoding
 import Storage
 
 /// Parses a line of JSON: an object with a receipt and optionally an id.
@@ -10,12 +11,13 @@ import Storage
 ///
 /// Other keys are ignored. If a key is repeated, the last one is used. Upper and lower case of the id's key are equal,
 /// unless a key is exactly the same. If the receipt has no key of its own, and no key was selected, the receipt is
-/// somewhere in the line.
+/// somewhere in the line; or transaction ids are, if there is no receipt.
 struct JSONLine: Sendable {
     /// Keys of the receipt, in order of precedence.
     private let receiptKeys: [[UInt8]]
     private let idKey: [UInt8]
     private let accountTokenKey: [UInt8]?
+    private let transactionIdKey: [UInt8]?
     /// Keys that make the whole line the value of the row.
     private let wholeLineKeys: [[UInt8]]
     /// Whether a line without the receipt's key is searched for it.
@@ -27,6 +29,7 @@ struct JSONLine: Sendable {
         receiptKeys = (options.receiptColumn.map { [$0] } ?? ["receipt", "receipt-data"]).map { Array($0.utf8) }
         idKey = Array((options.idColumn ?? "id").utf8)
         accountTokenKey = options.accountTokenColumn.map { Array($0.utf8) }
+        transactionIdKey = options.transactionIdColumn.map { Array($0.utf8) }
         wholeLineKeys = options.wholeLineKeys.map { Array($0.utf8) }
         searchesLine = options.receiptColumn == nil
     }
@@ -36,7 +39,7 @@ struct JSONLine: Sendable {
         var receipts = [JSONScanner.Value?](repeating: nil, count: receiptKeys.count)
         var id: JSONScanner.Value?
         var otherID: JSONScanner.Value?
-        var accountToken: JSONScanner.Value?
+        var (accountToken, transactionIds): (JSONScanner.Value?, JSONScanner.Value?)
         var isWhole = false
         var mayContainReceipt = false
         var scanner = JSONScanner()
@@ -48,6 +51,8 @@ struct JSONLine: Sendable {
                     id = member.value
                 } else if let accountTokenKey, member.name.matches(accountTokenKey, in: line) {
                     accountToken = member.value
+                } else if let transactionIdKey, member.name.matches(transactionIdKey, in: line) {
+                    transactionIds = member.value
                 } else if wholeLineKeys.contains(where: { member.name.matches($0, in: line) }) {
                     isWhole = true
                 } else if member.name.isSame(as: idKey, in: line) {
@@ -63,23 +68,32 @@ struct JSONLine: Sendable {
         isWhole = isWhole || (searchesLine && mayContainReceipt && receipts.allSatisfy { $0 == nil })
         var receipt = isWhole ? StoredValue.bytes(line.array(0..<line.count)) : .missing
         for case let value? in receipts where receipt == .missing { receipt = Self.stored(value, in: line) }
+        if receipt == .missing, searchesLine, transactionIdKey == nil { receipt = Self.identifiers(in: line) }
         return SourceRow(
             number: number, id: Self.text(id ?? otherID, in: line), value: receipt,
-            accountToken: Self.text(accountToken, in: line))
+            accountToken: Self.text(accountToken, in: line),
+            transactionIds: transactionIds.flatMap { Self.stored($0, in: line).bytes })
+    }
+
+    /// Returns the line if it contains transaction ids.
+    private static func identifiers(in line: Span<UInt8>) -> StoredValue {
+        let bytes = line.array(0..<line.count)
+        return UnsignedIdentifiers(in: bytes).isFound ? .bytes(bytes) : .missing
     }
 
     private static func isLong(_ value: JSONScanner.Value) -> Bool {
         if case .scalar = value { false } else { value.whole.count >= minimumReceiptSize }
     }
 
-    /// Converts a JSON value. An object or an array, such as a verifyReceipt response, is returned as its JSON text.
+    /// Converts a JSON value. An object or an array, such as a verifyReceipt response, is returned as its JSON text, and
+    /// a number, which may be a transaction id, as its characters.
     private static func stored(_ value: JSONScanner.Value, in line: Span<UInt8>) -> StoredValue {
         switch value {
         case .string(let string): return StoredValue(bytes: string.unescaped(in: line))
         case .container(let range): return .bytes(line.array(range))
         case .scalar(let range) where line[range.lowerBound] == UInt8(ascii: "n"): return .missing
-        case .scalar:
-            return .unreadable(code: "notText", reason: "a number or a Boolean value instead of a receipt")
+        case .scalar(let range) where line[range.lowerBound] < UInt8(ascii: "A"): return .bytes(line.array(range))
+        case .scalar: return .unreadable(code: "notText", reason: "a Boolean value instead of a receipt")
         }
     }
 

@@ -49,6 +49,7 @@ extension SourceRow {
     /// Returns the row with an id, if it has none.
     func named(_ id: @autoclosure () -> String) -> SourceRow {
         guard self.id == nil else { return self }
-        return SourceRow(number: number, id: id(), value: value, accountToken: accountToken)
+        return SourceRow(
+            number: number, id: id(), value: value, accountToken: accountToken, transactionIds: transactionIds)
     }
 }

@@ -6,9 +6,10 @@ struct TableSchema: Sendable, Hashable {
     let table: SQLName
     /// The column that identifies a row and gives the order: the rowid, or an integer primary key.
     let key: String
-    let receipt: SQLName
+    let receipt: SQLName?
     let id: SQLName?
     let accountToken: SQLName?
+    let transactionIds: SQLName?
     /// The CREATE TABLE statement.
     let schema: String
 
@@ -23,26 +24,32 @@ struct TableSchema: Sendable, Hashable {
         let names = ColumnNames(names: columns.map(\.name))
         do throws(ColumnProblem) {
             let selected = try names.selected(by: options)
-            receipt = SQLName(names.names[selected.receipt])
+            receipt = selected.receipt.map { SQLName(names.names[$0]) }
             id = selected.id.map { SQLName(names.names[$0]) }
             accountToken = selected.accountToken.map { SQLName(names.names[$0]) }
+            transactionIds = selected.transactionIds.map { SQLName(names.names[$0]) }
         } catch {
-            let suggestions = names.names.filter { Self.holdsReceipts(SQLName($0), of: SQLName(name), in: db) }
+            let suggestions = Self.suggestions(for: names.names, of: SQLName(name), in: db)
             let inventory = "there are: \(names.names.joined(separator: ", "))"
             throw StorageError(.missingColumn, at: place, error.reason(inventory, suggestions: suggestions))
         }
     }
 
-    /// Returns whether a column holds a receipt in one of the first rows.
-    private static func holdsReceipts(_ column: SQLName, of table: SQLName, in db: Database) -> Bool {
-        let length = ColumnNames.shortestReceipt
-        let values = try? db.texts(
-            """
-            SELECT CASE typeof(\(column)) WHEN 'blob' THEN hex(substr(\(column), 1, \(length)))
-                WHEN 'text' THEN substr(\(column), 1, \(length)) ELSE '' END
-            FROM \(table) LIMIT \(ColumnNames.sampleSize)
-            """)
-        return values?.contains { ColumnNames.looksLikeReceipt(Array($0.utf8)) } ?? false
+    /// Returns the columns that hold receipts or transaction ids in one of the first rows.
+    private static func suggestions(for names: [String], of table: SQLName, in db: Database) -> ColumnSuggestions {
+        var found = ColumnSuggestions(names)
+        let length = ColumnSuggestions.shortestReceipt
+        for name in names {
+            let column = SQLName(name)
+            let values = try? db.texts(
+                """
+                SELECT CASE typeof(\(column)) WHEN 'blob' THEN hex(substr(\(column), 1, \(length)))
+                    WHEN 'null' THEN '' ELSE substr(\(column), 1, \(length)) END
+                FROM \(table) LIMIT \(ColumnSuggestions.sampleSize)
+                """)
+            for value in values ?? [] { found.add(Array(value.utf8), in: name) }
+        }
+        return found
     }
 
     /// Returns the selected table, otherwise the only table, otherwise `receipts`.

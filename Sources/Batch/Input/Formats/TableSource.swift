@@ -63,8 +63,8 @@ struct TableSource: RowSource {
 
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
         let columns =
-            [schema.key, schema.receipt.description]
-            + [schema.id, schema.accountToken].map { name in
+            [schema.key]
+            + [schema.receipt, schema.id, schema.accountToken, schema.transactionIds].map { name in
                 name.map(\.description) ?? "NULL"
             }
         let sql = """
@@ -91,7 +91,8 @@ struct TableSource: RowSource {
                 rows.append(
                     SourceRow(
                         number: first + Int64(rows.count), id: statement.text(at: 2), value: value,
-                        accountToken: statement.text(at: 3)))
+                        accountToken: statement.text(at: 3),
+                        transactionIds: statement.text(at: 4).text.map { Array($0.utf8) }))
                 last = key
             }
         }
@@ -140,10 +141,10 @@ extension SQLiteStatement {
     fileprivate func value(at column: CInt, largest: Int) -> StoredValue {
         let bytes: UnsafeRawBufferPointer?
         switch sqlite3_column_type(self, column) {
-        case SQLITE_TEXT: bytes = utf8(at: column)
+        // A number, as its text, because it may be a transaction id.
+        case SQLITE_TEXT, SQLITE_INTEGER, SQLITE_FLOAT: bytes = utf8(at: column)
         case SQLITE_BLOB: bytes = blob(at: column)
-        case SQLITE_NULL: bytes = nil
-        default: return .unreadable(code: "notText", reason: "a number instead of a receipt")
+        default: bytes = nil
         }
         guard let bytes else { return .missing }
         guard bytes.count <= largest else { return .tooLarge("the value", limit: largest) }

@@ -7,6 +7,8 @@ package struct SourceOptions: Sendable, Hashable, Codable {
     package var idColumn: String?
     /// Column or key of the user's UUID; `nil` for none.
     package var accountTokenColumn: String?
+    /// Column or key of transaction ids, which are looked up if there is no receipt; `nil` for none.
+    package var transactionIdColumn: String?
     /// Table of a database. If `nil`: the only table, or `receipts` if there are several.
     package var table: String?
     /// Format of a text source whose name does not state it; `nil` to use the name.
@@ -17,12 +19,13 @@ package struct SourceOptions: Sendable, Hashable, Codable {
 
     /// Creates options. `nil` selects the default names.
     package init(
-        receiptColumn: String? = nil, idColumn: String? = nil, accountTokenColumn: String? = nil, table: String? = nil,
-        format: TextFormat? = nil
+        receiptColumn: String? = nil, idColumn: String? = nil, accountTokenColumn: String? = nil,
+        transactionIdColumn: String? = nil, table: String? = nil, format: TextFormat? = nil
     ) {
         self.receiptColumn = receiptColumn
         self.idColumn = idColumn
         self.accountTokenColumn = accountTokenColumn
+        self.transactionIdColumn = transactionIdColumn
         self.table = table
         self.format = format
     }

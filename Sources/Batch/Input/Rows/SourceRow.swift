@@ -7,12 +7,17 @@ package struct SourceRow: Sendable, Hashable {
     package let value: StoredValue
     /// The user's UUID, if a column was selected for it; `nil` if it is missing, empty or not UTF-8.
     package let accountToken: String?
+    /// The value in the column of transaction ids; `nil` if no such column was selected, or if it is empty.
+    package let transactionIds: [UInt8]?
 
-    package init(number: Int64, id: String?, value: StoredValue, accountToken: String? = nil) {
+    package init(
+        number: Int64, id: String?, value: StoredValue, accountToken: String? = nil, transactionIds: [UInt8]? = nil
+    ) {
         self.number = number
         self.id = id
         self.value = value
         self.accountToken = accountToken
+        self.transactionIds = transactionIds
     }
 }
 
@@ -47,10 +52,13 @@ extension StoredValue {
         .unreadable(code: "tooLarge", reason: "\(what) is longer than \(limit) bytes")
     }
 
-    /// Number of bytes, for the limit of a batch.
-    var size: Int {
-        if case .bytes(let bytes) = self { bytes.count } else { 0 }
+    /// The bytes; `nil` if there are none.
+    var bytes: [UInt8]? {
+        if case .bytes(let bytes) = self { bytes } else { nil }
     }
+
+    /// Number of bytes, for the limit of a batch.
+    var size: Int { bytes?.count ?? 0 }
 }
 
 /// An id or account token of a row. Never repaired, because it has to match the original.
@@ -78,7 +86,9 @@ enum SourceText: Sendable, Hashable {
 
 extension SourceRow {
     /// Creates a row, which is unreadable if a text is malformed.
-    init(number: Int64, id: SourceText, value: StoredValue, accountToken: SourceText) {
+    init(
+        number: Int64, id: SourceText, value: StoredValue, accountToken: SourceText, transactionIds: [UInt8]? = nil
+    ) {
         var value = value
         switch (value, id, accountToken) {
         case (.unreadable, _, _): break
@@ -87,6 +97,7 @@ extension SourceRow {
             value = .unreadable(code: "malformedAccountToken", reason: "the account token is not UTF-8")
         default: break
         }
-        self.init(number: number, id: id.text, value: value, accountToken: accountToken.text)
+        self.init(
+            number: number, id: id.text, value: value, accountToken: accountToken.text, transactionIds: transactionIds)
     }
 }

@@ -16,6 +16,9 @@ struct CustomerLookups {
     let service: any CustomerLookupService
     /// Maximum number of customers of a queue that are looked up at a time.
     let concurrency: Int
+    /// Whether customers often turn out to be the same, as those of different ids without a receipt. Then a queue starts
+    /// with one lookup at a time, has one more after each response, and again one after a response that merged customers.
+    var mayCoincide = false
     let notify: @Sendable (String) -> Void
 
     /// Number of consecutive failures after which the host or the key is considered the cause. A single call may fail
@@ -26,12 +29,12 @@ struct CustomerLookups {
     ///
     /// - Parameters:
     ///   - next: Returns the next customer of a queue; `nil` at its end.
-    ///   - record: Stores a result; `nil` if the lookup was canceled.
+    ///   - record: Stores a result; `nil` if the lookup was canceled. Returns whether customers were merged.
     ///   - tick: Called twice a second.
     ///   - reason: Returns the reason to stop; `nil` to continue.
     func run(
         queues count: Int, next: (Int) async throws -> MigrationCustomer?,
-        record: (CustomerLookupResult?, MigrationCustomer, _ queue: Int) async throws -> Void,
+        record: (CustomerLookupResult?, MigrationCustomer, _ queue: Int) async throws -> Bool,
         tick: () async throws -> Void, reason: () -> End?
     ) async throws -> End {
         try await withThrowingTaskGroup(
@@ -39,13 +42,14 @@ struct CustomerLookups {
         ) { group in
             var end: End?
             var inFlight = [Int](repeating: 0, count: count)
+            var window = [Int](repeating: mayCoincide ? 1 : concurrency, count: count)
             var isAtEnd = [Bool](repeating: false, count: count)
             var (failing, answered) = (count: 0, 0)
             var lastCause: Migration.Stop?
             group.addTask { await .nextTick() }
             while true {
                 for queue in 0..<count {
-                    while end == nil, !isAtEnd[queue], inFlight[queue] < concurrency {
+                    while end == nil, !isAtEnd[queue], inFlight[queue] < window[queue] {
                         end = reason()
                         guard end == nil else { break }
                         guard let customer = try await next(queue) else {
@@ -79,7 +83,8 @@ struct CustomerLookups {
                         if end == nil { notify(reason) }
                         end = .stopped(.refusedByAppStore)
                     }
-                    try await record(result, customer, queue)
+                    let hasMerged = try await record(result, customer, queue)
+                    if mayCoincide { window[queue] = hasMerged ? 1 : min(window[queue] + 1, concurrency) }
                 }
                 if end != nil { group.cancelAll() }
             }

@@ -31,6 +31,8 @@ package struct DecodedRow: Sendable, Codable {
     let expires: Int64?
     let failure: Failure?
     let accountToken: String?
+    /// Ids by which the customer is looked up although nothing proves them; `nil` if the row is authentic or refused.
+    private let claims: [String]?
 
     /// Reason why the receipt could not be read or is not authentic.
     struct Failure: Sendable, Codable {
@@ -53,35 +55,41 @@ package struct DecodedRow: Sendable, Codable {
     var isRenamed: Bool { renaming != nil }
 
     /// Decodes a row.
-    ///
-    /// - Parameter allowUnverified: Accepts receipts that are readable but not authentic.
-    init(_ row: SourceRow, reader: ReceiptReader, allowUnverified: Bool) {
+    init(_ row: SourceRow, reader: ReceiptReader, rule: UnverifiedRule) {
+        let beside = row.transactionIds.map { UnsignedIdentifiers(in: $0) } ?? UnsignedIdentifiers()
         switch row.value {
-        case .bytes(let bytes): self.init(row, reader.read(bytes), allowUnverified: allowUnverified)
+        case .bytes(let bytes): self.init(row, reader.read(bytes), beside, rule)
+        case .missing where beside.isFound: self.init(row, nil, beside, rule)
         case .missing: self.init(row, code: "empty", reason: "there is no receipt in this row")
         case .unreadable(let code, let reason): self.init(row, code: code, reason: reason)
         }
     }
 
-    private init(_ row: SourceRow, _ stored: DecodedReceipt, allowUnverified: Bool) {
+    /// - Parameters:
+    ///   - stored: What the receipt column contains; `nil` if it is empty.
+    ///   - beside: The ids in the column of transaction ids.
+    private init(_ row: SourceRow, _ stored: DecodedReceipt?, _ beside: UnsignedIdentifiers, _ rule: UnverifiedRule) {
         number = row.number
         id = row.id ?? ""
         accountToken = row.accountToken
-        failure = stored.failure.map { Failure(code: $0.code.rawValue, place: $0.place, reason: $0.reason) }
-        kind = stored.kind.rawValue
-        verified = stored.isVerified
-        digest = stored.digest
-        repairs = stored.repairs.map(\.rawValue)
-        environment = stored.environment?.rawValue
-        bundleId = stored.bundleId
-        originalTransactionIds = stored.lookupKeys.originalTransactionIds.map(\.rawValue)
-        transactionIds = stored.lookupKeys.transactionIds.map(\.rawValue)
-        unverifiedIds = stored.unverifiedIds.map(\.rawValue)
-        appTransactionId = stored.appTransactionId
-        year = stored.date.map { CivilTime(seconds: $0.seconds).year }
-        expires = stored.expiresDate?.milliseconds
-        let hasKeys = !stored.lookupKeys.isEmpty || (allowUnverified && !stored.unverifiedIds.isEmpty)
-        outcome = !stored.isVerified && !(allowUnverified && hasKeys) ? .refused : hasKeys ? .decoded : .noTransactions
+        kind = (stored?.kind ?? .unknown).rawValue
+        verified = stored?.isVerified ?? false
+        originalTransactionIds = stored?.lookupKeys.originalTransactionIds.map(\.rawValue) ?? []
+        transactionIds = stored?.lookupKeys.transactionIds.map(\.rawValue) ?? []
+        appTransactionId = stored?.appTransactionId
+        year = stored?.date.map { CivilTime(seconds: $0.seconds).year }
+        expires = stored?.expiresDate?.milliseconds
+        var unsigned = beside
+        if let stored { unsigned.formUnion(stored.unsigned) }
+        let isIdentifiersOnly = unsigned.isFound && stored?.isNothing ?? true
+        digest = isIdentifiersOnly ? nil : stored?.digest
+        repairs = isIdentifiersOnly ? [] : stored?.repairs.map(\.rawValue) ?? []
+        let signed = originalTransactionIds + transactionIds
+        unverifiedIds = unsigned.all.map(\.rawValue).filter { !signed.contains($0) }
+        let treatment = RowTreatment(stored, signed: signed, unsigned, rule)
+        (outcome, failure, claims) = (treatment.outcome, treatment.failure, treatment.claims)
+        bundleId = stored?.bundleId ?? treatment.app
+        environment = (stored?.environment ?? unsigned.environments.only)?.rawValue
     }
 
     private init(_ row: SourceRow, code: String, reason: String) {
@@ -92,16 +100,21 @@ package struct DecodedRow: Sendable, Codable {
         kind = ReceiptKind.unknown.rawValue
         verified = false
         (digest, environment, bundleId, appTransactionId, year, expires) = (nil, nil, nil, nil, nil, nil)
-        (repairs, originalTransactionIds, transactionIds, unverifiedIds) = ([], [], [], [])
+        (repairs, originalTransactionIds, transactionIds, unverifiedIds, claims) = ([], [], [], [], nil)
         failure = Failure(code: code, place: "row", reason: reason)
     }
 
-    /// Ids to look up: original transaction ids, or transaction ids if there are none. If the receipt is not
-    /// authentic, also the ids that are only in the JSON around it.
+    /// Ids to look up: original transaction ids, or transaction ids if there are none; empty if the row is refused.
     var identifiers: [String] {
-        guard outcome == .decoded else { return [] }
-        let signed = originalTransactionIds.isEmpty ? transactionIds : originalTransactionIds
-        return verified ? signed : Array(Set(signed + unverifiedIds)).sorted()
+        guard outcome == .decoded else { return claims ?? [] }
+        return originalTransactionIds.isEmpty ? transactionIds : originalTransactionIds
+    }
+
+    /// The environment in which the customer is looked up first; empty for production and then the sandbox, because
+    /// ids without a receipt are looked up once, whatever their rows say about the environment.
+    var lookupEnvironment: String {
+        let isWithoutReceipt = claims != nil && originalTransactionIds.isEmpty && transactionIds.isEmpty
+        return isWithoutReceipt ? "" : environment ?? ""
     }
 
     /// Id by which to request the customer's download of the app; `nil` if there are purchases to look up, or if the
@@ -110,18 +123,21 @@ package struct DecodedRow: Sendable, Codable {
 
     /// The entry in the list of refused rows; `nil` if the row was not refused.
     var refusal: Refusal? {
-        guard outcome == .refused, let failure else { return nil }
+        guard outcome == .refused, claims == nil, let failure else { return nil }
         return Refusal(row: number, id: id, code: failure.code, place: failure.place, reason: failure.reason)
     }
 
     /// The result row without App Store Server API data.
     var result: ResultRow {
         ResultRow(
-            id: id, digest: digest, outcome: outcome, reason: failure?.code, kind: kind, verified: verified,
+            id: id, digest: digest, outcome: outcome,
+            reason: failure?.code ?? (outcome == .failed ? Self.notAskedYet : nil), kind: kind, verified: verified,
             repairs: repairs, environment: environment, bundleId: bundleId,
             originalTransactionIds: originalTransactionIds, transactionIds: transactionIds,
             unverifiedIds: unverifiedIds, row: number, sourceId: renaming.map(\.sourceId) ?? id)
     }
+
+    private static let notAskedYet = "notAskedYet"
 
     /// Returns the result row with the data of its customer.
     func result(_ finding: CustomerLookupResult?, hasCustomer: Bool) -> ResultRow {
@@ -130,6 +146,9 @@ package struct DecodedRow: Sendable, Codable {
         switch finding {
         case .known(let columns):
             result.outcome = .migrated
+            result.reason = failure?.code
+            // What a row of ids says about its environment is not proven.
+            if digest == nil { result.environment = columns.environment }
             result.api = columns.api
         case .notFound(let reason):
             result.outcome = .notFound
@@ -139,7 +158,7 @@ package struct DecodedRow: Sendable, Codable {
             result.reason = reason
         case nil:
             result.outcome = .failed
-            result.reason = "notAskedYet"
+            result.reason = Self.notAskedYet
         }
         return result
     }
@@ -147,4 +166,9 @@ package struct DecodedRow: Sendable, Codable {
     package init(encoded: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(encoded)) }
 
     var encoded: [UInt8] { get throws { [UInt8](try JSONEncoder().encode(self)) } }
+}
+
+extension Set {
+    /// The only element; `nil` if there is none or several.
+    fileprivate var only: Element? { count == 1 ? first : nil }
 }

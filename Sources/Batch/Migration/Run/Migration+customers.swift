@@ -32,7 +32,7 @@ extension Migration {
     /// Returns the customer of a row; `nil` if the row has nothing to look up.
     private static func customer(of row: DecodedRow, in ledger: MigrationStore) throws(StorageError) -> Int64? {
         guard let bundleId = row.bundleId else { return nil }
-        let environment = row.environment ?? ""
+        let environment = row.lookupEnvironment
         if let download = row.downloadIdentifier {
             return try ledger.customer(ofDownload: download, bundleId: bundleId, environment: environment)
         }
@@ -111,22 +111,30 @@ extension Migration {
         }
         do {
             if options.isActiveFirst { try ledger.orderCustomersByExpiry() }
-            var queues = try ledger.scopes().map { CustomerQueue(scope: $0, isOrderedByExpiry: options.isActiveFirst) }
             try show(lookups)
-            let end = try await CustomerLookups(service: lookups, concurrency: options.workers * 8, notify: notify).run(
-                queues: queues.count, next: { try queues[$0].customer(from: ledger) },
-                record: { result, customer, _ in
-                    if let result { try ledger.record(result, of: customer.key) }
-                    try checkpoint()
-                },
-                tick: {
-                    try show(lookups)
-                    try checkpoint()
-                },
-                // `--limit` is a limit on rows, not on customers.
-                reason: { stop == .rowLimit ? nil : stop.map { .stopped($0) } })
-            try ledger.commit()
-            if case .stopped(let stop) = end { return stop }
+            // Receipts first: afterwards ids without a receipt may be known to be those of the same customers.
+            for isKnown in [true, false] {
+                var queues = try ledger.scopes(withEnvironment: isKnown).map {
+                    CustomerQueue(scope: $0, isOrderedByExpiry: options.isActiveFirst)
+                }
+                let run = CustomerLookups(
+                    service: lookups, concurrency: options.workers * 8, mayCoincide: !isKnown, notify: notify)
+                let end = try await run.run(
+                    queues: queues.count, next: { try queues[$0].customer(from: ledger) },
+                    record: { result, customer, _ in
+                        let hasMerged = try result.map { try ledger.record($0, of: customer.key) } ?? false
+                        try checkpoint()
+                        return hasMerged
+                    },
+                    tick: {
+                        try show(lookups)
+                        try checkpoint()
+                    },
+                    // `--limit` is a limit on rows, not on customers.
+                    reason: { stop == .rowLimit ? nil : stop.map { .stopped($0) } })
+                try ledger.commit()
+                if case .stopped(let stop) = end { return stop }
+            }
             return nil
         } catch {
             throw RunError(of: error)

@@ -27,7 +27,7 @@ extension Migration {
         write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
     ) async throws -> Stop? {
         let reader = reader
-        let allowUnverified = options.persisted.allowUnverified
+        let rule = UnverifiedRule(options.persisted, lookups)
         var counts = progress.checkpoint.counts
         var lastCheckpoint = ContinuousClock.now
         var refusals: [Refusal] = []
@@ -78,7 +78,7 @@ extension Migration {
                 }
                 rowsRead += Int64(batch.rows.count)
                 let task = Task {
-                    batch.rows.map { DecodedRow($0, reader: reader, allowUnverified: allowUnverified) }
+                    batch.rows.map { DecodedRow($0, reader: reader, rule: rule) }
                 }
                 batches.append((batch, task))
             }

@@ -11,6 +11,8 @@ package struct MigrationOptions: Sendable {
         package var withAPI = false
         /// `true` if receipts that are not authentic are looked up too, and marked as not verified.
         package var allowUnverified = false
+        /// The app of ids that are looked up without a receipt and name none; `nil` if they must name one.
+        package var app: String?
         /// Identifies the trusted certificates; `nil` if unknown.
         package var trust: String?
         /// Format of a result whose name does not state it; `nil` to use the name.
@@ -88,6 +90,11 @@ extension MigrationOptions.PersistedOptions {
                 "--account-token-column", displayText(earlier.source.accountTokenColumn),
                 displayText(source.accountTokenColumn)
             ),
+            (
+                "--transaction-id-column", displayText(earlier.source.transactionIdColumn),
+                displayText(source.transactionIdColumn)
+            ),
+            ("--bundle-id", displayText(earlier.app), displayText(app)),
             ("--table", displayText(earlier.source.table), displayText(source.table)),
             (
                 "--input-format", displayText(earlier.source.format?.rawValue), displayText(source.format?.rawValue)

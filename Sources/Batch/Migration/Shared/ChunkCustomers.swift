@@ -48,11 +48,16 @@ package struct ChunkCustomers {
         if let download = row.downloadIdentifier { return ["download:\(download)".withoutNull] }
         let identifiers = row.identifiers
         guard !row.verified, !identifiers.isEmpty else { return identifiers.map(\.withoutNull) }
-        return ["claims:" + SHA.hex(Array(claims(of: row).utf8), with: .sha256)]
+        return [claim(identifiers)]
     }
 
-    private static func claims(of row: DecodedRow) -> String {
-        row.identifiers.prefix(MigrationStore.maximumIdentifiers).joined(separator: " ").withoutNull
+    /// Returns what stands for the ids of a row that is not authentic.
+    static func claim(_ identifiers: [String]) -> String {
+        "claims:" + SHA.hex(Array(claims(identifiers).utf8), with: .sha256)
+    }
+
+    private static func claims(_ identifiers: [String]) -> String {
+        identifiers.prefix(MigrationStore.maximumIdentifiers).joined(separator: " ").withoutNull
     }
 
     /// Adds a row.
@@ -66,7 +71,7 @@ package struct ChunkCustomers {
         }
         guard let root else { return nil }
         if let date = row.expires, row.verified { expires[root] = max(expires[root] ?? .min, date) }
-        if !row.verified { claims[root] = Self.claims(of: row) }
+        if !row.verified { claims[root] = Self.claims(row.identifiers) }
         return root
     }
 

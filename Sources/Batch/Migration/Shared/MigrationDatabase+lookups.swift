@@ -4,10 +4,10 @@ import Reports
 
 /// The customers to be looked up. Only the worker with the lease of ``SharedWork/ask`` changes them.
 extension MigrationDatabase {
-    /// Returns the apps and environments of all migrations.
-    func scopes() async throws(RunError) -> [(id: Int64, bundleId: String)] {
-        try await rows("SELECT id, bundleId FROM migrationScope ORDER BY id") {
-            (id: try $0.integer(0), bundleId: try $0.text(1))
+    /// Returns the apps and environments of all migrations. Ids without a receipt have no environment.
+    func scopes() async throws(RunError) -> [(id: Int64, bundleId: String, hasEnvironment: Bool)] {
+        try await rows("SELECT id, bundleId, environment <> '' FROM migrationScope ORDER BY id") {
+            (id: try $0.integer(0), bundleId: try $0.text(1), hasEnvironment: try $0.boolean(2))
         }
     }
 
@@ -95,20 +95,27 @@ extension MigrationDatabase {
     private func waitingCustomers(
         sharing result: CustomerLookupResult, with customer: MigrationCustomer, in scope: Int64, _ migration: Int64
     ) async throws(RunError) -> [Int64] {
-        // A customer of rows that are not authentic, and one of a download, is never merged with another one.
+        // A customer of a download is never merged with another one. One of rows that are not authentic is merged if they
+        // name nothing but an id of this history, which then must be that of one customer.
         guard case .known(let columns) = result, !columns.identifiers.isEmpty, customer.appTransactionId == nil else {
             return []
         }
         return try await rows(
             """
-            SELECT DISTINCT other.key FROM migrationIdentifier i JOIN migrationCustomer other ON other.key = i.customer
+            SELECT other.key FROM migrationIdentifier i JOIN migrationCustomer other ON other.key = i.customer
             WHERE i.migration = $1 AND i.scope = $2 AND i.identifier = ANY ($3::text[]) AND other.state = 0
                 AND other.key <> $4
                 AND EXISTS (SELECT 1 FROM migrationCustomer WHERE key = $4 AND claims IS NULL)
+            UNION
+            SELECT other.key FROM migrationScope own JOIN migrationScope s ON s.bundleId = own.bundleId
+            JOIN migrationIdentifier i ON i.scope = s.id JOIN migrationCustomer other ON other.key = i.customer
+            WHERE own.id = $2 AND i.migration = $1 AND i.identifier = ANY ($5::text[]) AND other.state = 0
+                AND other.key <> $4
+                AND EXISTS (SELECT 1 FROM migrationCustomer WHERE key = $4 AND coalesce(claims, '') NOT LIKE '% %')
             """,
             [
                 .integer(migration), .integer(scope), .texts(columns.identifiers.map(\.withoutNull)),
-                .integer(customer.key),
+                .integer(customer.key), .texts(columns.identifiers.map { ChunkCustomers.claim([$0]) }),
             ]
         ) { try $0.integer(0) }
     }
@@ -140,12 +147,14 @@ extension MigrationDatabase {
                 UPDATE results SET outcome = 'migrated',
                     reason = CASE WHEN outcome IN ('failed', 'notFound') THEN NULL ELSE reason END,
                     appAppleId = nullif($6, -1), transactions = $7, subscriptions = $8, signedTransactions = $9,
-                    revision = nullif($10, ''), appTransaction = nullif($11, '')
+                    revision = nullif($10, ''), appTransaction = nullif($11, ''),
+                    environment = CASE WHEN digest IS NULL THEN $12 ELSE environment END
                 WHERE customer = $5 AND \(WorkLease.condition)
                 """,
                 lease.arguments + [
                     key, .integer(api.appAppleId ?? -1), text(api.transactions), text(api.subscriptions),
                     text(api.signedTransactions), .text(api.revision ?? ""), text(api.appTransaction ?? []),
+                    .text(columns.environment.withoutNull),
                 ])
         case .notFound(let reason): return outcome(.notFound, reason, key, lease)
         case .failed(let reason): return outcome(.failed, reason, key, lease)

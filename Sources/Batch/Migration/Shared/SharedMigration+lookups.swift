@@ -17,7 +17,8 @@ extension SharedMigration {
         of migration: Int64, _ lookups: any CustomerLookupService, startedAt: Int64
     ) async throws(RunError) -> Migration.Stop? {
         monitor.change { $0.phase = .asking }
-        let scopes = try await database.scopes().filter { lookups.handles($0.bundleId) }.map(\.id)
+        let handled = try await database.scopes().filter { lookups.handles($0.bundleId) }
+        let scopes = handled.map(\.id)
         while true {
             if let stop { return stop == .rowLimit ? nil : stop }
             monitor.change { [tally = try await database.tally(of: migration, scopes)] in $0.customers = tally }
@@ -29,17 +30,24 @@ extension SharedMigration {
                 continue
             }
             try await database.retryFailedCustomers(before: startedAt, lease)
-            let end = try await ask(scopes, lookups, lease)
+            // Receipts first: afterwards ids without a receipt may be known to be those of the same customers.
+            var end = CustomerLookups.End.done
+            for hasEnvironment in [true, false] {
+                guard case .done = end else { break }
+                let queues = handled.filter { $0.hasEnvironment == hasEnvironment }.map(\.id)
+                end = try await ask(queues, of: scopes, lookups, mayCoincide: !hasEnvironment, lease)
+            }
             await release(lease)
             if case .stopped(let stop) = end { return stop }
         }
     }
 
     private func ask(
-        _ scopes: [Int64], _ lookups: any CustomerLookupService, _ lease: WorkLease
+        _ queues: [Int64], of scopes: [Int64], _ lookups: any CustomerLookupService, mayCoincide: Bool,
+        _ lease: WorkLease
     ) async throws(RunError) -> CustomerLookups.End {
         do {
-            var queues = scopes.map { CustomerQueue(scope: $0) }
+            var queues = queues.map { CustomerQueue(scope: $0) }
             var tally = try await database.tally(of: lease.migration, scopes)
             var merged: Set<Int64> = []
             var countedCalls = lookups.usage.calls
@@ -49,17 +57,19 @@ extension SharedMigration {
                 countedCalls = usage.calls
             }
             let end = try await CustomerLookups(
-                service: lookups, concurrency: options.migration.workers * 8, notify: notify
+                service: lookups, concurrency: options.migration.workers * 8, mayCoincide: mayCoincide, notify: notify
             ).run(
                 queues: queues.count, next: { try await next(&queues[$0], except: merged, lease) },
                 record: { result, customer, queue in
+                    var others: [Int64] = []
                     if let result, !merged.contains(customer.key) {
-                        let others = try await database.record(result, of: customer, in: queues[queue].scope, lease)
+                        others = try await database.record(result, of: customer, in: queues[queue].scope, lease)
                         merged.formUnion(others)
                         tally.waiting -= 1 + Int64(others.count)
                         tally[keyPath: result.state.count] += 1
                     }
                     queues[queue].inFlight.remove(customer.key)
+                    return !others.isEmpty
                 },
                 tick: {
                     try await save()

@@ -134,10 +134,10 @@ extension SharedMigration {
             _ = try await transaction.copyIn(Self.copy, rows: values)
             values.removeAll(keepingCapacity: true)
         }
+        let rule = UnverifiedRule(options.migration.persisted, lookups)
         while let rows = try chunk.next(maximumRows: 64, maximumBytes: 1 << 20) {
             for sourceRow in rows {
-                var row = DecodedRow(
-                    sourceRow, reader: reader, allowUnverified: options.migration.persisted.allowUnverified)
+                var row = DecodedRow(sourceRow, reader: reader, rule: rule)
                 if row.id.isEmpty { name(&row, in: lease, &counts) }
                 counts.add(row.result, year: row.year)
                 if let place = customers.add(row, scope: try await scope(of: row)) {
@@ -176,7 +176,7 @@ extension SharedMigration {
     /// Returns the row id of the app and environment of a row. Only rows with a customer need one.
     private func scope(of row: DecodedRow) async throws(RunError) -> Int64 {
         guard let bundleId = row.bundleId, !ChunkCustomers.identifiers(of: row).isEmpty else { return 0 }
-        let key = [bundleId, row.environment ?? ""]
+        let key = [bundleId, row.lookupEnvironment]
         if let id = state.withLock({ $0.scopes[key] }) { return id }
         let id = try await database.scope(key[0], key[1])
         state.withLock {
