@@ -56,9 +56,9 @@ extension InAppPurchase {
     public var webOrderLineItemId: String? { decoded.webOrderLineItemId.flatMap { $0 == 0 ? nil : String($0) } }
     /// Whether the period is a free trial.
     public var isTrialPeriod: Bool? { decoded.isTrialPeriod.map { $0 != 0 } }
-    /// Whether the period has an introductory price.
+    /// Whether the period has an introductory offer; `false` for a free trial that was bought before September 2024.
     public var isInIntroOfferPeriod: Bool? { decoded.isInIntroOfferPeriod.map { $0 != 0 } }
-    /// The promotional offer.
+    /// The promotional offer; of an offer code a UUID.
     public var promotionalOfferId: String? { decoded.promotionalOfferId }
     /// The type of the product; a number that has no name here is kept as digits.
     public var type: ProductType? {

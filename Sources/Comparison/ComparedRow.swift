@@ -64,6 +64,11 @@ package struct ComparedRow: Sendable, Hashable {
     var givesAccess: Bool { self[.revocationDate] == nil && !isUpgraded }
     var isFamilyShared: Bool { self[.inAppOwnershipType]?.text == OwnershipType.familyShared.rawValue }
 
+    /// `true` if the period is free and its offer has no identifier.
+    var isIntroductoryTrial: Bool {
+        self[.isTrialPeriod]?.flag == true && self[.promotionalOfferId] == nil && self[.offerCodeRefName] == nil
+    }
+
     /// `true` if the product is an auto-renewable subscription.
     var isAutoRenewable: Bool { ProductType.isAutoRenewable(type, expires: self[.expiresDate] != nil) }
 }

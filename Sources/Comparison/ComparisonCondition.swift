@@ -1,5 +1,6 @@
 import AppStorePayloads
 import Base
+import Responses
 
 /// A condition of a ``ComparisonRule``.
 package enum ComparisonCondition: Sendable, Hashable {
@@ -70,6 +71,10 @@ package enum ComparisonCondition: Sendable, Hashable {
     case takenApart
     /// The row of the App Store Server API has an introductory offer of unknown kind.
     case undecidedIntroduction
+    /// A free introductory offer of ``TrialDates/unknown`` on both sides.
+    case trialOfUnknownDays
+    /// The random UUID of a redeemed offer code: in `in_app`, or next to the offer's name on either side.
+    case offerCodeUUID
     /// Either status is 21003, or the local signature check failed.
     case signatureContradiction
 
@@ -98,7 +103,7 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .sameButForCase:
             guard let left = left?.text, let right = right?.text else { return false }
             return left.lowercased() == right.lowercased()
-        case .notAUUID: return (left?.text ?? right?.text).map { !Self.isUUID($0) } ?? false
+        case .notAUUID: return (left?.text ?? right?.text).map { UUIDText($0) == nil } ?? false
         case .noAgainstNothing:
             return left == nil && right?.flag == false || right == nil && left?.flag == false
         case .zeroAgainstNothing:
@@ -148,15 +153,16 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .nothingInCommon: return !facts.hasCommonRows
         case .takenApart: return facts.context.timeDifference.magnitude > UInt64(Self.togetherMilliseconds)
         case .undecidedIntroduction: return finding.right?.hasUndecidedIntroduction == true
+        case .trialOfUnknownDays:
+            let isIntroductory = [finding.left, finding.right].allSatisfy { $0?.isIntroductoryTrial == true }
+            return isIntroductory && finding.purchaseDate.map(TrialDates.unknown.contains) ?? false
+        case .offerCodeUUID:
+            guard left?.text.flatMap(UUIDText.init)?.version == 4 else { return false }
+            return finding.part == .snapshot
+                || [finding.left, finding.right].contains { $0?[.offerCodeRefName] != nil }
         case .signatureContradiction:
             let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)
             return [left, right].contains(.number(notAuthentic)) || facts.context.isAuthentic == false
         }
-    }
-
-    /// Returns whether the text has the form 8-4-4-4-12 of hexadecimal digits, in upper or lower case.
-    private static func isUUID(_ text: String) -> Bool {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        return parts.map(\.utf8.count) == [8, 4, 4, 4, 12] && parts.joined().allSatisfy(\.isHexDigit)
     }
 }

@@ -140,11 +140,11 @@ package enum ComparisonRules {
         ComparisonRule(
             "sandboxOriginalPurchase", .expected, rows, Finding.Subject.fields(.originalPurchaseDate),
             when: [.sandbox, .bothSay], isInformational: true,
-            "Each old sandbox renewal has its own original purchase date."),
+            "Each sandbox renewal of 2015 to 2020 has its own original purchase date; later years not known."),
         ComparisonRule(
             "ownership", .unexpected, rows, Finding.Subject.fields(.inAppOwnershipType), when: [.bothSay],
             source: RuleSources.ownership,
-            "The purchase is family shared on one side and not on the other."),
+            "The purchase is family shared on one side and not on the other; both state it since about 2021."),
         ComparisonRule(
             "familySharedGroup", .expected, rows,
             Finding.Subject.fields(.webOrderLineItemId, .subscriptionGroupIdentifier), when: [.familyShared, .oneSide],
@@ -176,11 +176,19 @@ package enum ComparisonRules {
             "upgradedWithoutRevocation", .expected, rows,
             Finding.Subject.fields(.revocationDate, .revocationReason, .isUpgraded), when: [.cancelledUpgrade],
             source: RuleSources.transaction,
-            "verifyReceipt shows an upgrade as a cancellation too, the Server API only as an upgrade."),
+            "Until 2020-07 verifyReceipt showed an upgrade as a cancellation too; responses since 2020-11 do not."),
         ComparisonRule(
             "sandboxUpgrade", .expected, rows, Finding.Subject.fields(.isUpgraded), when: [.sandbox, .oneSide],
             isInformational: true,
-            "The sandbox reports upgrades differently from production."),
+            "The sandbox reports upgrades differently from production; years not known."),
+        ComparisonRule(
+            "offerCodeUUID", .expected, rows, Finding.Subject.fields(.promotionalOfferId),
+            when: [.onlyVerifyReceipt, .offerCodeUUID],
+            "Receipts and verifyReceipt (2023) identify a redeemed offer code by a UUID that the Server API lacks."),
+        ComparisonRule(
+            "trialFlagChange", .expected, rows, Finding.Subject.fields(.isInIntroOfferPeriod),
+            when: [.bothSay, .trialOfUnknownDays],
+            "Trials bought up to 2024-08-17 lack this flag, those since 2024-09-03 have it; unknown between the two."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot],
             when: [.againstRecords, .inLatest],
@@ -214,12 +222,12 @@ package enum ComparisonRules {
             "offerCodeName", .expected, rows + [.renewals], Finding.Subject.fields(.offerCodeRefName),
             when: [.bothSay],
             source: RuleSources.transaction,
-            "verifyReceipt returns the offer's reference name, the Server API may return its identifier."),
+            "verifyReceipt returns the offer's reference name (2023), the Server API may return its identifier."),
         ComparisonRule(
             "introductoryUndecided", .expected, rows, Finding.Subject.fields(.isTrialPeriod, .isInIntroOfferPeriod),
             when: [.undecidedIntroduction],
             source: RuleSources.discount,
-            "Older payloads have an introductory offer without stating if it was free."),
+            "Payloads without offerDiscountType do not state if an introductory offer was free; years not known."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot], when: [.againstRecords, .onlyServerAPI],
             source: RuleSources.answer,
@@ -299,12 +307,12 @@ package enum ComparisonRules {
         ComparisonRule(
             "retryZero", .expected, [.renewals], Finding.Subject.fields(.isInBillingRetryPeriod),
             when: [.noAgainstNothing],
-            "One side states \"not in billing retry\", the other omits the field."),
+            "One side states \"not in billing retry\" (2020), the other omits the field; other years not known."),
         ComparisonRule(
             "priceConsent", .expected, [.renewals], Finding.Subject.fields(.priceConsentStatus, .priceIncreaseStatus),
             when: [.lessThanConsent],
             source: RuleSources.priceIncrease,
-            "The Server API's 1 means agreed, or only notified because no consent is needed."),
+            "The Server API's 1 means agreed, or only notified because no consent is needed; years not known."),
         ComparisonRule(
             "recentExpiry", .expected, [.renewals, .subscriptions], when: [.recentExpiry], isVolatile: true,
             "Close to the end of a period, one side may know of the renewal before the other."),

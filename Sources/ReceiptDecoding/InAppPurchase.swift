@@ -27,7 +27,8 @@ package struct InAppPurchase: Sendable {
     /// Attribute 1713: 1 if the period is a free trial, otherwise 0.
     package var isTrialPeriod: Int64?
     /// Attribute 1719: 1 if the period has an introductory price, otherwise 0; absent in receipts created before
-    /// December 2017.
+    /// December 2017. In genuine receipts it is 0 for free trials bought up to 2024-08-17, and 1 for those since
+    /// 2024-09-03.
     package var isInIntroOfferPeriod: Int64?
     /// Attribute 1722: 0 for `PURCHASED`, 1 for `FAMILY_SHARED`; absent in receipts created before about 2021.
     package var ownershipType: Int64?
@@ -99,7 +100,7 @@ extension InAppPurchase {
         get { string(originalTransactionIdText) }
         set { originalTransactionIdText = stored(newValue) }
     }
-    /// Attribute 1721.
+    /// Attribute 1721: the identifier of a promotional offer, or a random UUID for an offer code.
     package var promotionalOfferId: String? {
         get { string(promotionalOfferIdText) }
         set { promotionalOfferIdText = stored(newValue) }

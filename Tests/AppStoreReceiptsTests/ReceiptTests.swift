@@ -50,6 +50,7 @@ struct ReceiptTests {
             #expect(milliseconds(purchase.expiresDate) == row["expires_date_ms"])
             #expect(purchase.webOrderLineItemId == row["web_order_line_item_id"])
             #expect(purchase.isTrialPeriod.map { "\($0)" } == row["is_trial_period"])
+            #expect(purchase.isInIntroOfferPeriod.map { "\($0)" } == row["is_in_intro_offer_period"])
             #expect(purchase.inAppOwnershipType?.rawValue == row["in_app_ownership_type"])
             #expect(purchase.type == (purchase.expiresDate == nil ? .nonConsumable : .autoRenewableSubscription))
         }

@@ -50,6 +50,36 @@ struct VerifyReceiptResponseTests {
         #expect(try response.status == expected && object(response)["status"] as? Int == expected)
     }
 
+    @Test(
+        "A free trial has the flags of its purchase date, also after a conversion of decoded data",
+        arguments: [
+            // 2024-08-17 and 2024-09-03
+            (1_723_852_800_000, "false"), (1_725_321_600_000, "true"),
+        ] as [(Int64, String)])
+    func trials(purchased: Int64, introductory: String) throws {
+        let transaction = try Verifier.ofJWS().verifyAndDecodeTransaction(
+            signedTransaction: Verifier.transaction([
+                .init("purchaseDate", .number(purchased)), .init("offerType", .number(1)),
+                .init("offerDiscountType", .string("FREE_TRIAL")),
+            ]))
+        let receipt = try Verifier.ofSamples().verifyAndDecodeReceipt(
+            encodedReceipt: SampleReceipt.named("app-receipt-active").text)
+        let response = receipt.verifyReceiptResponse(
+            requestDate: Verifier.noon, records: CustomerRecords(transactions: [transaction], subscriptions: []))
+        let document = """
+            {"environment":"Production","transactions":[{"transactionId":"1","purchaseDate":\(purchased),\
+            "expiresDate":1797854400000,"offerType":1,"offerDiscountType":"FREE_TRIAL"}]}
+            """
+        let converted = try VerifyReceiptResponse.snakeCase(Data(document.utf8))
+        let again = try VerifyReceiptResponse.snakeCase(VerifyReceiptResponse.camelCase(converted))
+        for body in [response.body, converted, again] {
+            let answer = try #require(JSONSerialization.jsonObject(with: body) as? [String: Any])
+            let row = try #require((answer["latest_receipt_info"] as? [[String: Any]])?.first)
+            #expect(row["is_trial_period"] as? String == "true")
+            #expect(row["is_in_intro_offer_period"] as? String == introductory)
+        }
+    }
+
     @Test("No date of the caller traps", arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300, 0])
     func dates(seconds: Double) throws {
         let receipt = try Verifier.ofSamples().verifyAndDecodeReceipt(

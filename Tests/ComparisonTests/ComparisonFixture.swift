@@ -110,6 +110,14 @@ extension ComparisonFixture {
         return (wire, row)
     }
 
+    /// A free introductory period.
+    static func trial(_ id: String, start: Int64, flags: [String]) -> (wire: Object, row: Object) {
+        var (wire, row) = period(id, start: start)
+        wire.merge(["is_trial_period": flags[0], "is_in_intro_offer_period": flags[1]]) { $1 }
+        row.merge(["offerType": 1, "offerDiscountType": "FREE_TRIAL", "price": 0]) { $1 }
+        return (wire, row)
+    }
+
     static func purchase(
         _ id: String, of product: String, _ type: String, at date: Int64
     ) -> (wire: Object, row: Object) {

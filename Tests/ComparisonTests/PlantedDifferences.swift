@@ -163,6 +163,18 @@ struct PlantedDifference: Sendable {
             ) { $1 }
         },
         PlantedDifference("introductoryUndecided") { $0.history[1]["offerType"] = 1 },
+        PlantedDifference("offerCodeUUID") {
+            $0.latest[1].merge([
+                "offer_code_ref_name": "spring", "promotional_offer_id": "2f1e0d9c-8b7a-4c5d-9e6f-0a1b2c3d4e5f",
+            ]) { $1 }
+            $0.history[1].merge(
+                ["offerType": 3, "offerIdentifier": "spring", "offerDiscountType": "PAY_AS_YOU_GO"]
+            ) { $1 }
+        },
+        // A purchase of 2024-08-25.
+        PlantedDifference("trialFlagChange") {
+            $0.add(ComparisonFixture.trial("090", start: 1_724_544_000_000, flags: ["true", "true"]))
+        },
     ]
 
     private static let rows = [

@@ -85,6 +85,8 @@ extension ComparisonCondition {
         case .nothingInCommon: "no transaction in common"
         case .takenApart: "responses more than a minute apart"
         case .undecidedIntroduction: "an introductory offer without `offerDiscountType`"
+        case .trialOfUnknownDays: "a free introductory offer bought from 2024-08-18 to 2024-09-02"
+        case .offerCodeUUID: "a random UUID, in `in_app` or next to `offer_code_ref_name`"
         case .signatureContradiction: "21003 on one side"
         }
     }

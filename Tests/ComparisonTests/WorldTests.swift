@@ -9,13 +9,16 @@ import TestSupport
 struct WorldTests {
     @Test(
         "verifyReceipt and the Server API have no unexpected difference for any customer of a simulated store",
-        arguments: [false, true])
-    func noInvention(upgradesAreCancelled: Bool) throws {
+        arguments: [
+            (false, SharedSimulator.noon), (true, SharedSimulator.noon),
+            // 2024-11-15: some free trials began before 2024-09-01, some after.
+            (false, Timestamp(seconds: 1_731_672_000)),
+        ])
+    func noInvention(upgradesAreCancelled: Bool, clock: Timestamp) throws {
         var generator = SeededGenerator("noInvention")
         let store = try SimulatedStore(
             seed: generator.next() % 10_000, customers: TestSize.pick(debug: 84, release: 280),
-            clock: .fixed(SharedSimulator.noon),
-            pki: try SharedSimulator.pki,
+            clock: .fixed(clock), pki: try SharedSimulator.pki,
             options: WorldOptions(upgradesAreCancelled: upgradesAreCancelled))
         var tally = ComparisonSummary()
         let receipts = store.sampleReceipts
@@ -24,7 +27,7 @@ struct WorldTests {
             let faces = try ComparisonPair(receipt, in: store)
             let comparison = Comparison(
                 verifyReceipt: try faces.verifyReceipt, serverAPI: try faces.serverAPI,
-                context: ComparisonContext(receipt: receipt.id, now: SharedSimulator.noon))
+                context: ComparisonContext(receipt: receipt.id, now: clock))
             tally.add(
                 comparison.differences,
                 of: .init(

@@ -180,6 +180,8 @@ struct CustomerViewTests {
         ([1, 1], nil, #","offerType":1,"offerDiscountType":"FREE_TRIAL""#),
         ([0, 0], "spring", #","offerType":2,"offerIdentifier":"spring""#),
         ([1, 0], "spring", #","offerType":2,"offerIdentifier":"spring","offerDiscountType":"FREE_TRIAL""#),
+        // A redeemed offer code, whose name is not in the receipt.
+        ([0, 0], "2f1e0d9c-8b7a-4c5d-9e6f-0a1b2c3d4e5f", #","offerType":3"#),
     ]
 
     @Test("The view from a receipt expresses offers by type, identifier and discount", arguments: offers)

@@ -60,9 +60,14 @@ struct EndpointConsistencyTests {
         let isConsumable = payload["type"]?.text == "Consumable"
         #expect(milliseconds(row, "cancellation_date") == (isConsumable ? nil : payload["revocationDate"]?.integer))
         #expect((row["is_trial_period"]?.text == "true") == (payload["offerDiscountType"]?.text == "FREE_TRIAL"))
-        let isPaidIntroduction =
-            payload["offerType"]?.integer == 1 && payload["offerDiscountType"]?.text != "FREE_TRIAL"
-        #expect((row["is_in_intro_offer_period"]?.text == "true") == isPaidIntroduction)
+        // The dates of this world are after 2024-09-01, from when on free introductory offers have both flags.
+        let isIntroduction = payload["offerType"]?.integer == 1
+        #expect((row["is_in_intro_offer_period"]?.text == "true") == isIntroduction)
+        let isCode = payload["offerType"]?.integer == 3
+        #expect(row["offer_code_ref_name"] == (isCode ? payload["offerIdentifier"] : nil))
+        let isNamed = payload["offerType"]?.integer == 2 || isCode && payload["expiresDate"] != nil
+        #expect((row["promotional_offer_id"] != nil) == isNamed)
+        #expect(row["promotional_offer_id"] != payload["offerIdentifier"] || !isCode || !isNamed)
         if row["in_app_ownership_type"] != nil {
             #expect(row["in_app_ownership_type"] == payload["inAppOwnershipType"])
         }

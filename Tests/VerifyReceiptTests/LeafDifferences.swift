@@ -22,6 +22,8 @@ enum ExpectedDifference: String, CaseIterable {
     case capOf100
     /// A subscription of iOS 6 that changed its product. Only a receipt holds the item id of the new product.
     case itemIdOfOtherProduct
+    /// A redeemed offer code. Receipts and verifyReceipt have its UUID and its name, the API has its name only.
+    case offerCodeUUID
 
     static func of(_ path: String, ours: Any?, theirs: Any?) -> ExpectedDifference? {
         if path.hasPrefix("receipt.request_date") { return .requestDate }
@@ -35,6 +37,7 @@ enum ExpectedDifference: String, CaseIterable {
         if ["latest_receipt_info.item_id", "latest_expired_receipt_info.item_id"].contains(path), ours == nil {
             return .itemIdOfOtherProduct
         }
+        if path == "latest_receipt_info[].promotional_offer_id", ours == nil { return .offerCodeUUID }
         return nil
     }
 }

@@ -37,6 +37,8 @@ final class ScriptedAppStore: HTTPTransport {
         var previous: String? = nil
         /// Members that replace those of the same name in the signed payload.
         var changes: [JSONValue.Member] = []
+        /// Whether it is a free introductory offer.
+        var isTrial = false
     }
 
     /// The renewal state of a subscription.
@@ -195,6 +197,8 @@ final class ScriptedAppStore: HTTPTransport {
                 "appTransactionId": purchase.download.map { .string($0) },
                 "appAccountToken": purchase.token.map { .string($0) },
                 "previousOriginalTransactionId": purchase.previous.map { .string($0) },
+                "offerType": purchase.isTrial ? .number(1) : nil,
+                "offerDiscountType": purchase.isTrial ? .string("FREE_TRIAL") : nil,
             ]).replacing(purchase.changes))
     }
 
@@ -277,9 +281,13 @@ final class ScriptedAppStore: HTTPTransport {
         let content = AppReceiptContent(
             environment: .production, bundleId: Self.bundleId, creationDate: SharedSimulator.noon,
             purchases: rows.map { row in
-                AppReceiptPurchase(
+                var purchase = AppReceiptPurchase(
                     productId: row.product, transactionId: row.id, originalTransactionId: row.original,
                     purchaseDate: row.purchased, productType: row.expires == nil ? 0 : 3, expiresDate: row.expires)
+                purchase.isTrialPeriod = row.isTrial
+                // 2024-09-01
+                purchase.isInIntroOfferPeriod = row.isTrial && row.purchased >= Timestamp(seconds: 1_725_148_800)
+                return purchase
             })
         return String(decoding: MintedReceipts.base64(try MintedReceipts.app(content: content)), as: UTF8.self)
     }

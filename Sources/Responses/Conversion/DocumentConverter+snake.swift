@@ -65,7 +65,7 @@ extension DocumentConverter {
                 if isHistory, renewals.isEmpty, latest == nil { continue }
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                for renewal in renewals { writer.object(renewal, tables.renewal) }
+                for renewal in renewals { try write(renewal, into: &writer) }
                 writer.endArray()
             case .latestExpiredReceiptInfo, .autoRenewProductId, .autoRenewStatus, .expirationIntent,
                 .isInBillingRetryPeriod:
@@ -114,6 +114,13 @@ extension DocumentConverter {
         writer.endObject()
     }
 
+    /// Writes one element of `pending_renewal_info`.
+    private func write(_ renewal: ServerAPIRenewal, into writer: inout JSONWriter) throws(ConversionError) {
+        writer.beginObject()
+        for column in tables.renewal.columns { writer.member(try renewal.value(column.field), as: column) }
+        writer.endObject()
+    }
+
     /// Writes the response to an iOS 6 receipt. It has a single latest object, and the renewal is at the top level.
     private func writeFlat(
         _ document: ServerAPIDocument, _ receipt: LocatedObject, into writer: inout JSONWriter
@@ -131,7 +138,7 @@ extension DocumentConverter {
         }
         // A customer view also contains the customer's other subscriptions.
         let isCustomerView = document.root["subscriptions"] != nil
-        let renewal = try document.renewals()?.first { !isCustomerView || $0.originalTransactionId == original }
+        let renewal = try document.renewals()?.first { !isCustomerView || $0.payload.originalTransactionId == original }
         for column in tables.answer.columns {
             switch column.field {
             case .status:
@@ -149,7 +156,7 @@ extension DocumentConverter {
                 try write(latest, tables.flatTransaction, into: &writer)
             case .autoRenewProductId, .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod:
                 guard let renewal else { continue }
-                writer.member(RenewalField(rawValue: column.field.rawValue)?.value(of: renewal), as: column)
+                writer.member(RenewalField(rawValue: column.field.rawValue)?.value(of: renewal.payload), as: column)
             case .environment, .pendingRenewalInfo:
                 continue
             default:

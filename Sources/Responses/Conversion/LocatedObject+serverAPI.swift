@@ -61,10 +61,7 @@ extension LocatedObject {
     /// The offer of a document that uses the keys of verifyReceipt, as the output of `decode` does.
     private var offerFromVerifyReceiptKeys: ServerAPIObject {
         var object = ServerAPIObject()
-        let offerFields: [TransactionField] = [
-            .isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName,
-        ]
-        for field in offerFields { object[field.rawValue] = self[field.rawValue]?.scalar }
+        for field in TransactionField.offerKeys { object[field.rawValue] = self[field.rawValue]?.scalar }
         object.convertOffer()
         return object
     }

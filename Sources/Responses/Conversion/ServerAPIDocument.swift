@@ -56,15 +56,17 @@ struct ServerAPIDocument {
     }
 
     /// Returns `renewals`, or the `renewalInfo` of each element of `subscriptions`.
-    func renewals() throws(ConversionError) -> [RenewalPayload]? {
+    func renewals() throws(ConversionError) -> [ServerAPIRenewal]? {
         let subscriptions = try root.objects("subscriptions")?.compactMap { subscription in
             subscription["renewalInfo"]?.object.map {
                 LocatedObject(object: $0, path: subscription.path(of: "renewalInfo"))
             }
         }
         guard let objects = try root.objects(DocumentKey.renewals) ?? subscriptions else { return nil }
-        var renewals: [RenewalPayload] = []
-        for object in objects { renewals.append(try object.payload(RenewalField.self)) }
+        var renewals: [ServerAPIRenewal] = []
+        for object in objects {
+            renewals.append(ServerAPIRenewal(object: object, payload: try object.payload(RenewalField.self)))
+        }
         return renewals
     }
 
@@ -81,17 +83,17 @@ struct ServerAPITransaction {
     /// Whether it is part of a customer's history instead of a converted response.
     let isFromHistory: Bool
 
-    /// Returns the value of the payload if it has this property; otherwise the value in the document.
+    /// Returns the value of the payload if it has this property; otherwise the value in the document. A key of an offer
+    /// that the document has itself is not derived from the offer.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
         // A payload without a quantity means 1. A row of a response without a quantity was written without it.
         if !isFromHistory, field.rawValue == TransactionField.quantity.rawValue, object[field.rawValue] == nil {
             return nil
         }
-        // `null` means that the row of the response did not have the flag.
-        if !isFromHistory, object.object.isNull(field.rawValue),
-            TransactionField.offerFlags.contains(where: { $0.rawValue == field.rawValue })
-        {
-            return nil
+        if TransactionField.offerKeys.contains(where: { $0.rawValue == field.rawValue }) {
+            if object[field.rawValue] != nil { return try object.value(field) }
+            // `null` means that the row of the response did not have the flag.
+            if !isFromHistory, object.object.isNull(field.rawValue) { return nil }
         }
         let mapped = TransactionField(rawValue: field.rawValue)?.value(of: payload).present
         if let mapped {
@@ -103,6 +105,22 @@ struct ServerAPITransaction {
             return value
         }
         return TransactionField.answered.contains(field.rawValue) ? nil : try object.value(field)
+    }
+}
+
+/// A renewal of a document.
+struct ServerAPIRenewal {
+    /// The object in the document.
+    let object: LocatedObject
+    /// The same object as a signed payload of the App Store Server API has it.
+    let payload: RenewalPayload
+
+    /// Returns the value of the payload. A key of an offer that the document has itself is not derived from the offer.
+    func value(_ field: RenewalField) throws(ConversionError) -> FieldValue {
+        guard TransactionField.offerKeys.contains(where: { $0.rawValue == field.rawValue }),
+            let own = try object.value(field)
+        else { return field.value(of: payload) }
+        return own
     }
 }
 

@@ -66,45 +66,85 @@ extension ServerAPIObject {
         if self["environment"] == nil { self["environment"] = environment }
     }
 
-    /// Converts a transaction of a response. A flag that the row does not have becomes `null`, so that the opposite
-    /// conversion does not add it: old rows have neither flag, and rows from before 2017 have no
-    /// `is_in_intro_offer_period`.
+    /// Converts a transaction of a response, and keeps the keys of its offer that the opposite conversion would not
+    /// write in the same way.
+    ///
+    /// A flag that the row does not have becomes `null`: old rows have neither flag, and rows from before 2017 have no
+    /// `is_in_intro_offer_period`. Only rows of auto-renewable subscriptions get that flag.
     mutating func normalizeRow(bundleId: JSONScalar?, environment: JSONScalar?) {
-        let missing = TransactionField.offerFlags.filter { self[$0.rawValue] == nil }
+        let original = self
         normalizeTransaction(bundleId: bundleId, environment: environment)
-        // The opposite conversion writes the second flag only for auto-renewable subscriptions.
-        for field in missing where field == .isTrialPeriod || self["expiresDate"] != nil {
-            self[field.rawValue] = .null
+        let offer = TransactionPayload(offerOf: self)
+        for field in TransactionField.offerKeys where field != .isInIntroOfferPeriod || self["expiresDate"] != nil {
+            keep(original[field.rawValue], of: field, insteadOf: field.value(of: offer))
         }
     }
 
-    /// Converts a renewal of a response.
+    /// Converts a renewal of a response, and keeps the keys of its offer like ``normalizeRow(bundleId:environment:)``.
     mutating func normalizeRenewal(environment: JSONScalar?) {
+        let original = self
         convertOffer()
+        let offer = TransactionPayload(offerOf: self)
+        for field in TransactionField.offerKeys where RenewalField(rawValue: field.rawValue) != nil {
+            keep(original[field.rawValue], of: field, insteadOf: field.value(of: offer))
+        }
         if self["environment"] == nil { self["environment"] = environment }
+    }
+
+    /// Keeps the original value of a key unless it equals the one that follows from the converted offer.
+    private mutating func keep(_ original: JSONScalar?, of field: TransactionField, insteadOf value: FieldValue) {
+        let derived: JSONScalar? =
+            switch value {
+            case .flag(let flag?): .flag(flag != 0)
+            case .text(let text?): .text(text)
+            default: nil
+            }
+        guard original != derived, original != .text("") else { return }
+        self[field.rawValue] = original ?? .null
     }
 
     /// Replaces `isTrialPeriod`, `isInIntroOfferPeriod`, `promotionalOfferId` and `offerCodeRefName` by `offerType`,
     /// `offerIdentifier` and `offerDiscountType`.
     ///
-    /// A paid introductory offer gets no discount type, because a response does not say whether it was paid up front.
-    /// If both flags are true, which was never observed, the offer is a trial.
+    /// The name of an offer code decides about the type, because the row of a redeemed code has both identifiers. If
+    /// both flags are true, the offer is a free trial. A paid introductory offer gets no discount type, because a
+    /// response does not say whether it was paid up front.
     mutating func convertOffer() {
         let isTrial = take("isTrialPeriod") == .flag(true)
         let isIntroduction = take("isInIntroOfferPeriod") == .flag(true)
-        let promotional = take("promotionalOfferId").flatMap { $0 == .text("") ? nil : $0 }
-        let code = take("offerCodeRefName").flatMap { $0 == .text("") ? nil : $0 }
+        let promotional = take("promotionalOfferId")?.nonEmptyText
+        let code = take("offerCodeRefName")?.nonEmptyText
         let type: OfferType? =
-            promotional != nil
-            ? .promotional : code != nil ? .offerCode : isTrial || isIntroduction ? .introductory : nil
+            code != nil
+            ? .offerCode : promotional.map(OfferType.named) ?? (isTrial || isIntroduction ? .introductory : nil)
         guard let type else { return }
         self["offerType"] = .integer(type.rawValue)
-        self["offerIdentifier"] = promotional ?? code
+        self["offerIdentifier"] = (type == .promotional ? promotional : code).map(JSONScalar.text)
         if isTrial { self["offerDiscountType"] = .text(OfferDiscountType.freeTrial.rawValue) }
     }
 }
 
+extension JSONScalar {
+    /// The value as a text; `nil` if it is empty.
+    fileprivate var nonEmptyText: String? { asText.flatMap { $0.isEmpty ? nil : $0 } }
+}
+
+extension TransactionPayload {
+    /// Creates a transaction with those properties of a converted row that decide about the keys of its offer.
+    fileprivate init(offerOf object: ServerAPIObject) {
+        self.init()
+        offerType = object["offerType"]?.asInteger
+        offerIdentifier = object["offerIdentifier"]?.asText
+        offerDiscountType = object["offerDiscountType"]?.asText
+        purchaseDate = object["purchaseDate"]?.asMilliseconds.map(Timestamp.init(milliseconds:))
+        expiresDate = object["expiresDate"]?.asMilliseconds.map(Timestamp.init(milliseconds:))
+        type = object["type"]?.asText
+    }
+}
+
 extension TransactionField {
-    /// The flags of an offer. Rows without an offer have them, too.
-    static let offerFlags: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod]
+    /// The keys of an offer in a response. Rows without an offer have the two flags, too.
+    static let offerKeys: [TransactionField] = [
+        .isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName,
+    ]
 }

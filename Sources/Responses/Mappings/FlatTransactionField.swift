@@ -10,6 +10,12 @@ package struct FlatTransaction: Sendable {
     let receipt: TransactionReceipt
     /// The Apple ID of the app; `nil` in the sandbox.
     let appAppleId: Int64?
+
+    /// `is_in_intro_offer_period` of the receipt, if its transaction is the newest one.
+    fileprivate var ownIntroductoryFlag: FieldValue? {
+        guard transaction.transactionId == receipt.transactionId else { return nil }
+        return receipt["is-in-intro-offer-period"].map { .flag($0 == "true" || $0 == "1" ? 1 : 0) }
+    }
 }
 
 /// The properties of a ``FlatTransaction``.
@@ -42,6 +48,8 @@ package enum FlatTransactionField: String, ModelField {
         case .appAppleId: .text(flat.appAppleId.map { "\($0)" } ?? flat.receipt["app-item-id"])
         case .bundleId: .text(flat.transaction.bundleId ?? flat.receipt.bundleId)
         case .applicationVersion: .text(flat.receipt["bvrs"])
+        case .isInIntroOfferPeriod where flat.transaction.isIntroductoryFlagUnknown:
+            flat.ownIntroductoryFlag ?? TransactionField.isInIntroOfferPeriod.value(of: flat.transaction)
         case .versionExternalIdentifier, .promotionalOfferId, .offerCodeRefName, .isUpgraded, .appAccountToken:
             .text(nil)
         default: TransactionField(rawValue: rawValue)?.value(of: flat.transaction) ?? .text(nil)

@@ -28,7 +28,7 @@ package enum RenewalField: String, ModelField {
         case .isInBillingRetryPeriod:
             switch renewal.isInBillingRetryPeriod {
             case true?: .flag(1)
-            // Apple's responses contain `"0"` only for subscriptions that have ended.
+            // Apple's responses of 2020 contain `"0"` only for subscriptions that have ended.
             case false?: .flag(renewal.expirationIntent == nil ? nil : 0)
             case nil: .flag(nil)
             }

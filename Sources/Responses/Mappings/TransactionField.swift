@@ -6,7 +6,7 @@ package enum TransactionField: String, ModelField {
     case quantity, productId, transactionId, originalTransactionId, purchaseDate, originalPurchaseDate, expiresDate
     case webOrderLineItemId, inAppOwnershipType, subscriptionGroupIdentifier, isUpgraded, appAccountToken
     case revocationDate, revocationReason
-    /// Derived from `offerType`, `offerDiscountType` and `offerIdentifier`.
+    /// Derived from `offerType`, `offerDiscountType`, `offerIdentifier` and `purchaseDate`.
     case isTrialPeriod, isInIntroOfferPeriod, promotionalOfferId, offerCodeRefName
     case bundleId, environment, type, offerType, offerIdentifier, offerDiscountType, offerPeriod, signedDate
     case transactionReason, storefront, storefrontId, currency, price, appTransactionId, revocationType
@@ -43,7 +43,7 @@ package enum TransactionField: String, ModelField {
                 transaction.revocationDate == nil || transaction.isConsumable ? nil : transaction.revocationReason)
         case .isTrialPeriod: .flag(transaction.isTrial ? 1 : 0)
         case .isInIntroOfferPeriod:
-            .flag(transaction.isAutoRenewable ? (transaction.isPaidIntroduction ? 1 : 0) : nil)
+            .flag(transaction.isAutoRenewable ? (transaction.isInIntroductoryPeriod ? 1 : 0) : nil)
         case .promotionalOfferId:
             .text(transaction.offerType == OfferType.promotional.rawValue ? transaction.offerIdentifier : nil)
         case .offerCodeRefName:
@@ -70,18 +70,4 @@ package enum TransactionField: String, ModelField {
         case .claims, .commitmentInfo, .advancedCommerceInfo: .bytes(nil)
         }
     }
-}
-
-extension TransactionPayload {
-    /// Whether the period is free, whatever the type of the offer. An introductory offer without a discount type
-    /// counts as free if its price is 0.
-    var isTrial: Bool {
-        guard let discount = offerDiscountType else {
-            return offerType == OfferType.introductory.rawValue && price == 0
-        }
-        return discount == OfferDiscountType.freeTrial.rawValue
-    }
-
-    /// Whether the period has an introductory price and is not free.
-    var isPaidIntroduction: Bool { offerType == OfferType.introductory.rawValue && !isTrial }
 }

@@ -37,7 +37,7 @@ extension InAppPurchase {
         isTrialPeriod = transaction.isTrial ? 1 : 0
         if transaction.isAutoRenewable {
             expiresDate = transaction.expiresDate
-            isInIntroOfferPeriod = transaction.isPaidIntroduction ? 1 : 0
+            isInIntroOfferPeriod = transaction.isInIntroductoryPeriod ? 1 : 0
         }
         if transaction.offerType == OfferType.promotional.rawValue { promotionalOfferId = transaction.offerIdentifier }
         productType = transaction.knownType.flatMap { Self.types[$0] }

@@ -55,7 +55,11 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                for index in latest { writer.object(records.transactions[index].payload, tables.transaction) }
+                for index in latest {
+                    let transaction = records.transactions[index].payload
+                    let flag = receipt.introductoryFlag(of: transaction)
+                    writer.object(transaction, tables.transaction, introductoryFlag: flag)
+                }
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
@@ -83,10 +87,15 @@ extension VerifyReceiptRenderer {
 
 extension JSONWriter {
     /// Writes one row of `latest_receipt_info`.
-    mutating func object(_ transaction: TransactionPayload, _ table: FieldTable<TransactionField>) {
+    ///
+    /// - Parameter introductoryFlag: `is_in_intro_offer_period`, if it does not follow from the transaction.
+    mutating func object(
+        _ transaction: TransactionPayload, _ table: FieldTable<TransactionField>, introductoryFlag: Int64? = nil
+    ) {
         beginObject()
         table.layout.forEach { field, conversion, key in
-            member(field.value(of: transaction), as: conversion, key: key)
+            let isKnown = introductoryFlag != nil && field == .isInIntroOfferPeriod
+            member(isKnown ? .flag(introductoryFlag) : field.value(of: transaction), as: conversion, key: key)
         }
         endObject()
     }
@@ -96,6 +105,15 @@ extension JSONWriter {
         beginObject()
         for column in table.columns { member(column.field.value(of: renewal), as: column) }
         endObject()
+    }
+}
+
+extension AppReceipt {
+    /// Returns attribute 1719 of a transaction whose flag is unknown otherwise, so that its two rows in the response do
+    /// not contradict each other; `nil` if the receipt does not have it.
+    fileprivate func introductoryFlag(of transaction: TransactionPayload) -> Int64? {
+        guard transaction.isIntroductoryFlagUnknown else { return nil }
+        return purchases.first { $0.transactionId == transaction.transactionId }?.isInIntroOfferPeriod
     }
 }
 

@@ -88,17 +88,22 @@ package struct SimulatedOffer: Sendable, Hashable {
     /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`.
     let discountType: String
     package var identifier: String?
+    /// UUID of an offer code for subscriptions. Receipts and verifyReceipt identify the offer by it.
+    var codeId: String?
     /// Length of the offer in ISO 8601, for example `P1M` for a month, or `nil` for a product that does not renew.
     package var period: String? = "P1M"
 
     static let freeTrial = SimulatedOffer(type: 1, discountType: "FREE_TRIAL", period: "P1W")
     package static let introductory = SimulatedOffer(type: 1, discountType: "PAY_AS_YOU_GO")
     static let promotional = SimulatedOffer(type: 2, discountType: "PAY_AS_YOU_GO", identifier: "summer_promo")
-    static let offerCode = SimulatedOffer(type: 3, discountType: "PAY_UP_FRONT", identifier: "welcome_code")
+    static let offerCode = SimulatedOffer(
+        type: 3, discountType: "PAY_UP_FRONT", identifier: "welcome_code",
+        codeId: "5d9a5f1c-8a52-4c43-9a0e-6f1b7c2d3e40")
     static let winBack = SimulatedOffer(type: 4, discountType: "PAY_AS_YOU_GO", identifier: "come_back")
     static let prepaid = SimulatedOffer(type: 1, discountType: "PAY_UP_FRONT")
     static let freePromotional = SimulatedOffer(type: 2, discountType: "FREE_TRIAL", identifier: "free_promo")
-    static let freeCode = SimulatedOffer(type: 3, discountType: "FREE_TRIAL", identifier: "free_code")
+    static let freeCode = SimulatedOffer(
+        type: 3, discountType: "FREE_TRIAL", identifier: "free_code", codeId: "c3b7e9d2-41f6-4b8e-8d15-2a90f6e4b7c1")
     static let freeWinBack = SimulatedOffer(type: 4, discountType: "FREE_TRIAL", identifier: "come_back_free")
     /// The win-back offers for which a customer is eligible after an expiry.
     static let winBackIds = ["come_back", "come_back_free"]
@@ -108,12 +113,18 @@ package struct SimulatedOffer: Sendable, Hashable {
 }
 
 extension SimulatedTransaction {
+    /// 2024-09-01T00:00:00Z. Genuine receipts have both flags for free trials bought from 2024-09-03 to 2025-08, and only
+    /// `is_trial_period` for those bought up to 2024-08-17.
+    private static let trialsHaveBothFlags = Timestamp(seconds: 1_725_148_800)
+
     /// Value of `is_trial_period`: a free trial by any type of offer.
     package var isTrialPeriod: Bool { offer?.discountType == "FREE_TRIAL" }
-    /// Value of `is_in_intro_offer_period`: a paid introductory offer, never together with a trial.
-    package var isInIntroOfferPeriod: Bool { offer?.type == 1 && !isTrialPeriod }
+    /// Value of `is_in_intro_offer_period`: an introductory offer, if it is free only since ``trialsHaveBothFlags``.
+    package var isInIntroOfferPeriod: Bool {
+        offer?.type == 1 && (!isTrialPeriod || purchaseDate >= Self.trialsHaveBothFlags)
+    }
     /// Value of `promotional_offer_id`.
-    package var promotionalOfferId: String? { offer?.type == 2 ? offer?.identifier : nil }
+    package var promotionalOfferId: String? { offer?.type == 2 ? offer?.identifier : offer?.codeId }
     /// Value of `offer_code_ref_name`.
     var offerCodeRefName: String? { offer?.type == 3 ? offer?.identifier : nil }
 

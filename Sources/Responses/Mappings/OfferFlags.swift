@@ -1,0 +1,52 @@
+import AppStorePayloads
+package import Base
+
+/// The purchase dates that decide about `is_in_intro_offer_period` of a free introductory offer.
+///
+/// Source: attributes 1713 and 1719 of genuine receipts from production and the sandbox. Of 248 free trials that were
+/// bought up to 2024-08-17 none has the second flag, also in a receipt that was signed in 2026. Of nine that were
+/// bought from 2024-09-03 to 2025-08 all have both flags, and so have the rows of Apple's responses to three of them.
+package enum TrialDates {
+    /// 2024-09-01T00:00:00Z: free trials bought from here on have both flags. The exact day is an assumption, because
+    /// no genuine trial of the ``unknown`` days was available.
+    package static let bothFlags = Timestamp(seconds: 1_725_148_800)
+    /// The days from 2024-08-18 to 2024-09-02 (GMT).
+    package static let unknown = Timestamp(seconds: 1_723_939_200)..<Timestamp(seconds: 1_725_321_600)
+}
+
+extension TransactionPayload {
+    /// Whether the period is free, whatever the type of the offer. An introductory offer without a discount type
+    /// counts as free if its price is 0.
+    var isTrial: Bool {
+        guard let discount = offerDiscountType else {
+            return isIntroductory && price == 0
+        }
+        return discount == OfferDiscountType.freeTrial.rawValue
+    }
+
+    /// Whether `is_in_intro_offer_period` is `"true"`: for a paid introductory offer, and for a free one since
+    /// ``TrialDates/bothFlags``. Other free offers do not have the flag.
+    var isInIntroductoryPeriod: Bool {
+        guard isIntroductory else { return false }
+        return !isTrial || purchaseDate.map { $0 >= TrialDates.bothFlags } ?? false
+    }
+
+    /// Whether it is not known which value Apple gives ``isInIntroductoryPeriod``: for a free introductory offer of the
+    /// ``TrialDates/unknown`` days, and for any other free offer since ``TrialDates/bothFlags``.
+    var isIntroductoryFlagUnknown: Bool {
+        guard isTrial, let purchaseDate else { return false }
+        return isIntroductory ? TrialDates.unknown.contains(purchaseDate) : purchaseDate >= TrialDates.bothFlags
+    }
+
+    private var isIntroductory: Bool { offerType == OfferType.introductory.rawValue }
+}
+
+extension OfferType {
+    /// The type of the offer that a `promotional_offer_id` without an `offer_code_ref_name` stands for.
+    ///
+    /// Genuine rows of redeemed offer codes have a random UUID there, and in `in_app` no other identifier. No identifier
+    /// that a developer gave to a promotional offer is such a UUID in genuine rows; that none is anywhere is inferred.
+    static func named(by promotionalOfferId: String) -> OfferType {
+        UUIDText(promotionalOfferId)?.version == 4 ? .offerCode : .promotional
+    }
+}
