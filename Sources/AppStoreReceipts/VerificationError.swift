@@ -17,13 +17,13 @@ public struct VerificationError: Error, Hashable, Sendable, CustomStringConverti
         case wrongKind
         /// Not signed by the App Store, or changed since.
         case unsigned, malformedCertificate, x5c, keyRefused, notAReceiptSigner, untrustedChain, outsideValidity
-        case badSignature
+        case badSignature, signerCertificateMissing
         /// Signed by Xcode on a developer's own machine.
         case xcode, xcodeReceipt
         /// Signed by the App Store for another app or environment.
         case wrongBundleId, wrongAppAppleId, wrongEnvironment
         /// Not judged: of a form that this library does not know, or not verifiable on this system.
-        case tooMany, missingAttribute, unknownStructure, unsupportedVersion, severalSigners, signerCertificateMissing
+        case tooMany, missingAttribute, unknownStructure, unsupportedVersion, severalSigners
         case unsupportedAlgorithm, unsupportedForm, issuerUnknown, unexpectedType, unavailable
     }
 

@@ -163,6 +163,17 @@ package struct CertificateSummary: Sendable {
     package let subject: Range<Int>
     let publicKeyInfo: BERElement
 
+    /// Reads exactly one certificate; `nil` if the bytes are something else.
+    package init?(at range: Range<Int>, in bytes: borrowing Span<UInt8>) {
+        do throws(BERError) {
+            var cursor = BERCursor(range)
+            try self.init(cursor.next(in: bytes), in: bytes)
+            try cursor.finish()
+        } catch {
+            return nil
+        }
+    }
+
     package init(_ certificate: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) {
         guard certificate.tag == BERTag.sequence else { throw BERError(.unexpectedTag, at: certificate.start) }
         var outer = certificate.inside

@@ -93,6 +93,11 @@ final class ChainVerifier: @unchecked Sendable {
         return VerifiedAuthority(authority, window: window)
     }
 
+    /// Returns whether a pinned root issued an intermediate that may issue certificates.
+    func isBelowRoot(_ authority: Certificate) -> Bool {
+        authority.isAuthority && authority.hasAcceptedSignatureAlgorithm && ((try? window(of: authority)) ?? nil) != nil
+    }
+
     /// Returns the verified intermediate with this encoding; `nil` if only a whole chain shows what is wrong with it.
     ///
     /// - Throws: `untrusted` if no pinned root issued it, `unavailable`.

@@ -68,6 +68,18 @@ package struct PresentedSigner: Sendable {
         let maximum = Self.maximumAuthorities
         self.authorities = authorities.count > maximum ? Array(authorities.prefix(maximum)) : authorities
     }
+
+    /// The first certificate of a list, with those of the others that can have issued it.
+    package init(first certificates: [Range<Int>], in bytes: borrowing Span<UInt8>) {
+        var authorities: [Range<Int>] = []
+        if let first = certificates.first, let leaf = CertificateSummary(at: first, in: bytes) {
+            for range in certificates.dropFirst() {
+                guard let other = CertificateSummary(at: range, in: bytes) else { continue }
+                if bytes.equal(other.subject, leaf.issuer) { authorities.append(range) }
+            }
+        }
+        self.init(leaf: certificates.first ?? 0..<0, authorities: authorities)
+    }
 }
 
 extension Span<UInt8> {

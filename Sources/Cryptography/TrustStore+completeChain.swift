@@ -53,7 +53,9 @@ extension TrustStore {
     /// pinned root.
     private func pinnedRoot(at range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Certificate? {
         for root in anchors.roots where bytes.holds(root.der, at: range) { return root }
-        guard range.count <= Certificate.maximumSize, let summary = summary(at: range, in: bytes) else { return nil }
+        guard range.count <= Certificate.maximumSize, let summary = CertificateSummary(at: range, in: bytes) else {
+            return nil
+        }
         for root in anchors.roots
         where bytes.holds(root.publicKeyInfo, at: summary.publicKeyInfo.whole)
             && bytes.holds(root.subject, at: summary.subject)
@@ -61,17 +63,5 @@ extension TrustStore {
             return root
         }
         return nil
-    }
-
-    /// Returns the fields of exactly one certificate; `nil` if the bytes are something else.
-    private func summary(at range: Range<Int>, in bytes: borrowing Span<UInt8>) -> CertificateSummary? {
-        do throws(BERError) {
-            var cursor = BERCursor(range)
-            let summary = try CertificateSummary(cursor.next(in: bytes), in: bytes)
-            try cursor.finish()
-            return summary
-        } catch {
-            return nil
-        }
     }
 }

@@ -9,11 +9,14 @@ package final class TrustStore: Sendable {
         /// The signed content states only an earlier event, for example a purchase, in seconds since 1970. The
         /// signer's certificate may have been issued later, but must not have expired before it.
         case notBefore(Int64)
+        /// The time of signing cannot be read. Nothing is authentic by this: it only tells whose the certificate is.
+        case unread
 
         func falls(in window: ClosedRange<Int64>) -> Bool {
             switch self {
             case .at(let seconds): window.contains(seconds)
             case .notBefore(let seconds): seconds <= window.upperBound
+            case .unread: true
             }
         }
     }

@@ -100,6 +100,26 @@ package final class VerifyingKey: @unchecked Sendable {
         }
     }
 
+    /// Returns what an RSA signature encloses: a DigestInfo, which names its digest (RFC 8017, 9.2). Returns `nil` if
+    /// this key did not make the signature: nobody else can make one with a valid padding.
+    package func digestInfo(in signature: borrowing Span<UInt8>) -> [UInt8]? {
+        guard isRSA, let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return nil }
+        defer { EVP_PKEY_CTX_free(context) }
+        guard EVP_PKEY_verify_recover_init(context) == 1,
+            EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
+        else { return nil }
+        let info = signature.withUnsafeBufferPointer { signature in
+            [UInt8](unsafeUninitializedCapacity: (bits + 7) / 8) { buffer, count in
+                var size = buffer.count
+                let done = EVP_PKEY_verify_recover(
+                    context, buffer.baseAddress, &size, signature.baseAddress, signature.count)
+                count = done == 1 ? size : 0
+            }
+        }
+        if info.isEmpty { ERR_clear_error() }
+        return info.isEmpty ? nil : info
+    }
+
     func makeContext(_ digest: DigestAlgorithm) throws(CryptographyError) -> VerificationContext {
         try VerificationContext(key: key, digest: digest)
     }

@@ -31,7 +31,9 @@ struct PropertyListText {
     ///
     /// - Parameter place: the name of the list for error messages.
     /// - Throws: ``ReceiptDecodingError`` if the list is malformed, truncated or too long.
-    init(_ bytes: borrowing Span<UInt8>, at place: String) throws(ReceiptDecodingError) {
+    init(
+        _ bytes: borrowing Span<UInt8>, at place: String, limit: Int = maximumEntries
+    ) throws(ReceiptDecodingError) {
         var parser = Parser(place: place)
         try parser.expect(UInt8(ascii: "{"), in: bytes)
         while try parser.peek(in: bytes) != UInt8(ascii: "}") {
@@ -39,8 +41,8 @@ struct PropertyListText {
             try parser.expect(UInt8(ascii: "="), in: bytes)
             let value = try parser.token(in: bytes)
             if try parser.peek(in: bytes) != UInt8(ascii: "}") { try parser.expect(UInt8(ascii: ";"), in: bytes) }
-            guard entries.count < Self.maximumEntries else {
-                throw ReceiptDecodingError(.tooMany, at: place, "more than \(Self.maximumEntries) entries")
+            guard entries.count < limit else {
+                throw ReceiptDecodingError(.tooMany, at: place, "more than \(limit) entries")
             }
             guard !entries.contains(where: { $0.key == key }) else { throw parser.failure("repeated key") }
             entries.append(Entry(key: key, value: value))

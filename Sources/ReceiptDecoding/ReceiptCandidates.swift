@@ -47,6 +47,10 @@ struct ReceiptCandidates {
     }
 
     private var candidates: [Candidate] = []
+    /// Members of purchases of other stores.
+    var stores = StoreMarks()
+    /// The error of a receipt with something else between its characters, whose parts are no receipts.
+    var interruption: ReceiptDecodingError?
     /// The error that says most about what the text is.
     private var failure: ReceiptDecodingError?
     /// The first bytes that were decoded but are of no known kind.
@@ -64,8 +68,12 @@ struct ReceiptCandidates {
             first = .success(best)
         } else if let failure, failure.code == .truncatedDescription {
             first = .failure(failure)
+        } else if let interruption {
+            first = .failure(interruption)
         } else if let fragment = sorted.first {
             first = .success(fragment.input)
+        } else if let store = stores.store {
+            first = .failure(store.error)
         } else if let failure, failure.code != .notBase64 {
             first = .failure(failure)
         } else if let shape = TextShape(text) {

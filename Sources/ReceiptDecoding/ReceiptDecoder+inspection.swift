@@ -115,7 +115,10 @@ extension ReceiptDecoder {
     package func receiptBeforeTrailingBytes(
         of text: borrowing Span<UInt8>, refusedFor error: ReceiptDecodingError
     ) -> Receipt? {
-        guard error.code == .trailingBytes else { return nil }
-        return try? ReceiptDecoder(trust: trust, profile: .tolerant).decode(text)
+        guard error.code == .trailingBytes, let found = try? ReceiptInput(text, profile: .apple),
+            let container = try? SignedData(ber: found.bytes.span)
+        else { return nil }
+        let bytes = Array(found.bytes.prefix(container.consumed))
+        return try? receipt(in: ReceiptInput(kind: found.kind, bytes: bytes, repairs: []))
     }
 }

@@ -39,7 +39,7 @@ package struct ReceiptDecoder: Sendable {
         throw failure
     }
 
-    private func receipt(in found: ReceiptInput) throws(ReceiptDecodingError) -> Receipt {
+    func receipt(in found: ReceiptInput) throws(ReceiptDecodingError) -> Receipt {
         var input = found
         let (contents, signed) = try authenticatedContents(of: &input)
         guard let environment = contents.environment, environment != .xcode else {
@@ -54,6 +54,17 @@ package struct ReceiptDecoder: Sendable {
 
     /// Verifies the signature. Returns the contents and the bytes that the signature covers.
     func authenticatedContents(
+        of input: inout ReceiptInput
+    ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signed: ReceiptBytes) {
+        do throws(ReceiptDecodingError) {
+            return try knownContents(of: &input)
+        } catch {
+            throw verdict(on: error, of: input)
+        }
+    }
+
+    /// The same for the known forms.
+    private func knownContents(
         of input: inout ReceiptInput
     ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signed: ReceiptBytes) {
         switch input.kind {
@@ -89,6 +100,7 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(
                 .trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
         }
+        guard (try? SignedData(ber: input.bytes.span.extracting(last: surplus))) == nil else { throw .twoReceipts }
         input.bytes.removeLast(surplus)
         input.repairs.append(.trailingBytes)
     }

@@ -36,6 +36,8 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         // Forged.
         /// There is no signature.
         case unsigned
+        /// The certificate that the signature names is not in the receipt.
+        case signerCertificateMissing
         /// A certificate cannot be parsed.
         case malformedCertificate
         /// The key is too weak.
@@ -51,7 +53,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         /// The receipt was signed by StoreKit Testing on a developer's machine.
         case xcodeReceipt
 
-        // Not judged.
+        // Not judged: signed by the App Store in a form that this version does not know, or not verifiable here.
         /// A limit of this program on the number of elements is exceeded.
         case tooMany
         /// An attribute or key is missing that every known receipt has.
@@ -62,8 +64,6 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case unsupportedVersion
         /// There is more than one signature.
         case severalSigners
-        /// The certificate that the signature names is not in the receipt.
-        case signerCertificateMissing
         /// An algorithm, or a kind of key, that this program does not verify.
         case unsupportedAlgorithm
         /// The issuer's certificate of the signer is neither in the receipt nor in the trust store.
@@ -111,11 +111,12 @@ extension ReceiptDecodingError.Code {
         case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .bridgeHandle,
             .purchaseInfoOnly, .malformed, .truncated, .truncatedDescription, .trailingBytes:
             .notAReceipt
-        case .unsigned, .malformedCertificate, .keyRefused, .notAReceiptSigner, .untrustedChain, .outsideValidity,
+        case .unsigned, .signerCertificateMissing, .malformedCertificate, .keyRefused, .notAReceiptSigner,
+            .untrustedChain, .outsideValidity,
             .badSignature, .xcodeReceipt:
             .forged
         case .tooMany, .missingAttribute, .unknownStructure, .unsupportedVersion, .severalSigners,
-            .signerCertificateMissing, .unsupportedAlgorithm, .issuerUnknown, .unavailable:
+            .unsupportedAlgorithm, .issuerUnknown, .unavailable:
             .notJudged
         }
     }

@@ -24,6 +24,7 @@ extension ReceiptFinder {
         let bytes = text.span
         switch leaf.value {
         case .string(let string):
+            if let name = leaf.name { found.stores.note(name, string, in: bytes) }
             let wrapper = Self.wrapper(of: leaf, in: bytes)
             let text = string.unescaped(in: bytes)
             if min(wrapper, path.preference) < ReceiptRepairer.wrappers.count {
@@ -31,7 +32,8 @@ extension ReceiptFinder {
             } else {
                 searchInside(text, Self.inside(leaf, wrapper, path))
             }
-        case .scalar: break
+        case .scalar(let range):
+            if let name = leaf.name { found.stores.note(name, JSONString(range: range), in: bytes) }
         case .container(let range):
             guard let list = PrintedBytes.decimal(text[range]), list.count >= Self.minimumTextSize else { return }
             var path = Self.inside(leaf, Self.wrapper(of: leaf, in: bytes), path)

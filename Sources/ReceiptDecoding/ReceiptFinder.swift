@@ -14,6 +14,8 @@ struct ReceiptFinder {
     static let maximumDepth = 8
     /// Minimum size in bytes of a text in another one that is tried. The shortest receipt has more than a thousand.
     static let minimumTextSize = 64
+    /// Maximum length of the name of a form's field.
+    private static let maximumName = 256
     /// What every text takes from the budget, in addition to its length.
     private static let costOfText = 512
 
@@ -95,6 +97,12 @@ struct ReceiptFinder {
             found.add(input, path)
         } catch {
             found.note(error)
+            // Of two receipts, only the parts of a list are tried on their own.
+            // Parts of it are no receipts of their own.
+            if [.notBase64, .truncated].contains(error.code), MarkedBase64(layer.text) != nil {
+                found.interruption = found.interruption ?? error
+            }
+            if error == .twoReceipts { return searchQuotes(layer.text, path.inside(layer.repairs)) }
         }
         guard found.plausibleCount == before else { return }
         searchParts(of: layer, path)
@@ -128,17 +136,20 @@ struct ReceiptFinder {
             plain.unescape(isPrint: true)
             if plain.text.count < text.count { search(plain.text, path.inside(plain.repairs)) }
         }
-        if found.plausibleCount == before { searchRuns(text, path.inside(layer.repairs)) }
         if found.plausibleCount == before, text.first == UInt8(ascii: "%"), let plain = FormText.bytes(text[...]) {
             search(plain, path.inside(layer.repairs + [.percentEncoding]))
         }
+        if found.plausibleCount == before { searchMarked(text, path.inside(layer.repairs)) }
+        if found.plausibleCount == before { searchRuns(text, path.inside(layer.repairs)) }
     }
 
     /// Tries each field of a form, whatever its name.
     private mutating func searchForm(_ text: [UInt8], _ path: Path) {
         var count = 0
         for field in FormText.Fields(of: text) {
-            guard !field.name.isEmpty, field.name.allSatisfy({ $0 > 0x20 && !"\"'{<".utf8.contains($0) }) else {
+            guard (1...Self.maximumName).contains(field.name.count),
+                field.name.allSatisfy({ $0 > 0x20 && !"\"'{<".utf8.contains($0) })
+            else {
                 return
             }
             searchInside(FormText.bytes(field.value) ?? Array(field.value), path.inside([.formBody]))
@@ -157,6 +168,27 @@ struct ReceiptFinder {
             } else {
                 searchInside(Array(part), path.inside([.literal]))
             }
+        }
+    }
+
+    /// Tries each place in other text where the base64 of a receipt may begin, whatever is between its characters.
+    private mutating func searchMarked(_ text: [UInt8], _ path: Path) {
+        var place = 0
+        while budget > 0, found.plausibleCount < ReceiptCandidates.maximumCount,
+            let start = MarkedBase64.start(in: text, from: place)
+        {
+            let marked = MarkedBase64(embedded: text, at: start)
+            budget -= marked.text.count + Self.costOfText
+            place = start + 3
+            guard let whole = marked.whole() else {
+                found.interruption = found.interruption ?? marked.interruption
+                continue
+            }
+            guard !marked.isFollowedByAnother else { return found.note(.twoReceipts) }
+            let kind = ReceiptInput.kind(of: whole.bytes)
+            found.add(
+                ReceiptInput(kind: kind, bytes: whole.bytes, repairs: whole.repairs), path.inside([.literal]))
+            place = start + whole.bytes.count
         }
     }
 

@@ -20,7 +20,7 @@ struct ReceiptInput: Sendable {
         guard text.count <= Self.maximumTextSize else { throw Self.tooLarge }
         if !text.isEmpty, let bytes = Base64Text.decode(text, .receipt), !bytes.isEmpty {
             let kind = Self.kind(of: bytes)
-            if kind != .unknown || profile == .apple {
+            if profile == .apple || ReceiptExtent.isWhole(bytes, kind) {
                 self.init(kind: kind, bytes: bytes, repairs: [])
                 return
             }
@@ -40,7 +40,9 @@ struct ReceiptInput: Sendable {
             }
             guard text.count <= maximumTextSize else { throw tooLarge }
             // Almost every stored text is one receipt as Apple writes it.
-            if let bytes = Base64Text.decode(text, .receipt), case let kind = Self.kind(of: bytes), kind != .unknown {
+            if let bytes = Base64Text.decode(text, .receipt), case let kind = Self.kind(of: bytes),
+                ReceiptExtent.isWhole(bytes, kind)
+            {
                 return ReceiptCandidates.Findings(.success(ReceiptInput(kind: kind, bytes: bytes, repairs: [])))
             }
             return ReceiptFinder.find(in: text.copy(0..<text.count))

@@ -57,9 +57,11 @@ extension ReceiptRepairer {
     mutating func unwrapJSON() throws(ReceiptDecodingError) {
         let bytes = text
         var found = [JSONScanner.Value?](repeating: nil, count: Self.wrappers.count)
+        var stores = StoreMarks()
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
             try scanner.scanDocument(bytes.span) { member in
+                if case .string(let value) = member.value { stores.note(member.name, value, in: bytes.span) }
                 for (index, wrapper) in Self.wrappers.enumerated()
                 where member.name.matches(wrapper.key, in: bytes.span) {
                     found[index] = member.value
@@ -77,7 +79,8 @@ extension ReceiptRepairer {
                 return
             }
         }
-        throw ReceiptDecodingError(.notAReceipt, at: "text", "JSON that contains no receipt")
+        throw stores.store?.error
+            ?? ReceiptDecodingError(.notAReceipt, at: "text", "JSON that contains no receipt")
     }
 
     /// Decodes JSON escapes, for example `\/`.

@@ -66,7 +66,7 @@ struct SignedData: Sendable {
     }
 
     /// Returns the content of eContent.
-    private static func content(
+    static func content(
         of encapsulated: BERElement, in bytes: borrowing Span<UInt8>
     ) throws(BERError) -> SignedContent {
         var fields = encapsulated.inside

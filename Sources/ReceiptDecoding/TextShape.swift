@@ -8,6 +8,8 @@ enum TextShape: String {
     case markup = "XML or HTML"
     case address = "a path or an address"
     case googleOrder = "an order id of Google Play"
+    case googleToken = "a purchase token of Google Play"
+    case amazonReceipt = "a receipt id of the Amazon Appstore"
 
     /// Names of an empty value in JavaScript, Python, SQL, Swift and Objective-C.
     private static let emptyValues = ["null", "nil", "none", "undefined", "(null)", "nan", "n/a", "true", "false"]
@@ -27,8 +29,24 @@ enum TextShape: String {
             self = .uuid
         } else if let found = Self.prefixes.first(where: { head.hasPrefix($0.0) }) {
             self = found.1
+        } else if text.count < Self.maximumToken, text[...].start(of: ".AO-J1O".utf8) != nil {
+            self = .googleToken
+        } else if text.count < Self.maximumToken, Self.endsInNumbers(text) {
+            self = .amazonReceipt
         } else {
             return nil
+        }
+    }
+
+    /// Maximum length of a token of another store.
+    private static let maximumToken = 4_096
+
+    /// Returns whether the text is base64 and ends in two numbers after colons, as in `…Q=:3:11`.
+    private static func endsInNumbers(_ text: [UInt8]) -> Bool {
+        let parts = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].count >= 32 else { return false }
+        return parts.dropFirst().allSatisfy { part in
+            (1...3).contains(part.count) && part.allSatisfy { (0x30...0x39).contains($0) }
         }
     }
 }

@@ -119,13 +119,44 @@ struct SignedPayloadTests {
     }
 
     // T17
+    @Test("An unknown form is forged unless certificates of the App Store vouch for it, and a known signature holds")
+    func unknownForms() throws {
+        let (genuine, foreign) = (try chain(), try Shared.foreign)
+        let own = try chain(foreign.jwsSigner)
+        let ownKey = foreign.jwsLeaf.key
+        let junk = (0..<3).map { _ in JSONValue.string(Base64.encode([UInt8](repeating: 0x78, count: 50))) }
+        let crit = [JSONValue.Member("crit", .array([.string("exp")]))]
+        let large = try foreign.jwsAuthority.issue(foreign.jwsLeaf.template, key: try .p384())
+        let largeChain = try chain(ReceiptSigner(leaf: large, issuers: [foreign.jwsAuthority, foreign.jwsRoot]))
+        for (name, text, expected) in try [
+            ("own chain, RS256", sign(alg: "RS256", x5c: own, key: ownKey), .untrustedChain),
+            ("own chain, ES512", sign(alg: "ES512", x5c: own, key: ownKey), .untrustedChain),
+            ("own chain, crit", sign(x5c: own, key: ownKey, extra: crit), .untrustedChain),
+            ("own chain of 2", sign(x5c: Array(own.prefix(2)), key: ownKey), .untrustedChain),
+            ("own chain of 4", sign(x5c: own + [own[2]], key: ownKey), .untrustedChain),
+            ("own chain, P-384", sign(x5c: largeChain), .untrustedChain),
+            ("own leaf and the genuine chain", sign(alg: "X", x5c: own.prefix(1) + genuine), .untrustedChain),
+            ("no certificates, alg X", sign(alg: "X", x5c: []), .x5c),
+            ("junk certificates, alg X", sign(alg: "X", x5c: junk), .x5c),
+            ("genuine chain, alg X", sign(alg: "X"), .unsupportedAlgorithm),
+            ("genuine chain, crit", sign(extra: crit), .unsupportedForm),
+            ("genuine chain, crit, another key", sign(key: ownKey, extra: crit), .badSignature),
+            ("genuine chain of 2, another key", sign(x5c: Array(genuine.prefix(2)), key: ownKey), .badSignature),
+        ] as [(String, String, SignedPayloadError.Code)] {
+            #expect(try code(text) == expected, "\(name)")
+        }
+    }
+
+    // T17
     @Test("A number of certificates other than three is rejected")
     func counts() throws {
         let chain = try chain()
         #expect(try code(try sign(x5c: [])) == .x5c)
-        for wrong in [[chain[0]], [chain[0], chain[1]], chain + [chain[2]]] {
+        for wrong in [[chain[0], chain[1]], chain + [chain[2]]] {
             #expect(try code(try sign(x5c: wrong)) == .unsupportedForm)
         }
+        // The intermediate of a single certificate is not known.
+        #expect(try code(try sign(x5c: [chain[0]])) == .untrustedChain)
         #expect(try code(try sign(extra: [.init("crit", .array([.string("exp")]))])) == .unsupportedForm)
         #expect(try code(try sign(x5c: [chain[0], chain[1], .number(3)])) == .malformed)
         #expect(try code(try sign(x5c: [chain[0], chain[1], .string("-_-_")])) == .x5c)
@@ -245,7 +276,7 @@ struct SignedPayloadTests {
         // What is not a compact JWS is not called forged, because it says nothing about the signature.
         for wrong in [
             "", ".", "..", "a.b", "\(text).", "\(text).x", ".\(parts[1]).\(parts[2])", "\(parts[0])..\(parts[2])",
-            "\(parts[0]).\(parts[1]).", " \(text)", "\(text)\n", "\(parts[0]).\(parts[1]).\(parts[2])=",
+            "\(parts[0]).\(parts[1]).", "\(parts[0]).\(parts[1]).\(parts[2])=",
             String(repeating: "A", count: (1 << 20) + 1),
         ] {
             #expect(try code(wrong) == .malformed, "\(wrong.prefix(20))")
@@ -317,7 +348,7 @@ struct SignedPayloadTests {
         #expect(try code(text, expecting: expect(nil, .sandbox)) == .wrongEnvironment)
         #expect(try code(bare, expecting: expect("com.example.app", .sandbox)) == nil)
         #expect(try code(bare, expecting: expect("com.example.app", must: true)) == .wrongBundleId)
-        #expect(try code(bare, expecting: expect(nil, .production, must: true)) == .wrongEnvironment)
+        #expect(try code(bare, expecting: expect(nil, .production, must: true)) == .unexpectedType)
         for environment in ["Xcode", "LocalTesting"] {
             #expect(try code(try sign(transaction("1", environment: environment))) == .xcode)
         }
@@ -449,6 +480,10 @@ struct NotificationTests {
             expecting: PayloadRequirements(bundleId: "com.example.app", requiresClaims: true),
             now: Shared.noon)
         #expect(verified.transaction?.payload.transactionId == "7")
+        let text = try notification(
+            transaction("7"), innerText: Shared.pki.jwsSigner.jws(payload: transaction("7")) + "\n")
+        let spaced = try Shared.verifier().verifyNotification(" \n" + text + "\t", now: Shared.noon)
+        #expect(spaced.notification.text == text && spaced.transaction?.text.hasSuffix("\n") == false)
         #expect(verified.notification.payload.subtype == nil)
         #expect(verified.renewal == nil)
     }

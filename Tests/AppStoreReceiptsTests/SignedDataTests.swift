@@ -85,6 +85,14 @@ struct SignedDataTests {
         #expect(code(String(text.dropLast(4)) + "AAAA") == .badSignature)
         let undated = try Verifier.transaction([.init("signedDate", .null)])
         #expect(code(undated) == .outsideValidity && code(undated, now: Verifier.noon) == nil)
+        #expect(code(" \n\(text)\r\n") == nil)
+        // Genuine ones of 2021 name no environment.
+        let old = try Verifier.transaction([.init("environment", .null)])
+        let unjudged = refusal { () throws(VerificationError) in
+            try verifier.verifyAndDecodeTransaction(signedTransaction: old)
+        }
+        #expect(unjudged?.code == .unexpectedType && unjudged?.verdict == .notJudged)
+        #expect(unjudged?.place == "environment" && unjudged?.verifyReceiptStatus == 21005)
         let apple = try SignedDataVerifier(bundleId: "com.example.app")
         let error = refusal { () throws(VerificationError) in
             try apple.verifyAndDecodeTransaction(signedTransaction: text)

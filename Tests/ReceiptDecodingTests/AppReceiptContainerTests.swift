@@ -255,7 +255,7 @@ struct AppReceiptContainerTests {
         arguments: [false, true])
     func trailing(indefinite: Bool) throws {
         let bytes = try MintedReceipts.app { $0.indefiniteLength = indefinite }
-        for surplus in [[0], [0, 0], [1, 2, 3], bytes] as [[UInt8]] {
+        for surplus in [[0], [0, 0], [1, 2, 3], Array(bytes.prefix(50))] as [[UInt8]] {
             let text = MintedReceipts.base64(bytes + surplus)
             #expect(try Decoders.apple.refusal(ofText: text)?.code == .trailingBytes)
             let inspection = try Decoders.tolerant.inspect(text.span)
@@ -297,6 +297,6 @@ struct AppReceiptContainerTests {
         let inner = try #require(bytes.firstRange(of: constructed))
         bytes.replaceSubrange(inner, with: nested)
         #expect(range.lowerBound > 0)
-        #expect(try refusal(bytes) == (levels <= 4 ? nil : .unknownStructure))
+        #expect(try refusal(bytes) == (levels <= 4 ? nil : .untrustedChain))
     }
 }

@@ -298,7 +298,26 @@ struct ReceiptFinderTests {
             ("/var/mobile/receipt", "notAReceipt at text: a path or an address instead of a receipt"),
             ("6f1c9a9e-1111-4a1b-8a1b-0123456789ab", "notAReceipt at text: a UUID instead of a receipt"),
             ("GPA.1234-5678", "notAReceipt at text: an order id of Google Play instead of a receipt"),
-            ("Please wait...", "notBase64 at text: not base64, and no repair makes it base64"),
+            ("abcdef.AO-J1Oxyz", "notAReceipt at text: a purchase token of Google Play instead of a receipt"),
+            (
+                #"{"json":"{\"packageName\":\"com.example.app\",\"purchaseToken\":\"abc.AO-J1Oxyz\"}"}"#,
+                "notAReceipt at text: a purchase of Google Play instead of a receipt"
+            ),
+            (#"{"orderId":"GPA.1234-5678"}"#, "notAReceipt at text: a purchase of Google Play instead of a receipt"),
+            (#"{"orderId":"1234","purchaseToken":"abc"}"#, "notAReceipt at text: a JSON object without a receipt"),
+            (
+                #"{"userId":"u","receiptId":"\#(String(repeating: "aB3_", count: 12))=:3:11"}"#,
+                "notAReceipt at text: a receipt of the Amazon Appstore instead of a receipt"
+            ),
+            (
+                String(repeating: "aB3_", count: 12) + "=:3:11",
+                "notAReceipt at text: a receipt id of the Amazon Appstore instead of a receipt"
+            ),
+            (
+                #"{"InAppPurchaseData":"{\"applicationId\":1,\"purchaseToken\":\"00000\"}"}"#,
+                "notAReceipt at text: a purchase of Huawei AppGallery instead of a receipt"
+            ),
+            ("Please wait...", "notBase64 at text: U+002E at offset 11 is not a character of base64"),
             ("AAAA", "notAReceipt at bytes: neither a PKCS#7 container nor a property list"),
             ("", "empty at text: the text is empty"),
             (

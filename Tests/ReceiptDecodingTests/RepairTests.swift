@@ -138,9 +138,6 @@ struct RepairTests {
         Mangling("bytes after the container", [.trailingBytes], onlyApp: true) { bytes, _ in
             MintedReceipts.base64(bytes + [0, 0, 0, 0, 7])
         },
-        Mangling("another receipt at the end", [.trailingBytes], onlyApp: true) { bytes, _ in
-            MintedReceipts.base64(bytes + bytes)
-        },
         Mangling("without base64, with bytes at the end", [.rawBytes, .trailingBytes], onlyApp: true) { bytes, _ in
             bytes + [0x0A]
         },
@@ -179,7 +176,7 @@ struct RepairTests {
     func complete() {
         let tried = Set(
             Self.manglings.flatMap(\.repairs) + ReceiptInputTests.rows.flatMap(\.repairs)
-                + ReceiptFinderTests.shapes.flatMap(\.repairs))
+                + ReceiptFinderTests.shapes.flatMap(\.repairs) + MarkedReceiptTests.shapes.flatMap(\.repairs))
         // The notification wrapper contains a JWS and is covered by another test.
         #expect(tried.union([.notificationWrapper]) == Set(ReceiptRepair.allCases))
     }

@@ -295,7 +295,7 @@ struct TransactionReceiptTests {
             "with two signed lists",
             "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"INFO\"; \"purchase-info\" = \"e30=\";}", .malformed
         ),
-        ("without its signed list", "{\"signature\" = \"SIGNATURE\";}", .missingAttribute),
+        ("without its signed list", "{\"signature\" = \"SIGNATURE\";}", .untrustedChain),
         ("with an empty signed list", "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"\";}", .truncated),
         (
             "with a signed list that is not base64", "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"INFO=\";}",

@@ -4,7 +4,7 @@ package import Simulator
 
 extension MintedReceipts {
     /// Receipts of forms that the decoder does not know, signed by this tree unless the form concerns the signer: what
-    /// Apple could send one day. Each is not judged, with this code.
+    /// Apple could send one day. Each is not judged, with this code, if the decoder trusts this tree.
     package static func notJudged(
         by pki: TestPKI
     ) throws -> [(name: String, code: ReceiptDecodingError.Code, bytes: [UInt8])] {
@@ -19,7 +19,7 @@ extension MintedReceipts {
             ),
             (
                 "transactionReceipt, nested list", .unknownStructure,
-                transaction(version: 4, signer: signer) { $0.swappedPurchaseInfo = Array("{a = {b = c;};}".utf8) }
+                transaction(signing: Array("{a = {b = c;};}".utf8), by: pki)
             ),
             (
                 "transactionReceipt without a purchase date", .missingAttribute,
@@ -36,10 +36,6 @@ extension MintedReceipts {
             ("App Receipt, SHA-384", .unsupportedAlgorithm, app(signer: signer) { $0.digest = .sha384 }),
             ("App Receipt, ECDSA", .unsupportedAlgorithm, app(signer: pki.ecSigner())),
             ("App Receipt, two signers", .severalSigners, app(signer: signer) { $0.signerCount = 2 }),
-            (
-                "App Receipt without its leaf", .signerCertificateMissing,
-                app(signer: signer) { $0.certificates = [pki.developerRelations.certificate, pki.root.certificate] }
-            ),
             (
                 "App Receipt, unknown receipt type", .unknownStructure,
                 app(signer: signer, content: content { $0.receiptType = "ProductionFuture" })

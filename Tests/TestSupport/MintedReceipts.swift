@@ -114,9 +114,10 @@ extension MintedReceipts {
 
     /// A transactionReceipt with any signed purchase-info text. `outer` writes the outer property list.
     package static func transaction(
-        signing text: [UInt8], outer: (_ signature: String, _ purchaseInfo: String) -> String = MintedReceipts.plainList
+        signing text: [UInt8], by signer: TestPKI? = nil,
+        outer: (_ signature: String, _ purchaseInfo: String) -> String = MintedReceipts.plainList
     ) throws -> [UInt8] {
-        let leaf = try pki.receiptLeaf
+        let leaf = try (signer ?? pki).receiptLeaf
         let signature = try leaf.key.signature(over: [3] + text, digest: .sha1)
         let length = withUnsafeBytes(of: UInt32(leaf.certificate.count).bigEndian) { Array($0) }
         let blob = [3] + signature + length + leaf.certificate

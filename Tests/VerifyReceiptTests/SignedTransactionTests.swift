@@ -151,7 +151,11 @@ struct SignedTransactionTests {
     func forms() async throws {
         let bridge = try Bridge([.apple, .receipt])
         let signed = try bridge.signed()
-        for text in [signed, signed + "\n", Base64.encode(Array(signed.utf8)), #"{"signedTransaction":"\#(signed)"}"#] {
+        for text in [
+            signed, signed + "\n", " \r\n\t" + signed + " ", Base64.encode(Array(signed.utf8)),
+            "\n" + Base64.encode(Array(signed.utf8)) + "\n", Base64.encode(Array("\n\(signed)\n".utf8)),
+            #"{"signedTransaction":"\#(signed)"}"#, #" {"signedTransaction":" \#(signed)\n"} "#,
+        ] {
             #expect(await bridge.short(text) == "0 api")
         }
         let download = try MintedReceipts.pki.jwsSigner.jws(

@@ -245,9 +245,11 @@ struct UnexpectedNotificationTests {
 }
 
 extension String {
-    /// A JWS with another header. Its signature does not match any more.
+    /// A JWS whose header names another algorithm. Its signature does not match any more.
     func withAlgorithm(_ alg: String) -> String {
-        let header = Base64.encodeURLSafe(Array(#"{"alg":"\#(alg)"}"#.utf8))
-        return "\(header).\(split(separator: ".").dropFirst().joined(separator: "."))"
+        let segments = split(separator: ".")
+        let header = String(decoding: Base64Text.decode(Array(segments[0].utf8).span, .urlSafe) ?? [], as: UTF8.self)
+        let changed = Base64.encodeURLSafe(Array(header.replacing("ES256", with: alg).utf8))
+        return ([changed] + segments.dropFirst().map(String.init)).joined(separator: ".")
     }
 }

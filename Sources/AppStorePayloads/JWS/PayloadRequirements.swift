@@ -30,7 +30,7 @@ package struct PayloadRequirements: Sendable, Hashable {
         self.requiresClaims = requiresClaims
     }
 
-    /// Throws `wrongEnvironment`, `wrongBundleId`, `wrongAppAppleId` or `xcode` if the payload does not meet them.
+    /// Throws `wrongEnvironment`, `unexpectedType`, `wrongBundleId`, `wrongAppAppleId` or `xcode` if the payload does not meet them.
     func check<Claims: SignedClaims>(_ payload: Claims) throws(SignedPayloadError) {
         switch payload.claimedEnvironment {
         case "Xcode", "LocalTesting":
@@ -43,9 +43,7 @@ package struct PayloadRequirements: Sendable, Hashable {
             }
         // A value that is not known says as little as an absent one.
         default:
-            guard !requiresClaims || environment == nil else {
-                throw SignedPayloadError(.wrongEnvironment, at: "environment", "contains no known environment")
-            }
+            guard !requiresClaims || environment == nil else { throw .namesNoEnvironment }
         }
         if let appAppleId, let claimed = payload.claimedAppAppleId, claimed != appAppleId {
             throw SignedPayloadError(

@@ -34,6 +34,14 @@ struct CompactJWS {
         signed = 0..<second
     }
 
+    /// Returns a text without white space at its ends: people and scripts add line breaks. Most texts have none.
+    static func trimmed(_ text: String) -> String {
+        let bytes = text.utf8
+        guard let first = bytes.first, let last = bytes.last, first <= 0x20 || last <= 0x20 else { return text }
+        let end = bytes.lastIndex { $0 > 0x20 }.map { bytes.index(after: $0) } ?? bytes.startIndex
+        return String(text[..<end].utf8.drop { $0 <= 0x20 }) ?? text
+    }
+
     private static func dot(in text: borrowing Span<UInt8>, from start: Int) -> Int? {
         text.withUnsafeBytes { text in
             guard start < text.count, let base = text.baseAddress,
@@ -51,59 +59,73 @@ struct CompactJWS {
 ///
 /// See RFC 7515, 4.1. Exactly three certificates are required, as in Apple's own libraries (ChainVerifier).
 struct SignedHeader {
-    /// The three certificates in DER, concatenated.
+    /// Maximum number of certificates that are read.
+    private static let maximumCertificates = 5
+
+    /// The certificates in DER, concatenated.
     let certificates: [UInt8]
-    /// The byte range of each certificate.
-    let chain: PresentedChain
+    /// The byte range of each certificate; at least one.
+    let ranges: [Range<Int>]
+    /// Whether the algorithm is `ES256`.
+    let isES256: Bool
+    /// What is unknown about the header's form: the algorithm, critical extensions, or the number of certificates.
+    let unknownForm: SignedPayloadError?
+
+    /// The chain of a header of the known form.
+    var chain: PresentedChain { PresentedChain(leaf: ranges[0], authority: ranges[1], root: ranges[2]) }
+
+    /// The signer of a header of any form.
+    var signer: PresentedSigner { PresentedSigner(first: ranges, in: certificates.span) }
 
     /// Decodes and checks a header segment. The certificates are not verified here.
     init(segment: borrowing Span<UInt8>) throws(SignedPayloadError) {
         guard let bytes = Base64Text.decode(segment, .urlSafe) else {
             throw SignedPayloadError(.malformed, at: "header", "not base64url")
         }
-        let encodings: [String]
+        let (algorithm, isExtended, encodings): (String?, Bool, [String])
         do {
             let header = try JSONObject(bytes)
-            let algorithm = try header.text("alg")
-            guard algorithm == "ES256" else { throw Self.refusal(of: algorithm) }
-            guard !header.has("crit") else {
-                throw SignedPayloadError(
-                    .unsupportedForm, at: "header", "contains critical extensions (crit), which are not supported")
-            }
+            (algorithm, isExtended) = (try header.text("alg"), header.has("crit"))
             encodings = try header.texts("x5c") ?? []
-        } catch let error as SignedPayloadError {
-            throw error
         } catch {
             throw SignedPayloadError(.malformed, at: "header", "\(error)")
         }
+        isES256 = algorithm == "ES256"
+        try Self.refuseUnsigned(algorithm)
         var certificates: [UInt8] = []
         var ranges: [Range<Int>] = []
-        for (index, encoding) in encodings.prefix(3).enumerated() {
+        for (index, encoding) in encodings.prefix(Self.maximumCertificates).enumerated() {
             guard let der = Base64Text.decode(Array(encoding.utf8).span, .standard) else {
                 throw SignedPayloadError(.x5c, at: "x5c[\(index)]", "not base64")
             }
             ranges.append(certificates.count..<(certificates.count + der.count))
             certificates += der
         }
+        guard !ranges.isEmpty else { throw SignedPayloadError(.x5c, at: "x5c", "no certificate") }
         if encodings.count == 1, Self.isSelfIssued(certificates) {
             throw SignedPayloadError(
                 .xcode, at: "x5c", "a single self-issued certificate, as used by StoreKit Testing in Xcode")
         }
-        guard encodings.count == 3 else {
-            throw SignedPayloadError(
-                encodings.isEmpty ? .x5c : .unsupportedForm, at: "x5c",
-                "expected three certificates, found \(encodings.count)")
+        (self.certificates, self.ranges) = (certificates, ranges)
+        if !isES256 {
+            unknownForm = SignedPayloadError(.unsupportedAlgorithm, at: "header", "alg is not ES256")
+        } else if isExtended {
+            unknownForm = SignedPayloadError(
+                .unsupportedForm, at: "header", "contains critical extensions (crit), which are not supported")
+        } else if encodings.count != 3 {
+            unknownForm = SignedPayloadError(
+                .unsupportedForm, at: "x5c", "expected three certificates, found \(encodings.count)")
+        } else {
+            unknownForm = nil
         }
-        self.certificates = certificates
-        chain = PresentedChain(leaf: ranges[0], authority: ranges[1], root: ranges[2])
     }
 
     /// `none` and the symmetric algorithms prove nothing. The App Store may sign with another one in the future.
-    private static func refusal(of algorithm: String?) -> SignedPayloadError {
+    private static func refuseUnsigned(_ algorithm: String?) throws(SignedPayloadError) {
         let name = algorithm?.lowercased() ?? "none"
-        return name == "none" || name.hasPrefix("hs")
-            ? SignedPayloadError(.unsigned, at: "header", "alg is missing, none or symmetric")
-            : SignedPayloadError(.unsupportedAlgorithm, at: "header", "alg is not ES256")
+        guard name != "none", !name.hasPrefix("hs") else {
+            throw SignedPayloadError(.unsigned, at: "header", "alg is missing, none or symmetric")
+        }
     }
 
     /// Used only to name the reason of a rejection, so a certificate that cannot be parsed counts as not self-issued.

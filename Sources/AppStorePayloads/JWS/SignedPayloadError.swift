@@ -28,6 +28,10 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     /// signing`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 
+    /// The failure of an authentic payload without an environment, as in 2021, where one is needed.
+    package static let namesNoEnvironment = SignedPayloadError(
+        .unexpectedType, at: "environment", "contains no environment of the App Store")
+
     /// Whether the failure is in a JWS inside the one that was verified.
     package var isNested: Bool { place.contains("›") }
 
@@ -75,7 +79,7 @@ extension SignedPayloadError {
         case unsupportedForm
         /// The certificate of an issuer is not available.
         case issuerUnknown
-        /// Authentic, but a claim that decides has another type than documented.
+        /// Authentic, but a claim that decides is missing or has another type than documented.
         case unexpectedType
         /// This system's OpenSSL does not support a required operation.
         case unavailable

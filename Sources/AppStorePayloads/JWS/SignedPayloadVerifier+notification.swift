@@ -23,7 +23,7 @@ extension SignedPayloadVerifier {
     package func verifyNotification(
         _ text: String, expecting requirements: PayloadRequirements = .any, now: Timestamp
     ) throws(SignedPayloadError) -> VerifiedNotification {
-        let (payload, window) = try open(text, as: NotificationPayload.self)
+        let (payload, text, window) = try open(text, as: NotificationPayload.self)
         // Without a signing date of its own, the notification is dated by the latest JWS inside it. Those are
         // verified first.
         let inner = PayloadRequirements(

@@ -35,17 +35,18 @@ package struct SignedPayloadVerifier: Sendable {
         _ text: String, as kind: Payload.Type = Payload.self, expecting requirements: PayloadRequirements = .any,
         now: Timestamp
     ) throws(SignedPayloadError) -> Signed<Payload> {
-        let (payload, window) = try open(text, as: kind)
+        let (payload, text, window) = try open(text, as: kind)
         try Self.check(payload.signingDate ?? now, Payload.signingDateName, window)
         try requirements.check(payload)
         return Signed(payload: payload, text: text)
     }
 
-    /// Verifies the signature and reads the payload. Also returns the validity of the signer's chain, in seconds
-    /// since 1970. The caller must check the date and the claims.
+    /// Verifies the signature and reads the payload. Also returns the text without white space around it, and the validity
+    /// of the signer's chain, in seconds since 1970. The caller must check the date and the claims.
     func open<Payload: SignedClaims>(
-        _ text: String, as: Payload.Type
-    ) throws(SignedPayloadError) -> (payload: Payload, window: ClosedRange<Int64>) {
+        _ presented: String, as: Payload.Type
+    ) throws(SignedPayloadError) -> (payload: Payload, text: String, window: ClosedRange<Int64>) {
+        let text = CompactJWS.trimmed(presented)
         let bytes = Array(text.utf8)
         let span = bytes.span
         let parts = try CompactJWS(span, maximumBytes: maximumBytes)
@@ -63,7 +64,7 @@ package struct SignedPayloadVerifier: Sendable {
             throw SignedPayloadError(.wrongKind, at: "payload", kind.description(insteadOf: Payload.kinds))
         }
         do throws(JSONFieldError) {
-            return (try read(object) { claims throws(JSONFieldError) in try Payload(&claims) }, signer.window)
+            return (try read(object) { claims throws(JSONFieldError) in try Payload(&claims) }, text, signer.window)
         } catch {
             throw SignedPayloadError(.unexpectedType, at: error.name, "not \(error.expected)")
         }
@@ -86,6 +87,15 @@ package struct SignedPayloadVerifier: Sendable {
         let cached = headers.signer(of: parts.header, in: text)
         let signer: VerifiedSigner
         if let cached { signer = cached } else { signer = try verifyHeader(of: parts, in: text) }
+        try Self.verifySignature(of: parts, in: text, key: signer.key)
+        if cached == nil { headers.insert(signer, for: parts.header, in: text) }
+        return signer
+    }
+
+    /// Verifies an ES256 signature.
+    private static func verifySignature(
+        of parts: CompactJWS, in text: borrowing Span<UInt8>, key: VerifyingKey
+    ) throws(SignedPayloadError) {
         guard let raw = Base64Text.decode(text.extracting(parts.signature), .urlSafe) else {
             throw SignedPayloadError(.malformed, at: "signature", "not base64url")
         }
@@ -93,12 +103,10 @@ package struct SignedPayloadVerifier: Sendable {
             throw SignedPayloadError(.badSignature, at: "signature", "expected 64 bytes, found \(raw.count)")
         }
         do throws(CryptographyError) {
-            try signer.key.verify(signature.span, over: text.extracting(parts.signed), digest: .sha256)
+            try key.verify(signature.span, over: text.extracting(parts.signed), digest: .sha256)
         } catch {
             throw SignedPayloadError(error)
         }
-        if cached == nil { headers.insert(signer, for: parts.header, in: text) }
-        return signer
     }
 
     /// Verifies the certificate chain of the header. The signature of the JWS is not checked here.
@@ -106,16 +114,44 @@ package struct SignedPayloadVerifier: Sendable {
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
         let header = try SignedHeader(segment: text.extracting(parts.header))
+        if let form = header.unknownForm { throw verdict(on: form, header, of: parts, in: text) }
         let signer: VerifiedSigner
         do throws(CryptographyError) {
             signer = try trust.signer(of: header.chain, in: header.certificates.span, role: .storeReceipt)
         } catch {
-            throw SignedPayloadError(error)
+            let failure = SignedPayloadError(error)
+            throw failure.verdict == .notJudged ? verdict(on: failure, header, of: parts, in: text) : failure
         }
         guard signer.key.isP256 else {
             throw SignedPayloadError(.unsupportedAlgorithm, at: "x5c[0]", "not a P-256 key, which ES256 requires")
         }
         return signer
+    }
+
+    /// Returns why a JWS of an unknown form is rejected: it is not judged if a certificate of the App Store vouches for
+    /// it, and forged otherwise. Whoever is not the App Store must not be able to choose the verdict.
+    private func verdict(
+        on form: SignedPayloadError, _ header: SignedHeader, of parts: CompactJWS, in text: borrowing Span<UInt8>
+    ) -> SignedPayloadError {
+        guard form.code != .unavailable else { return form }
+        let certificates = header.certificates.span
+        let key: VerifyingKey
+        do throws(CryptographyError) {
+            key = try trust.key(of: header.signer, in: certificates, role: .storeReceipt, time: .unread)
+        } catch {
+            if trust.hasIssued(header.signer, in: certificates, role: .storeReceipt) { return form }
+            let failure = SignedPayloadError(error)
+            return failure.verdict == .forged || failure.code == .unavailable
+                ? failure : SignedPayloadError(.untrustedChain, at: form.place, form.reason)
+        }
+        // Only an algorithm that is not known leaves it open whether the App Store signed the text.
+        guard header.isES256, key.isP256 else { return form }
+        do throws(SignedPayloadError) {
+            try Self.verifySignature(of: parts, in: text, key: key)
+            return form
+        } catch {
+            return error
+        }
     }
 
     /// Throws `outsideValidity` if the time is outside the validity of the signer's chain.

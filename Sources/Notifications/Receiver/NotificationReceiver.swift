@@ -108,10 +108,10 @@ package struct NotificationReceiver: Sendable {
 
     /// Receives a version 2 notification.
     private func receive(
-        signed text: String, in body: [UInt8], into store: any Store
+        signed presented: String, in body: [UInt8], into store: any Store
     ) async throws(NotificationRejection) -> NotificationOutcome {
-        let verified = try verify(text)
-        let payload = verified.notification.payload
+        let verified = try verify(presented)
+        let (payload, text) = (verified.notification.payload, verified.notification.text)
         let scope = try scope(of: payload)
         var update = NotificationUpdate(verified)
         let app = apps.configured(scope.bundleId)

@@ -52,6 +52,8 @@ enum ReportGlossary {
             switch repair {
             case .whitespace: "line breaks and spaces inside the base64"
             case .spaceForPlus: "“+” had become a space, as in form posts"
+            case .marks: "marks between the lines or characters of the base64"
+            case .markup: "tags, character references or quoted-printable between the characters"
             case .percentEncoding: "percent-encoded, as in URLs"
             case .doublePercentEncoding: "percent-encoded twice"
             case .urlSafeAlphabet: "“-” and “_” for “+” and “/”"

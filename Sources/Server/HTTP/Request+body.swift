@@ -63,7 +63,7 @@ extension Request {
     }
 
     /// Returns whether the body has a content coding, for example gzip.
-    var hasEncodedBody: Bool { headers[.contentEncoding].map { $0.lowercased() != "identity" } ?? false }
+    var hasEncodedBody: Bool { !["", "identity"].contains(headers[.contentEncoding]?.lowercased() ?? "") }
 }
 
 extension [UInt8] {

@@ -37,23 +37,22 @@ enum PresentedItem: Sendable {
         TransactionIdentifier(rawValue: String(decoding: bytes(of: text), as: UTF8.self)) != nil
     }
 
-    /// Returns the JWS in one of its three forms. The first byte excludes almost every receipt.
+    /// Returns the JWS in one of its three forms, without white space around it. The first byte excludes almost every
+    /// receipt.
     private static func signedText(in text: borrowing Span<UInt8>) -> [UInt8]? {
-        switch text[0] {
-        case UInt8(ascii: "e"):
-            let bytes = trimmed(bytes(of: text))
-            return ReceiptDecoder.isCompactJWS(bytes) ? bytes : nil
-        case UInt8(ascii: "Z"):
-            guard let bytes = Base64Text.decode(text, .receipt) else { return nil }
-            let signed = trimmed(bytes)
-            return ReceiptDecoder.isCompactJWS(signed) ? signed : nil
-        case UInt8(ascii: "{"):
-            guard let object = try? JSONObject(bytes(of: text)), let signed = try? object.text("signedTransaction")
-            else { return nil }
-            let bytes = trimmed(Array(signed.utf8))
-            return ReceiptDecoder.isCompactJWS(bytes) ? bytes : nil
-        default: return nil
-        }
+        var start = 0
+        while start < text.count, text[start] <= 0x20 { start += 1 }
+        guard start < text.count, "e{ZCDI".utf8.contains(text[start]) else { return nil }
+        let plain = trimmed(bytes(of: text))
+        let signed: [UInt8]? =
+            switch plain[0] {
+            case UInt8(ascii: "e"): plain
+            case UInt8(ascii: "{"):
+                ((try? JSONObject(plain).text("signedTransaction")) ?? nil).map { Array($0.utf8) }
+            // Base64 of a JWS, or of white space before it.
+            default: Base64Text.decode(plain.span, .receipt)
+            }
+        return signed.map(trimmed).flatMap { ReceiptDecoder.isCompactJWS($0) ? $0 : nil }
     }
 
     private static func bytes(of text: borrowing Span<UInt8>) -> [UInt8] {
@@ -62,6 +61,6 @@ enum PresentedItem: Sendable {
 
     private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
         let end = bytes.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? 0
-        return Array(bytes[..<end])
+        return Array(bytes[..<end].drop { $0 <= 0x20 })
     }
 }

@@ -110,9 +110,7 @@ package struct SignedItemVerifier: Sendable {
     private static func verification(_ item: AuthenticItem?, names environment: String?) -> Verification {
         if let item { return .authentic(item) }
         if ["Production", "Sandbox"].contains(environment ?? "") { return .refused(.malformedReceipt) }
-        return .refused(
-            .temporarilyUnavailable,
-            SignedPayloadError(.unexpectedType, at: "environment", "no environment of the App Store"))
+        return .refused(.temporarilyUnavailable, .namesNoEnvironment)
     }
 
     // MARK: - Sources
