@@ -24,11 +24,12 @@ extension ComparedAnswer {
         guard parts[.status] != nil || parts[.receipt] != nil else {
             throw ComparisonError(code: .notAnAnswer, place: path, reason: "neither status nor receipt found")
         }
-        if let receipt = parts[.receipt], receipt.object == nil {
+        if parts[.receipt] != nil, response.receipt == nil {
             throw ComparisonError(code: .badValue, place: "\(path).receipt", reason: "expected an object")
         }
-        let isFlat = parts[.receipt]?.object?.isFlatReceipt ?? (parts[.latestExpiredReceiptInfo] != nil)
+        let isFlat = response.isFlat
         self.init(form: isFlat ? .flatAnswer : .answer)
+        isRewritten = !response.rewritten.isEmpty
         properties = unknown
         status = parts[.status]?.integer
         environment = parts[.environment]?.text
@@ -44,7 +45,7 @@ extension ComparedAnswer {
     private mutating func read(
         _ parts: Parts, _ path: String
     ) throws(ComparisonError) {
-        if let receipt = parts[.receipt]?.object { try read(receipt: receipt, path) }
+        if let receipt = parts[.receipt]?.one?.object { try read(receipt: receipt, path) }
         if let list = parts[.latestReceiptInfo] {
             latest = try ResponseReader.rows(list, ResponseKeys.transaction, at: "\(path).latestReceiptInfo")
         }
@@ -87,7 +88,7 @@ extension ComparedAnswer {
     private mutating func readFlat(
         _ parts: Parts, _ root: DocumentObject, _ path: String
     ) throws(ComparisonError) {
-        if let receipt = parts[.receipt]?.object {
+        if let receipt = parts[.receipt]?.one?.object {
             let row = ResponseReader.row(receipt, ResponseKeys.transaction)
             for extra in row.extras {
                 switch FlatTransactionField(rawValue: extra.name) {
@@ -99,11 +100,11 @@ extension ComparedAnswer {
             snapshot = [row]
         }
         if let value = parts[.latestReceiptInfo] ?? parts[.latestExpiredReceiptInfo] {
-            guard let object = value.object else {
+            guard let object = value.one?.object else {
                 throw ComparisonError(
                     code: .badValue, place: "\(path).latestReceiptInfo", reason: "expected an object")
             }
-            latest = [ResponseReader.row(object, ResponseKeys.transaction)]
+            if !object.isEmpty { latest = [ResponseReader.row(object, ResponseKeys.transaction)] }
         }
         var renewal = ResponseReader.row(root, ResponseKeys.renewal)
         renewal.extras = []
@@ -120,17 +121,17 @@ extension AnswerField {
 }
 
 extension ResponseReader {
-    /// Reads an array of objects, or throws if any element is not an object.
+    /// Reads a list of objects, or throws if any element is not an object.
     fileprivate static func rows(
         _ list: DocumentValue, _ keys: [String: ResponseKeys.Meaning], at path: String
     ) throws(ComparisonError) -> [ComparedRow] {
-        guard let elements = list.elements else {
+        guard let elements = list.rows?.rows else {
             throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")
         }
         var rows: [ComparedRow] = []
         for element in elements {
-            guard let object = element?.object else {
-                throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")
+            guard let object = element.object else {
+                throw ComparisonError(code: .badValue, place: path + element.place, reason: "expected an object")
             }
             try ComparedAnswer.check(rows: rows.count + 1, at: path)
             rows.append(row(object, keys))

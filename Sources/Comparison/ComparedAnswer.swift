@@ -24,6 +24,8 @@ package struct ComparedAnswer: Sendable, Hashable {
     /// `true` if Apple's signature covers the data. A verifyReceipt response is only as trustworthy as its
     /// connection.
     package var isVerified = false
+    /// `true` if lists or objects of a verifyReceipt response are not written as Apple writes them.
+    package var isRewritten = false
     /// `status` of a verifyReceipt response; `nil` if the response has none.
     package var status: Int64?
     /// Environment as stated by this side. For example, `Production`.
@@ -57,6 +59,13 @@ package struct ComparedAnswer: Sendable, Hashable {
     /// Date of the verifyReceipt response.
     package var requestDate: Timestamp? {
         properties.first { $0.name == "receipt.requestDate" }?.value.instant
+    }
+
+    /// The row that was purchased last: of the latest rows, otherwise of the receipt.
+    var newest: ComparedRow? {
+        (latest.flatMap { $0.isEmpty ? nil : $0 } ?? snapshot).max {
+            ($0.purchaseDate?.milliseconds ?? .min) < ($1.purchaseDate?.milliseconds ?? .min)
+        }
     }
 
     /// Throws ``ComparisonError/Code/tooManyRows`` if there are more than ``maximumRows`` rows.

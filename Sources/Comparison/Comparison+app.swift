@@ -14,10 +14,9 @@ extension Comparison {
             let isSettled = left.isVerdict ? ours == valid : left.status == ours
             if !isSettled { compare(.answer, "status", left.status.map(ComparedValue.number), .number(ours)) }
         } else {
-            let newest = [left, right].lazy.compactMap { $0.latest?.last?.expiresDate ?? $0.snapshot.last?.expiresDate }
             compare(
                 .answer, "status", left.status.map(ComparedValue.number), right.status.map(ComparedValue.number),
-                expiresDate: newest.max())
+                expiresDate: [left, right].compactMap(\.newest?.expiresDate).max())
         }
     }
 

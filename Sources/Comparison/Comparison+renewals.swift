@@ -30,6 +30,7 @@ extension Comparison {
         }
         reportMissing(matching.onlyLeft, .renewals, isLeft: true)
         reportMissing(matching.onlyRight, .renewals, isLeft: false)
+        compareOrder(matching, .renewals)
     }
 
     /// Returns whether an iOS 6 response never has this field. Of its four renewal keys, two are always present and

@@ -58,18 +58,11 @@ extension Comparison {
         }
     }
 
-    /// Compares matched rows and reports verifyReceipt's rows without a counterpart. If the right side is a
-    /// history, the order is compared for `latest_receipt_info` only; the values are what each side has first.
+    /// Compares matched rows and reports verifyReceipt's rows without a counterpart.
     private mutating func compare(_ matching: RowMatching, _ part: Finding.Part) {
         for (left, right) in matching.pairs { compare(left, right, part, RowField.transactionFields) }
         reportMissing(matching.onlyLeft, part, isLeft: true)
-        guard let swapped = matching.firstSwapped, part == .latest || self.right.form != .records else { return }
-        // Rows without ids are distinguished by product or date. Two equal ones have no order.
-        let fields = Self.identifiers + [.productId, .purchaseDate]
-        guard let field = fields.first(where: { swapped.left[$0] != swapped.right[$0] }) else { return }
-        report(
-            Finding(
-                part: part, subject: .order, verifyReceipt: swapped.left[field], serverAPI: swapped.right[field]))
+        compareOrder(matching, part)
     }
 
     /// Compares all fields and extra properties of two rows.

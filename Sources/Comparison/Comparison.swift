@@ -64,7 +64,7 @@ package struct Comparison {
             Difference(
                 receipt: context.receipt, path: finding.path, identifier: finding.identifier, verdict: verdict,
                 rule: rule.name, isInformational: rule.isInformational, isVolatile: rule.isVolatile,
-                verifyReceipt: values.0, serverAPI: values.1))
+                verifyReceipt: values.0, serverAPI: values.1, setting: finding.setting))
     }
 
     /// Reports two values if they differ.
@@ -101,7 +101,7 @@ extension Finding {
             case .snapshot, .latest, .renewals, .subscriptions: part.rawValue
             }
         switch subject {
-        case .order: return section
+        case .ends, .order: return section
         case .row, .repetition: return "\(section)[]"
         case .field(let name):
             switch part {

@@ -18,13 +18,18 @@ extension ComparisonReport {
             count = entries.reduce(0) { $0 + $1.count }
         }
 
-        /// Returns the groups: unexpected ones first, then by descending count.
+        /// Returns the groups by class, unexpected ones first, then by descending count.
         package static func list(_ entries: some Sequence<Entry>) -> [RuleGroup] {
             Dictionary(grouping: entries) { [$0.verdict.rawValue, $0.rule] }.values.compactMap(RuleGroup.init)
                 .sorted { one, other in
-                    if one.verdict != other.verdict { return one.verdict == .unexpected }
+                    if one.verdict != other.verdict { return one.verdict < other.verdict }
                     return (other.count, one.rule) < (one.count, other.rule)
                 }
+        }
+
+        /// Whether a client may notice the differences.
+        package var isNoticeable: Bool {
+            verdict != .records && ComparisonRules.named[rule]?.isNoticeable != false
         }
 
         /// Number of differences of each app and environment, in their order.

@@ -1,8 +1,17 @@
 /// A named reason why two responses differ, or a named fault that must be reported.
 package struct ComparisonRule: Sendable {
-    /// Class of a difference: `unexpected` ones need attention.
-    package enum Class: String, Sendable, Hashable, CaseIterable, Codable {
-        case expected, unexpected
+    /// Class of a difference, in the order of reports.
+    package enum Class: String, Sendable, Hashable, CaseIterable, Codable, Comparable {
+        /// Needs attention.
+        case unexpected
+        /// Known, and counts as the same response.
+        case expected
+        /// Only in the records, of which no client gets anything. Such a difference is listed and decides nothing.
+        case records
+
+        package static func < (one: Self, other: Self) -> Bool { one.rank < other.rank }
+
+        private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 
     /// Name of the rule, which is also the name of its differences.
@@ -24,7 +33,11 @@ package struct ComparisonRule: Sendable {
     package let isByDefinition: Bool
     /// The configuration with which an operator decides that the rule's differences do not matter to the app; `nil` if
     /// no configuration can decide it.
-    package let setting: String?
+    package let settlement: String?
+    /// `true` if a client may notice an expected difference, because what it is served differs. `false` if both sides
+    /// are the same when they are requested again, if the difference is only in the records, and for the time of the
+    /// request.
+    package let isNoticeable: Bool
     /// URL of the public page that the rule is based on; `nil` if it is based on observation, see ``observed``.
     package let source: String?
     /// One sentence that explains the difference.
@@ -36,7 +49,8 @@ package struct ComparisonRule: Sendable {
     init(
         _ name: String, _ verdict: Class, _ parts: [Finding.Part], _ subjects: [Finding.Subject] = [],
         when conditions: [ComparisonCondition] = [], isInformational: Bool = false, isVolatile: Bool = false,
-        isByDefinition: Bool = false, setting: String? = nil, source: String? = nil, _ explanation: String
+        isByDefinition: Bool = false, isNoticeable: Bool = true, settlement: String? = nil, source: String? = nil,
+        _ explanation: String
     ) {
         self.name = name
         self.verdict = verdict
@@ -46,7 +60,8 @@ package struct ComparisonRule: Sendable {
         self.isInformational = isInformational
         self.isVolatile = isVolatile
         self.isByDefinition = isByDefinition
-        self.setting = setting
+        self.settlement = settlement
+        self.isNoticeable = isNoticeable
         self.source = source
         self.explanation = explanation
     }

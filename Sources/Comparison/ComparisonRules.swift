@@ -60,7 +60,7 @@ package enum ComparisonRules {
             source: RuleSources.historyResponse,
             "The two sides are for apps with different numeric ids."),
         ComparisonRule(
-            "requestDate", .expected, [.receipt], [.field("requestDate")], isByDefinition: true,
+            "requestDate", .expected, [.receipt], [.field("requestDate")], isByDefinition: true, isNoticeable: false,
             source: RuleSources.answer,
             "The two responses belong to two requests, each with its own date."),
         ComparisonRule(
@@ -86,6 +86,7 @@ package enum ComparisonRules {
             explanationOfFlatRefund),
         ComparisonRule(
             "recentExpiry", .expected, [.answer], [.field("status")], when: [.recentExpiry], isVolatile: true,
+            isNoticeable: false,
             "Close to the end of a period, one side may know of the renewal before the other."),
     ]
 
@@ -97,16 +98,17 @@ package enum ComparisonRules {
                 "billingPlanType", "commitmentInfo.commitmentExpiresDate", "renewalBillingPlanType",
                 "commitmentInfo.commitmentRenewalDate",
             ].map(Finding.Subject.field), when: [.againstRecords, .onlyServerAPI], isInformational: true,
+            isNoticeable: false,
             source: RuleSources.transaction,
             "verifyReceipt has no billing plans: a commitment that is paid by month looks like a monthly subscription."),
         ComparisonRule(
             "migratedSubscription", .expected, rows, [.field("previousOriginalTransactionId")],
-            when: [.againstRecords, .onlyServerAPI], isInformational: true,
+            when: [.againstRecords, .onlyServerAPI], isInformational: true, isNoticeable: false,
             source: RuleSources.transaction,
             "verifyReceipt does not connect a subscription with the one that it was migrated from."),
         ComparisonRule(
             "advancedCommerce", .expected, rows + [.renewals], [.field("advancedCommerceInfo")],
-            when: [.againstRecords, .onlyServerAPI], isInformational: true,
+            when: [.againstRecords, .onlyServerAPI], isInformational: true, isNoticeable: false,
             source: RuleSources.transaction,
             "verifyReceipt has no details of purchases that the Advanced Commerce API made."),
     ]
@@ -191,17 +193,17 @@ package enum ComparisonRules {
             "Trials bought up to 2024-08-17 lack this flag, those since 2024-09-03 have it; unknown between the two."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot],
-            when: [.againstRecords, .inLatest],
+            when: [.againstRecords, .inLatest], isNoticeable: false,
             source: RuleSources.answer,
             "in_app is as old as the receipt; latest_receipt_info has the current state of the same transaction."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
-            when: [.againstRecords, .bothSay, .flat, .olderThanListed],
+            when: [.againstRecords, .bothSay, .flat, .olderThanListed], isNoticeable: false,
             source: RuleSources.answer,
             "The receipt has the end of a period as it was at that time; only the newest period is current."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
-            when: [.againstRecords, .bothSay, .excludingOld, .olderThanListed],
+            when: [.againstRecords, .bothSay, .excludingOld, .olderThanListed], isNoticeable: false,
             source: RuleSources.answer,
             "The receipt has the end of a period as it was at that time; only the newest period is current."),
         ComparisonRule(
@@ -229,7 +231,7 @@ package enum ComparisonRules {
             source: RuleSources.discount,
             "Payloads without offerDiscountType do not state if an introductory offer was free; years not known."),
         ComparisonRule(
-            "inAppSnapshot", .expected, [.snapshot], when: [.againstRecords, .onlyServerAPI],
+            "inAppSnapshot", .expected, [.snapshot], when: [.againstRecords, .onlyServerAPI], isNoticeable: false,
             source: RuleSources.answer,
             "in_app has only the fields that receipts had when it was made."),
     ]
@@ -237,9 +239,12 @@ package enum ComparisonRules {
     /// Rules for whole rows: order, duplicates and rows without a counterpart.
     private static let ofRows = [
         ComparisonRule(
-            "order", .expected, rows + [.renewals], [.order],
-            source: RuleSources.history,
-            "A history is ordered by date of change; verifyReceipt guarantees no order."),
+            "order", .unexpected, rows + [.renewals], [.ends],
+            "Another row is the first or the last one, which code may take as the current purchase."),
+        ComparisonRule(
+            "innerOrder", .expected, rows + [.renewals], [.order],
+            source: RuleSources.latest,
+            "The rows between the first and the last one are in another order; Apple documents none."),
         ComparisonRule(
             "duplicates", .expected, rows, [.repetition],
             source: RuleSources.history,
@@ -254,7 +259,7 @@ package enum ComparisonRules {
             "`refundedConsumables: drop` leaves out a refunded consumable, of which verifyReceipt shows no refund."),
         ComparisonRule(
             "unfinishedConsumable", .unexpected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
-            setting: "comparisonRules: {unfinishedConsumable: expected}", source: RuleSources.latest,
+            settlement: "comparisonRules: {unfinishedConsumable: expected}", source: RuleSources.latest,
             "The history does not say which consumables are finished; `comparisonRules` says if that matters."),
         ComparisonRule(
             "refundedPurchase", .expected, rows, [.row], when: [.onlyServerAPI, .revokedInHistory, .notAutoRenewable],
@@ -275,7 +280,7 @@ package enum ComparisonRules {
             "Some responses have rows in in_app only, and an empty latest_receipt_info. Example: no password."),
         ComparisonRule(
             "inAppSnapshot", .expected, rows + [.renewals], [.row],
-            when: [.againstRecords, .onlyServerAPI, .noList],
+            when: [.againstRecords, .onlyServerAPI, .noList], isNoticeable: false,
             source: RuleSources.answer,
             "Without latest_receipt_info there is only in_app, which is as old as the receipt."),
         ComparisonRule(
@@ -283,7 +288,7 @@ package enum ComparisonRules {
             source: RuleSources.history,
             "Version 1 of the history has no finished consumables."),
         ComparisonRule(
-            "recentPurchase", .expected, rows, [.row], when: [.recentPurchase], isVolatile: true,
+            "recentPurchase", .expected, rows, [.row], when: [.recentPurchase], isVolatile: true, isNoticeable: false,
             "A purchase takes some minutes to become visible in both endpoints."),
         ComparisonRule(
             "sandboxCleared", .expected, rows + [.renewals], [.row],
@@ -292,6 +297,7 @@ package enum ComparisonRules {
         ComparisonRule(
             "sandboxRepurchase", .expected, rows, [.row],
             when: [.sandbox, .onlyVerifyReceipt, .againstRecords, .notAutoRenewable], isInformational: true,
+            isNoticeable: false,
             "In the sandbox, some purchases add no row to the history. Example: a non-consumable bought again."),
         ComparisonRule(
             "sandboxPurge", .expected, rows, [.row], when: [.sandbox, .onlyServerAPI], isInformational: true,
@@ -315,9 +321,10 @@ package enum ComparisonRules {
             "The Server API's 1 means agreed, or only notified because no consent is needed; years not known."),
         ComparisonRule(
             "recentExpiry", .expected, [.renewals, .subscriptions], when: [.recentExpiry], isVolatile: true,
+            isNoticeable: false,
             "Close to the end of a period, one side may know of the renewal before the other."),
         ComparisonRule(
-            "renewalMoved", .expected, [.renewals], when: [.takenApart], isVolatile: true,
+            "renewalMoved", .expected, [.renewals], when: [.takenApart], isVolatile: true, isNoticeable: false,
             source: RuleSources.renewal,
             "Responses more than a minute apart may show two states of a renewal."),
         ComparisonRule(

@@ -31,6 +31,8 @@ package struct ComparisonSummary: Sendable, Codable {
     package private(set) var historyVersions: [Int: Int64] = [:]
     /// Number of comparisons with a side that is not signed.
     package private(set) var unverified: Int64 = 0
+    /// Number of comparisons whose verifyReceipt response is not written as Apple writes it; `nil` if there are none.
+    private var rewritten: Int64?
     /// Customers of the compared receipts; `nil` in progress files of versions that did not count customers.
     private var customers: [ComparisonReport.Scope: CustomerSet]?
 
@@ -64,12 +66,14 @@ package struct ComparisonSummary: Sendable, Codable {
     ///   - historyVersion: 1 or 2; `nil` if no history was compared.
     ///   - isWhole: Whether everything in the verifyReceipt response had a counterpart to compare with.
     ///   - isVerified: Whether the App Store Server API's side is signed.
+    ///   - isRewritten: Whether the verifyReceipt response is not written as Apple writes it.
     ///   - isOfRecordsOnly: Whether no response could be rendered from the records, so that only the records were
     ///     compared.
     ///   - now: Time of the comparison; `nil` if it is not needed.
     package mutating func add(
         _ differences: [Difference], of scope: ComparisonReport.Scope, customer: Int64? = nil,
-        historyVersion: Int? = nil, isWhole: Bool = true, isVerified: Bool = true, isOfRecordsOnly: Bool = false,
+        historyVersion: Int? = nil, isWhole: Bool = true, isVerified: Bool = true, isRewritten: Bool = false,
+        isOfRecordsOnly: Bool = false,
         at now: Timestamp? = nil
     ) {
         let scope = countedScope(scope)
@@ -80,6 +84,7 @@ package struct ComparisonSummary: Sendable, Codable {
         if !isWhole { apps[scope]?.partial += 1 }
         if let historyVersion { historyVersions[historyVersion, default: 0] += 1 }
         if !isVerified { unverified += 1 }
+        if isRewritten { rewritten = (rewritten ?? 0) + 1 }
         for difference in differences { add(difference, of: scope, at: now) }
     }
 
@@ -134,6 +139,7 @@ package struct ComparisonSummary: Sendable, Codable {
         overflow += other.overflow
         historyVersions.merge(other.historyVersions, uniquingKeysWith: +)
         unverified += other.unverified
+        if let count = other.rewritten { rewritten = (rewritten ?? 0) + count }
     }
 
     /// Removes a failure from the count, because the receipt is retried.
@@ -189,6 +195,10 @@ package struct ComparisonSummary: Sendable, Codable {
         report.entries = ComparisonReport.Entry.listed(entries.values)
         report.historyVersions = historyVersions
         report.unverified = unverified
+        if let rewritten {
+            report.notes.append(
+                "verifyReceipt responses with lists written as objects, or objects as lists: \(rewritten).")
+        }
         if overflow > 0 {
             report.notes.append(
                 "\(overflow) differences beyond the limit of \(Self.maximumEntries) paths are counted as “…”.")
@@ -203,12 +213,12 @@ extension ComparisonReport.Scope {
 }
 
 extension ComparisonReport.Entry {
-    /// Returns the entries of a report: unexpected ones first, then by descending count. Entries that are expected by
-    /// definition, which earlier versions stored, are left out.
+    /// Returns the entries of a report by class, unexpected ones first, then by descending count. Entries that are
+    /// expected by definition, which earlier versions stored, are left out.
     package static func listed(_ entries: some Sequence<Self>) -> [Self] {
         entries.filter { $0.verdict == .unexpected || !ComparisonRules.byDefinition.contains($0.rule) }
             .sorted { one, other in
-                if one.verdict != other.verdict { return one.verdict == .unexpected }
+                if one.verdict != other.verdict { return one.verdict < other.verdict }
                 if one.count != other.count { return one.count > other.count }
                 return (one.scope, one.rule, one.path) < (other.scope, other.rule, other.path)
             }

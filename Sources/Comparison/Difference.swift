@@ -9,7 +9,7 @@ package struct Difference: Sendable, Hashable, Codable {
     /// Id of the transaction or subscription; `nil` if the path does not go through a row.
     package let identifier: String?
     /// Class of the difference, after applying the app's overrides.
-    package let verdict: ComparisonRule.Class
+    package private(set) var verdict: ComparisonRule.Class
     /// Name of the rule.
     package let rule: String
     /// `true` if the difference is for information only.
@@ -20,6 +20,15 @@ package struct Difference: Sendable, Hashable, Codable {
     package let verifyReceipt: ComparedValue?
     /// The App Store Server API's value, truncated if it is long.
     package let serverAPI: ComparedValue?
+    /// The configuration that removes the difference, as `key: value`; `nil` if none does.
+    package let setting: String?
+
+    /// The same difference of records whose rendered response was compared, too: no client gets the records.
+    package var ofRecords: Difference {
+        var difference = self
+        difference.verdict = .records
+        return difference
+    }
 
     /// Path with the row id. For example, `latestTransactions[2000000123].expiresDate`.
     package var fullPath: String {
@@ -27,7 +36,8 @@ package struct Difference: Sendable, Hashable, Codable {
         return path.replacing("[]", with: "[\(identifier.prefix(64))]", maxReplacements: 1)
     }
 
-    /// Writes the members of `{"receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"}`.
+    /// Writes the members of `{"receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"}`, and `"setting"` if
+    /// there is one.
     package func write(into writer: inout JSONWriter) {
         writer.member("receipt", receipt)
         writer.member("path", fullPath)
@@ -37,6 +47,7 @@ package struct Difference: Sendable, Hashable, Codable {
         writer.value(verifyReceipt)
         writer.key("serverAPI")
         writer.value(serverAPI)
+        if let setting { writer.member("setting", setting) }
     }
 
     /// The difference as a JSON object.

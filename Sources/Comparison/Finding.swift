@@ -24,7 +24,9 @@ package struct Finding {
         case row
         /// A row that is on one side more than once.
         case repetition
-        /// The order of the rows.
+        /// The row at an end of the list, of those that both sides have.
+        case ends
+        /// The order of the other rows.
         case order
         /// A field or property, by name.
         case field(String)
@@ -32,14 +34,16 @@ package struct Finding {
 
     let part: Part
     let subject: Subject
-    let verifyReceipt: ComparedValue?
-    let serverAPI: ComparedValue?
+    var verifyReceipt: ComparedValue?
+    var serverAPI: ComparedValue?
     /// The row of verifyReceipt.
     var left: ComparedRow?
     /// The row of the App Store Server API.
     var right: ComparedRow?
     /// Expiration date of the subscription's period, or of the row.
     var expiresDate: Timestamp?
+    /// The configuration that removes the difference, as `key: value`; `nil` if none does.
+    var setting: String?
 
     var isFamilyShared: Bool { left?.isFamilyShared == true || right?.isFamilyShared == true }
     var isUpgraded: Bool { left?.isUpgraded == true || right?.isUpgraded == true }

@@ -27,6 +27,10 @@ package struct Readiness: Sendable {
     package let rules: [(name: String, count: Int64)]
     /// Number of expected differences.
     package let expected: Int64
+    /// Expected differences that a client may notice, by rule, the most frequent first.
+    package let noticeable: [(name: String, count: Int64)]
+    /// Settings that remove unexpected differences, with the name of the rule, as far as the examples show.
+    package let settings: [(rule: String, setting: String)]
 
     /// Evaluates one app.
     ///
@@ -37,16 +41,21 @@ package struct Readiness: Sendable {
         self.app = app
         let groups = ComparisonReport.RuleGroup.list(entries.filter { $0.scope == app.scope })
         rules = groups.filter { $0.verdict == .unexpected }.map { ($0.rule, $0.count) }
-        expected = groups.reduce(0) { $0 + ($1.verdict == .expected ? $1.count : 0) }
+        let known = groups.filter { $0.verdict == .expected }
+        expected = known.reduce(0) { $0 + $1.count }
+        noticeable = known.filter(\.isNoticeable).map { ($0.rule, $0.count) }
+        settings = groups.filter { $0.verdict == .unexpected }.flatMap { group in
+            Set(group.entries.flatMap(\.examples).compactMap(\.setting)).sorted().map { (group.rule, $0) }
+        }
     }
 
-    /// The configuration that settles unexpected differences, by rule.
-    package var settings: [(rule: String, setting: String)] {
-        rules.compactMap { rule in ComparisonRules.named[rule.name]?.setting.map { (rule.name, $0) } }
+    /// The configuration with which an operator decides that unexpected differences do not matter, by rule.
+    package var settlements: [(rule: String, setting: String)] {
+        rules.compactMap { rule in ComparisonRules.named[rule.name]?.settlement.map { (rule.name, $0) } }
     }
 
     /// `true` if every unexpected difference is one that the configuration settles, so that the operator must decide.
-    package var isOperatorsDecision: Bool { !rules.isEmpty && settings.count == rules.count }
+    package var isOperatorsDecision: Bool { !rules.isEmpty && settlements.count == rules.count }
 
     /// `false` in the sandbox: its receipts inform, and do not hold back the switch, which is one of production.
     package var decides: Bool { app.scope.environment != AppStoreEnvironment.sandbox.rawValue }

@@ -39,11 +39,16 @@ enum ResponseReader {
         case .milliseconds?: value = milliseconds(source) ?? nonEmptyRaw(source) ?? value
         case .plain?:
             if value?.instant == nil, let exact = milliseconds(source) { value = exact }
-            if value == nil { value = nonEmptyRaw(source) }
-        case .formatted?: if value == nil { value = nonEmptyRaw(source) }
-        case .losAngeles?, .formattedLosAngeles?: break
+            if isReplaceable(value) { value = nonEmptyRaw(source) ?? value }
+        case .formatted?: if isReplaceable(value) { value = nonEmptyRaw(source) ?? value }
+        case .losAngeles?, .formattedLosAngeles?: if value == nil { value = nonEmptyRaw(source) }
         case nil: value = scalar(source, meaning.kind)
         }
+    }
+
+    /// Returns whether the date was not read yet, or only in the time zone that is read last.
+    private static func isReplaceable(_ value: ComparedValue?) -> Bool {
+        value.map { $0.text?.hasSuffix("America/Los_Angeles") == true } ?? true
     }
 
     /// Reads a date in milliseconds; `nil` if it is not a number or beyond ``maximumMilliseconds``.
@@ -59,7 +64,7 @@ enum ResponseReader {
     /// Converts a date that is present only as text. This is done last because most dates also have milliseconds, and
     /// parsing a text takes a thousand times as long.
     private static func normalize(_ value: inout ComparedValue?) {
-        guard let text = value?.text, let instant = Timestamp(greenwichText: text) else { return }
+        guard let text = value?.text, let instant = Timestamp(responseText: text) else { return }
         value = .instant(instant)
     }
 
@@ -68,7 +73,7 @@ enum ResponseReader {
         guard let text = source.text else { return raw(source) }
         guard !text.isEmpty else { return nil }
         switch kind {
-        case .number, .numberText: return Int64(text).map(ComparedValue.number) ?? .text(text)
+        case .number, .numberText: return number(source, text).map(ComparedValue.number) ?? .text(text)
         case .flag, .flagText:
             switch text {
             case "true", "1": return .flag(true)
@@ -77,6 +82,12 @@ enum ResponseReader {
             }
         default: return .text(text)
         }
+    }
+
+    /// Returns a whole number; `true` is 1 and `false` is 0, if they are not texts.
+    private static func number(_ source: DocumentValue, _ text: String) -> Int64? {
+        if source.string == nil, text == "true" || text == "false" { return text == "true" ? 1 : 0 }
+        return source.integer
     }
 
     /// Returns the raw value; `nil` for an empty text.

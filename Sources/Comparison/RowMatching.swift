@@ -12,6 +12,8 @@ struct RowMatching {
     /// The first two pairs whose order differs: the row that the left side has first, and the one that the right side
     /// has first. `nil` if the order is the same.
     private(set) var firstSwapped: (left: ComparedRow, right: ComparedRow)?
+    /// Indices of the pairs that are first and last on the right side. On the left side it is the order of the pairs.
+    private(set) var rightEnds = (first: 0, last: 0)
 
     /// Tolerance between two clocks, in milliseconds.
     static let tolerance: UInt64 = 2_000
@@ -38,14 +40,17 @@ struct RowMatching {
         }
         Self.matchByPurchase(left, right, &partners, &isMatched)
         var last = (left: 0, right: -1)
+        var firstRight = Int.max
         for (index, partner) in partners.enumerated() {
             guard let partner else {
                 onlyLeft.append(left[index])
                 continue
             }
             pairs.append((left[index], right[partner]))
+            if partner < firstRight { (firstRight, rightEnds.first) = (partner, pairs.count - 1) }
             if partner > last.right {
                 last = (index, partner)
+                rightEnds.last = pairs.count - 1
             } else if firstSwapped == nil {
                 firstSwapped = (left[last.left], right[partner])
             }

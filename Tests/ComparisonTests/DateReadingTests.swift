@@ -15,6 +15,13 @@ struct DateReadingTests {
             ),
             (["purchase_date_formatted": "2001-09-09 01:46:40 Etc/GMT"], 1_000_000_000_000),
             (["purchase_date": "", "purchase_date_ms": "1000000000007"], 1_000_000_000_007),
+            (["purchase_date_pst": "2001-09-08 18:46:40 America/Los_Angeles"], 1_000_000_000_000),
+            (
+                [
+                    "purchase_date": "2001-09-09 01:46:40 Etc/GMT",
+                    "purchase_date_pst": "2001-01-01 00:00:00 America/Los_Angeles",
+                ], 1_000_000_000_000
+            ),
         ] as [([String: String], Int64)])
     func dates(members: [String: String], milliseconds: Int64) throws {
         let answer = try ComparedAnswer(

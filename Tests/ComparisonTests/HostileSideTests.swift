@@ -12,7 +12,8 @@ struct HostileSideTests {
             ("null", .malformed), ("[]", .malformed), ("{", .malformed), ("{\"status\":0}x", .malformed),
             ("{}", .notAnAnswer), ("{\"signedTransactions\":[]}", .notAnAnswer),
             ("{\"status\":0,\"receipt\":5}", .badValue),
-            ("{\"status\":0,\"receipt\":{\"in_app\":{}}}", .badValue),
+            ("{\"status\":0,\"receipt\":{\"in_app\":7}}", .badValue),
+            ("{\"status\":0,\"receipt\":[{},{}]}", .badValue),
             ("{\"status\":0,\"receipt\":{\"in_app\":[1]}}", .badValue),
         ])
     func answers(text: String, code: ComparisonError.Code) {

@@ -178,7 +178,23 @@ struct PlantedDifference: Sendable {
     ]
 
     private static let rows = [
-        PlantedDifference("order") { $0.latest.reverse() },
+        PlantedDifference("order", .unexpected) {
+            $0.otherAnswer = $0.answer
+            $0.latest.reverse()
+        },
+        PlantedDifference("order", .unexpected) {
+            let other: ComparisonFixture.Object = ["original_transaction_id": "200", "product_id": "yearly"]
+            $0.renewals.append(other)
+            $0.otherAnswer = $0.answer
+            $0.renewals.reverse()
+        },
+        PlantedDifference("innerOrder") {
+            $0.add(
+                ComparisonFixture.purchase(
+                    "300", of: "extra", "Non-Consumable", at: ComparisonFixture.now - ComparisonFixture.day))
+            $0.otherAnswer = $0.answer
+            $0.latest.swapAt(1, 2)
+        },
         PlantedDifference("duplicates") { $0.history.append($0.history[0]) },
         PlantedDifference("finishedConsumables") {
             $0.history.append(

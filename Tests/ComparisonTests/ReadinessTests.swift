@@ -15,17 +15,19 @@ struct ReadinessTests {
                 """
                 Do not switch yet: com.example.app, Production. 12,340 of 12,345 receipts of 9,876 customers (99.96 %) \
                 would get the same answer; 5 differ unexpectedly: cancellation 3, missingTransaction 2. 9,022 differences \
-                are expected and count as the same. 14 receipts (0.11 %) could not be compared: notFound 12, html 2.
+                are expected and count as the same; a client may notice them: wholeSeconds \
+                8,410, innerOrder 612. 14 receipts (0.11 %) could not be compared: notFound 12, html 2.
                 """,
                 """
                 For information: com.example.app, Sandbox. All 120 receipts of 120 customers would get the same answer; \
                 with 95 % confidence fewer than 1 customer in 40 would get a different one. 31 differences are expected \
-                and count as the same. 40 receipts (25.00 %) could not be compared: notFound 40.
+                and count as the same; a client may notice them: sandboxPurge 31. 40 receipts (25.00 %) could not be compared: notFound 40.
                 """,
                 """
                 Switch: com.example.reader, Production. All 12,345 receipts of at least 10,000 customers would get the \
                 same answer; with 95 % confidence fewer than 1 customer in 3,333 would get a different one. 9,083 \
-                differences are expected and count as the same.
+                differences are expected and count as the same; a client may notice them: wholeSeconds 9,001, tokenCase 77, \
+                finishedConsumables 5.
                 """,
             ])
     }
@@ -114,6 +116,41 @@ struct ReadinessTests {
                 """)
         let many = Dictionary(uniqueKeysWithValues: (1...8).map { ("rule\($0)", Int64($0)) })
         #expect(statement(100, 64, many).contains("rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, and 3 more rules."))
+    }
+
+    @Test(
+        "What only the records have is not in the sentence; the sentence names what a client may notice, and settings")
+    func classes() throws {
+        let scope = ReportSample.safe
+        func entry(_ verdict: ComparisonRule.Class, _ rule: String, _ count: Int64) -> ComparisonReport.Entry {
+            ComparisonReport.Entry(scope: scope, verdict: verdict, rule: rule, path: "status", count: count)
+        }
+        let app = ReportSample.app(scope, compared: 300, equal: 300)
+        func statement(_ entries: ComparisonReport.Entry...) -> String { Readiness(app, entries: entries).statement }
+        let same =
+            "All 300 receipts of 300 customers would get the same answer; with 95 % confidence fewer than 1 customer "
+            + "in 100 would get a different one."
+        #expect(statement(entry(.records, "entitlement", 9), entry(.records, "billingPlan", 4)) == same)
+        #expect(
+            statement(entry(.expected, "recentPurchase", 1))
+                == "\(same) 1 difference is expected and counts as the same.")
+        #expect(
+            statement(
+                entry(.expected, "recentPurchase", 2), entry(.expected, "tokenCase", 3), entry(.records, "order", 1))
+                == "\(same) 5 differences are expected and count as the same; a client may notice 3 of them: tokenCase 3."
+        )
+        var fixture = ComparisonFixture()
+        fixture.latest.swapAt(1, 2)
+        fixture.otherAnswer = fixture.answer
+        fixture.latest.reverse()
+        var order = entry(.unexpected, "order", 300)
+        order.examples = try fixture.differences()
+        let readiness = Readiness(ReportSample.app(scope, compared: 300, equal: 0), entries: [order])
+        #expect(
+            readiness.statement == """
+                0 of 300 receipts of 300 customers (0 %) would get the same answer; 300 differ unexpectedly: order 300. \
+                order disappears with latestReceiptInfoOrder: descending.
+                """)
     }
 
     @Test("The sandbox informs and never holds back the switch", arguments: [(0, 0), (12, 12), (400, 400), (400, 1)])

@@ -16,7 +16,8 @@ enum ReportSample {
             app(safe, compared: 12_345, equal: 12_345, customers: 10_000),
         ]
         report.entries =
-            try entries(unsafe, of: ["cancellation": 3, "missingTransaction": 2, "wholeSeconds": 8_410, "order": 612])
+            try entries(
+                unsafe, of: ["cancellation": 3, "missingTransaction": 2, "wholeSeconds": 8_410, "innerOrder": 612])
             + entries(early, of: ["sandboxPurge": 31])
             + entries(safe, of: ["wholeSeconds": 9_001, "tokenCase": 77, "finishedConsumables": 5])
         report.entries.sort { ($0.verdict.rawValue, $0.count) > ($1.verdict.rawValue, $1.count) }

@@ -11,6 +11,7 @@ enum RuleListing {
                 let notes = [
                     rule.isByDefinition ? "by definition" : nil, rule.isInformational ? "informational" : nil,
                     rule.isVolatile ? "volatile" : nil,
+                    rule.verdict == .expected && rule.isNoticeable ? "may be noticed" : nil,
                 ].compactMap(\.self)
                 let verdict = ([rule.verdict.rawValue] + notes).joined(separator: ", ")
                 let conditions = rule.conditions.map(\.displayText).joined(separator: "; ")
@@ -20,6 +21,15 @@ enum RuleListing {
                 ]
                 return "| \(cells.joined(separator: " | ")) |\n"
             }.joined()
+    }
+}
+
+extension RuleListing {
+    /// Returns a Markdown table of the expected differences that a client may notice, each rule once.
+    static func noticeable(_ rules: [ComparisonRule]) -> String {
+        var seen: Set<String> = []
+        let shown = rules.filter { $0.verdict == .expected && $0.isNoticeable && seen.insert($0.name).inserted }
+        return "| rule | difference |\n|---|---|\n" + shown.map { "| `\($0.name)` | \($0.explanation) |\n" }.joined()
     }
 }
 
@@ -38,7 +48,8 @@ extension Finding.Subject {
         switch self {
         case .row: "a row on one side only"
         case .repetition: "a repeated row"
-        case .order: "the order"
+        case .ends: "the first or last row"
+        case .order: "the order of other rows"
         case .field(let name): "`\(name)`"
         }
     }

@@ -48,9 +48,10 @@ struct RuleTests {
     @Test("An app's overrides have precedence over the table")
     func overrides() throws {
         var fixture = ComparisonFixture()
+        fixture.otherAnswer = fixture.answer
         fixture.latest.reverse()
-        fixture.context.overrides = ["order": .unexpected]
-        #expect(try fixture.differences().map(\.verdict) == [.unexpected])
+        fixture.context.overrides = ["order": .expected]
+        #expect(try fixture.differences().map(\.verdict) == [.expected])
         fixture.context.overrides = ["order": .ignore]
         #expect(try fixture.differences() == [])
         var missing = ComparisonFixture()
@@ -70,10 +71,10 @@ struct RuleTests {
                 \.self)
             #expect(try fixture.differences() == [])
         }
-        let stored = ["requestDate", "order"].map {
+        let stored = ["requestDate", "innerOrder"].map {
             ComparisonReport.Entry(scope: ReportSample.safe, verdict: .expected, rule: $0, path: $0, count: 1)
         }
-        #expect(ComparisonReport.Entry.listed(stored).map(\.rule) == ["order"], "of an earlier version")
+        #expect(ComparisonReport.Entry.listed(stored).map(\.rule) == ["innerOrder"], "of an earlier version")
     }
 
     @Test("A difference of two long texts shows where they begin to differ, and one of the order the row of each side")
@@ -83,6 +84,7 @@ struct RuleTests {
         fixture.top["unheard_of"] = same + "AAAA"
         fixture.otherAnswer = fixture.answer
         fixture.top["unheard_of"] = same + "BBBB"
+        // The same dates, so no end is the newest one.
         fixture.latest.swapAt(0, 1)
         let differences = try fixture.differences()
         #expect(differences.map(\.path) == ["unheard_of", "latestTransactions"])
@@ -103,6 +105,80 @@ struct RuleTests {
         fixture = ComparisonFixture()
         fixture.latest[1]["quantity"] = String(repeating: "x", count: 100_000)
         #expect(try fixture.differences().allSatisfy { $0.json.count < 400 })
+    }
+
+    @Test("Lists that another program wrote as objects are no difference, and are noticed")
+    func rewritten() throws {
+        var fixture = ComparisonFixture()
+        let other = fixture.answer
+        fixture.otherAnswer = other
+        #expect(try !fixture.verifyReceipt().isRewritten)
+        func indexed(_ rows: [ComparisonFixture.Object]) -> ComparisonFixture.Object {
+            Dictionary(uniqueKeysWithValues: rows.enumerated().map { ("\($0 * 3)", $1) })
+        }
+        var answer = other
+        answer["latest_receipt_info"] = indexed(fixture.latest)
+        answer["pending_renewal_info"] = fixture.renewals[0]
+        answer["receipt"] = [fixture.receipt.merging(["in_app": indexed(fixture.snapshot)]) { $1 }]
+        let left = try ComparedAnswer(verifyReceipt: ComparisonFixture.bytes(answer))
+        #expect(left.isRewritten)
+        #expect(
+            Comparison(verifyReceipt: left, serverAPI: try fixture.serverAPI(), context: fixture.context).differences
+                == [])
+        var tally = ComparisonSummary()
+        tally.add([], of: ReportSample.safe, isRewritten: true)
+        #expect(
+            tally.report(.run, title: "t", madeAt: SharedSimulator.noon).notes == [
+                "verifyReceipt responses with lists written as objects, or objects as lists: 1."
+            ])
+    }
+
+    @Test("The order of a history is no difference, because no client gets it")
+    func orderOfHistory() throws {
+        var fixture = ComparisonFixture()
+        fixture.latest.reverse()
+        #expect(try fixture.differences() == [])
+    }
+
+    @Test(
+        "Lists with another first or last row name the end that is newest on each side, and the setting",
+        arguments: [true, false])
+    func ends(isNewestFirst: Bool) throws {
+        var fixture = ComparisonFixture()
+        fixture.latest.swapAt(1, 2)
+        if !isNewestFirst { fixture.latest.reverse() }
+        fixture.otherAnswer = fixture.answer
+        #expect(try fixture.differences() == [])
+        fixture.latest.reverse()
+        let difference = try #require(try fixture.differences().first)
+        let (theirs, ours) = isNewestFirst ? ("newest first", "newest last") : ("newest last", "newest first")
+        let setting = isNewestFirst ? "descending" : "ascending"
+        #expect(
+            String(decoding: difference.json, as: UTF8.self) == """
+                {"receipt":"planted","path":"latestTransactions","class":"unexpected","rule":"order",\
+                "verifyReceipt":"\(theirs)","serverAPI":"\(ours)","setting":"latestReceiptInfoOrder: \(setting)"}
+                """)
+    }
+
+    @Test("A row that only one side has is no difference of order, wherever it is")
+    func additionalRow() throws {
+        var fixture = ComparisonFixture()
+        fixture.otherAnswer = fixture.answer
+        let more = ComparisonFixture.purchase(
+            "400", of: "extra", "Non-Consumable", at: ComparisonFixture.now - 50 * ComparisonFixture.day)
+        fixture.latest = [more.wire] + fixture.latest
+        #expect(try fixture.differences().map(\.rule) == ["missingTransaction"])
+    }
+
+    @Test("A client cannot notice what is equal when it is requested again, or only in the records")
+    func noticeable() {
+        for rule in ComparisonRules.all {
+            #expect(ComparisonRules.named[rule.name]?.isNoticeable == rule.isNoticeable, "\(rule.name)")
+            guard rule.verdict == .expected else { continue }
+            let isHidden =
+                rule.isVolatile || rule.conditions.contains(.againstRecords) || rule.name == "requestDate"
+            #expect(rule.isNoticeable == !isHidden, "\(rule.name)")
+        }
     }
 
     @Test("A million equal differences need the memory of three; a million paths that of a thousand")
@@ -163,6 +239,14 @@ struct RuleListingTests {
         #expect(
             try RecordedDocument.has(
                 RuleListing.markdown(ComparisonRules.all), in: "docs/COMPARISON.md", section: "rules"),
+            "\(RecordedDocument.hint)")
+    }
+
+    @Test("docs/COMPATIBILITY.md names what a client may notice; RECORD_GOLDENS=1 updates it and fails once")
+    func noticeable() throws {
+        #expect(
+            try RecordedDocument.has(
+                RuleListing.noticeable(ComparisonRules.all), in: "docs/COMPATIBILITY.md", section: "noticeable"),
             "\(RecordedDocument.hint)")
     }
 

@@ -164,6 +164,9 @@ struct DoctorTests {
         try stage.folder.write("wrong.txt", "0123456789abcdef0123456789abcdef".utf8)
         try stage.folder.write("misspelt.yaml", yaml.replacing("com.example.app", with: "com.exmaple.app").utf8)
         try stage.folder.write(
+            "ascending.yaml",
+            yaml.replacing("    sharedSecret:", with: "    latestReceiptInfoOrder: ascending\n    sharedSecret:").utf8)
+        try stage.folder.write(
             "wrong.yaml", yaml.replacing(/sharedSecret: .*/, with: "sharedSecret: {file: wrong.txt}").utf8)
         try stage.folder.write(
             "none.yaml",
@@ -176,7 +179,9 @@ struct DoctorTests {
             let outcome = try await stage.run(["doctor", "--json", "--config", config, "--receipt", file] + more)
             guard case .array(let rows) = try JSONValue(reading: outcome.output) else { return [outcome.errors] }
             return rows.compactMap { row in
-                guard let name = row["check"]?.text, name == "receipt" || name.hasPrefix("sharedSecret") else {
+                guard let name = row["check"]?.text,
+                    ["receipt", "sharedSecret", "latestReceiptInfoOrder"].contains(name.prefix { $0 != " " })
+                else {
                     return nil
                 }
                 return "\(row["ok"]?.text ?? "") \(name): \(row["detail"]?.text ?? "")"
@@ -186,7 +191,13 @@ struct DoctorTests {
         #expect(
             try await rows("receipt-bridge.yaml", file) == [
                 "pass receipt: \(found)", "pass sharedSecret com.example.app: Apple accepts it (0)",
+                "pass latestReceiptInfoOrder com.example.app: Apple's latest_receipt_info has the newest row first, as ours "
+                    + "in Production",
             ])
+        #expect(
+            try await rows("ascending.yaml", file).last
+                == "warn latestReceiptInfoOrder com.example.app: Apple's latest_receipt_info has the newest row first, "
+                + "ours in Production last")
         #expect(try await rows("receipt-bridge.yaml", file, "--offline") == ["pass receipt: \(found)"])
         #expect(
             try await rows("misspelt.yaml", file) == [

@@ -226,8 +226,8 @@ struct ServerAPIDocumentTests {
         (#"{"status":1.5}"#, .badValue, "status: expected a whole number of 64 bits"),
         ("[1]", .malformed, "not a JSON object"),
         (String(repeating: "[", count: 100_000), .malformed, "not a JSON object"),
-        (#"{"status":0,"receipt":[]}"#, .badValue, "receipt: expected an object"),
-        (#"{"status":0,"receipt":{"in_app":{}}}"#, .badValue, "receipt.in_app: expected an array of objects"),
+        (#"{"status":0,"receipt":7}"#, .badValue, "receipt: expected an object"),
+        (#"{"status":0,"receipt":{"in_app":7}}"#, .badValue, "receipt.in_app: expected an array of objects"),
         (#"{"receipt":{"in_app":[{},7]}}"#, .badValue, "receipt.in_app[1]: expected an object"),
         (
             #"{"receipt":{"in_app":[{"quantity":"many"}]}}"#, .badValue,
@@ -429,7 +429,7 @@ struct SnakeDocumentTests {
             "transactions[0].webOrderLineItemId: expected a whole number of 64 bits"
         ),
         (#"{"status":"fine"}"#, .badValue, "status: expected a whole number of 64 bits"),
-        (#"{"transactions":{}}"#, .badValue, "transactions: expected an array of objects"),
+        (#"{"transactions":7}"#, .badValue, "transactions: expected an array of objects"),
         (
             #"{"transactions":[{"purchaseDate":"noon"}]}"#, .badValue,
             "transactions[0].purchaseDate: expected a number of milliseconds"

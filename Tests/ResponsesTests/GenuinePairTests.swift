@@ -70,7 +70,8 @@ struct GenuinePairTests {
         #expect(purchases.count == 16 && apple.latest_receipt_info.count == 3)
         var receipt = AppReceipt()
         receipt.purchases = purchases
-        let ours = answer(.app(receipt), options: AnswerOptions(excludesOldTransactions: true))
+        let ours = answer(
+            .app(receipt), environment: .sandbox, options: AnswerOptions(excludesOldTransactions: true))
         let ids = try values(of: "transaction_id", in: "latest_receipt_info", of: ours)
         #expect(ids == apple.latest_receipt_info.map(\.transaction_id))
     }

@@ -1,3 +1,4 @@
+import Base
 import ReceiptDecoding
 import Responses
 import Testing
@@ -9,15 +10,33 @@ struct LatestReceiptInfoTests {
         return try values(of: "transaction_id", in: "latest_receipt_info", of: json)
     }
 
-    @Test("All rows are in ascending order of purchase date, then of the id as a number")
+    @Test("Rows are in order of purchase date, then of the id as a number")
     func order() throws {
         let purchases = [
             month("1000", day: 2), lifetime("20", day: 1), month("999", day: 2), month("5", day: 3),
             month("100000000000000000000", day: 2), month("18446744073709551615", day: 2),
         ]
         let ascending = ["20", "999", "1000", "18446744073709551615", "100000000000000000000", "5"]
-        #expect(try latest(purchases) == ascending)
+        #expect(try latest(purchases, AnswerOptions(latestReceiptInfoOrder: .ascending)) == ascending)
         #expect(try latest(purchases, AnswerOptions(latestReceiptInfoOrder: .descending)) == ascending.reversed())
+    }
+
+    @Test("The newest row is first in production and last in the sandbox, whether rows are excluded or sorted already")
+    func applesOrder() throws {
+        for purchases in [[month("1", day: 1), month("2", day: 2)], [month("2", day: 2), month("1", day: 1)]] {
+            for (environment, expected) in [(AppStoreEnvironment.production, ["2", "1"]), (.sandbox, ["1", "2"])] {
+                let json = answer(.app(appReceipt(purchases: purchases)), environment: environment)
+                #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == expected)
+                #expect(try values(of: "transaction_id", in: "in_app", of: json) == purchases.map(\.transactionId))
+            }
+        }
+        let two = [month("1", of: "1", day: 1), month("2", of: "2", day: 2), month("3", of: "2", day: 3)]
+        for (environment, expected) in [(AppStoreEnvironment.production, ["3", "1"]), (.sandbox, ["1", "3"])] {
+            let json = answer(
+                .app(appReceipt(purchases: two)), environment: environment,
+                options: AnswerOptions(excludesOldTransactions: true))
+            #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == expected)
+        }
     }
 
     @Test("The newest 100 rows are kept, in either order")
@@ -25,7 +44,7 @@ struct LatestReceiptInfoTests {
         let days = (1...187).map { $0 * 67 % 187 }
         let purchases = days.map { month("id\($0)", day: Int64($0)) }
         let expected = (87..<187).map { "id\($0)" }
-        #expect(try latest(purchases) == expected)
+        #expect(try latest(purchases, AnswerOptions(latestReceiptInfoOrder: .ascending)) == expected)
         #expect(try latest(purchases, AnswerOptions(latestReceiptInfoOrder: .descending)) == expected.reversed())
         let json = answer(.app(appReceipt(purchases: purchases)))
         #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 187)
@@ -40,7 +59,7 @@ struct LatestReceiptInfoTests {
         ]
         let json = answer(
             .app(appReceipt(purchases: purchases)), options: AnswerOptions(excludesOldTransactions: true))
-        #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == ["51", "9", "3", "7"])
+        #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == ["7", "3", "9", "51"])
         #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 8)
     }
 
@@ -48,7 +67,7 @@ struct LatestReceiptInfoTests {
     func thinnedBeforeCap() throws {
         let newer = (2...150).map { month("\($0)", of: "2", day: Int64($0)) }
         let purchases = [month("1", of: "1", day: -1)] + newer
-        #expect(try latest(purchases, AnswerOptions(excludesOldTransactions: true)) == ["1", "150"])
+        #expect(try latest(purchases, AnswerOptions(excludesOldTransactions: true)) == ["150", "1"])
     }
 
     @Test("Without an auto-renewable subscription there are latest keys only for purchases and a correct password")
@@ -61,7 +80,7 @@ struct LatestReceiptInfoTests {
             let json = answer(.app(appReceipt(purchases: listed)), options: AnswerOptions(latest: latest))
             #expect(json.contains(#""latest_receipt":"MIIsubmitted==""#) == isPresent)
             let ids = try values(of: "transaction_id", in: "latest_receipt_info", of: json)
-            #expect(ids == (isPresent ? ["2", "500000000000001"] : []))
+            #expect(ids == (isPresent ? ["500000000000001", "2"] : []))
             #expect(!json.contains("pending_renewal_info"))
         }
         let json = answer(.app(appReceipt(purchases: [month("1")])), options: AnswerOptions(latest: .omitted))

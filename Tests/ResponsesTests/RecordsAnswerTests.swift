@@ -163,7 +163,7 @@ struct RecordsAnswerTests {
                     $0.revocationReason = 1
                 },
             ]))
-        let row = try #require(rows(all).last)
+        let row = try #require(rows(all).first)
         #expect(
             Set(row.keys) == [
                 "quantity", "product_id", "transaction_id", "original_transaction_id", "purchase_date",
@@ -189,7 +189,7 @@ struct RecordsAnswerTests {
                 },
                 transaction("500000000000021", of: "500000000000021", type: "Consumable", day: 2),
             ]))
-        #expect(rows(all).map { $0["transaction_id"] } == ["500000000000002", "500000000000020"])
+        #expect(rows(all).map { $0["transaction_id"] } == ["500000000000020", "500000000000002"])
         #expect(rows(all).allSatisfy { $0["cancellation_date"] == nil && $0["cancellation_reason"] == nil })
         #expect(rows(all, "in_app").allSatisfy { $0["cancellation_date"] == nil })
     }
@@ -287,13 +287,13 @@ struct RecordsAnswerTests {
         let known = records((periods + [other, thing]).shuffled())
         let ids = rows(try answer(.app(appReceipt()), known)).compactMap { $0["transaction_id"] }
         #expect(ids.count == 100)
-        #expect(ids.first == "500000000000131")
-        #expect(ids.last == "500000000000901")
-        let descending = try answer(.app(appReceipt()), known, options: .init(latestReceiptInfoOrder: .descending))
-        #expect(rows(descending).compactMap { $0["transaction_id"] } == ids.reversed())
+        #expect(ids.first == "500000000000901")
+        #expect(ids.last == "500000000000131")
+        let ascending = try answer(.app(appReceipt()), known, options: .init(latestReceiptInfoOrder: .ascending))
+        #expect(rows(ascending).compactMap { $0["transaction_id"] } == ids.reversed())
         let thinned = try answer(.app(appReceipt()), known, options: .init(excludesOldTransactions: true))
         #expect(
-            rows(thinned).map { $0["transaction_id"] } == ["500000000000900", "500000000000229", "500000000000901"])
+            rows(thinned).map { $0["transaction_id"] } == ["500000000000901", "500000000000229", "500000000000900"])
     }
 
     @Test("pending_renewal_info of a failed payment has both keys of the price consent")

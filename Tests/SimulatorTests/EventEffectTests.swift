@@ -227,7 +227,7 @@ struct EventEffectTests {
         let outcome = try store.simulate(EventRequest(.renew, customerId: customer.id))
         let after = try ask(receipt.base64)
         let id = try #require(outcome.notifications.first?.transaction).transactionId
-        #expect(after["latest_receipt_info"]?.elements?.last?["transaction_id"]?.text == id)
+        #expect(after["latest_receipt_info"]?.elements?.first?["transaction_id"]?.text == id)
         #expect(after["latest_receipt"] != before["latest_receipt"])
         #expect(after["receipt"]?["in_app"] == before["receipt"]?["in_app"])
         let again = try ask(try #require(after["latest_receipt"]?.text))

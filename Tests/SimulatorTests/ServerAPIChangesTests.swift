@@ -79,7 +79,7 @@ struct ServerAPIChangesTests {
         #expect(answer["effectiveDate"] == .number(date))
         #expect(answer["webOrderLineItemId"]?.text == newest.webOrderLineItemId)
         let receipt = try #require(caller.store.receipts(of: customer).first)
-        let reported = try verdict(receipt)["latest_receipt_info"]?.elements?.last
+        let reported = try verdict(receipt)["latest_receipt_info"]?.elements?.first
         #expect(reported?["expires_date_ms"]?.text == String(date))
         #expect(try caller.ask(path, method: "PUT", body: requestBody(1)).status == 200)
         #expect(try caller.code(path, method: "PUT", body: requestBody(1)) == 4_030_005)

@@ -102,7 +102,7 @@ struct VerifyReceiptTests {
         let dates = try #require(answer["latest_receipt_info"]?.elements).compactMap {
             $0["purchase_date_ms"]?.text.flatMap { Int64($0) }
         }
-        #expect(dates == dates.sorted())
+        #expect(dates == dates.sorted(by: receipt.environment == .production ? (>) : (<)))
         let renewal = try #require(answer["pending_renewal_info"]?.elements?.first)
         #expect(
             keys(renewal) == ["auto_renew_product_id", "product_id", "original_transaction_id", "auto_renew_status"])
@@ -117,8 +117,8 @@ struct VerifyReceiptTests {
     func excludeOld(flag: JSONValue) throws {
         let receipt = try receipt(.activeSubscription)
         let rows = try #require(try ask(receipt.base64, excludesOld: flag)["latest_receipt_info"]?.elements)
-        #expect(rows.map { $0["product_id"]?.text } == ["com.example.app.unlock", "com.example.app.monthly"])
-        #expect(rows.last?["transaction_id"]?.text == receipt.customer.transactions.last?.transactionId)
+        #expect(rows.map { $0["product_id"]?.text } == ["com.example.app.monthly", "com.example.app.unlock"])
+        #expect(rows.first?["transaction_id"]?.text == receipt.customer.transactions.last?.transactionId)
     }
 
     @Test("latest_receipt_info has at most the newest 100 rows")
@@ -127,7 +127,7 @@ struct VerifyReceiptTests {
         let answer = try ask(receipt.base64)
         let rows = try #require(answer["latest_receipt_info"]?.elements)
         #expect(rows.count == 100)
-        #expect(rows.last?["transaction_id"]?.text == receipt.customer.transactions.last?.transactionId)
+        #expect(rows.first?["transaction_id"]?.text == receipt.customer.transactions.last?.transactionId)
         #expect(answer["receipt"]?["in_app"]?.elements?.count == receipt.transactions.count)
     }
 

@@ -38,26 +38,49 @@ extension Doctor {
         }
         let result = CheckResult("receipt", .pass, words)
         guard let transport, receipt.kind != .jws else { return [result] }
-        return [result, await secret(of: bundleId, hasSecret: app.sharedSecret != nil, receipt, transport)]
+        return [result] + (await answer(to: receipt, of: app, bundleId, transport))
     }
 
-    /// Asks Apple about the receipt with the configured secret.
-    private func secret(
-        of bundleId: BundleIdentifier, hasSecret: Bool, _ receipt: DecodedReceipt, _ transport: any HTTPTransport
-    ) async -> CheckResult {
-        let name = "sharedSecret \(bundleId)"
+    /// Asks Apple about the receipt with the configured secret: is it right, and does the response have the order of
+    /// ours?
+    private func answer(
+        to receipt: DecodedReceipt, of app: AppConfiguration, _ bundleId: BundleIdentifier,
+        _ transport: any HTTPTransport
+    ) async -> [CheckResult] {
+        let (name, hasSecret) = ("sharedSecret \(bundleId)", app.sharedSecret != nil)
         do {
             let client = try BatchVerifyReceiptClient(settings: settings, transport: transport)
             let answer = try await client.answer(to: receipt)
-            let root = (try? VerifyReceiptResponse(answer.body))?.root
+            let response = try? VerifyReceiptResponse(answer.body)
             let latest = ["latest_receipt", "latest_receipt_info", "latest_expired_receipt_info"]
-            return Self.result(
-                name, answer.status, hasSecret: hasSecret, showsLatest: latest.contains { root?[$0] != nil })
+            let secret = Self.result(
+                name, answer.status, hasSecret: hasSecret, showsLatest: latest.contains { response?.root[$0] != nil })
+            let order = response?.hasNewestFirst.map { isFirst in
+                Self.order(
+                    bundleId, isNewestFirst: isFirst, app.latestReceiptInfoOrder, receipt.environment ?? .production)
+            }
+            return [secret] + [order].compactMap(\.self)
         } catch let error as BatchVerifyReceiptClient.Unavailable {
-            return CheckResult(name, .warn, "not checked: \(error.reason)", advice: "try again later")
+            return [CheckResult(name, .warn, "not checked: \(error.reason)", advice: "try again later")]
         } catch {
-            return CheckResult(name, .fail, "\(error)")
+            return [CheckResult(name, .fail, "\(error)")]
         }
+    }
+
+    /// Compares the order of `latest_receipt_info` in a response of Apple's with the one that ours have.
+    private static func order(
+        _ bundleId: BundleIdentifier, isNewestFirst: Bool, _ order: AnswerOptions.Order,
+        _ environment: AppStoreEnvironment
+    ) -> CheckResult {
+        let name = "latestReceiptInfoOrder \(bundleId)"
+        let words = "Apple's latest_receipt_info has the newest row \(isNewestFirst ? "first" : "last")"
+        guard order.isNewestFirst(in: environment) != isNewestFirst else {
+            return CheckResult(name, .pass, "\(words), as ours in \(environment.rawValue)")
+        }
+        let right: AnswerOptions.Order = isNewestFirst ? .descending : .ascending
+        return CheckResult(
+            name, .warn, "\(words), ours in \(environment.rawValue) \(isNewestFirst ? "last" : "first")",
+            advice: "latestReceiptInfoOrder: \(right.rawValue)")
     }
 
     /// Interprets a response of Apple's. Only the response to a correct password shows the latest purchases.

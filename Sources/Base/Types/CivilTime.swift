@@ -133,8 +133,7 @@ extension Timestamp {
 
 extension Timestamp {
     /// The instant of a date as transactionReceipts and verifyReceipt responses have it, for example
-    /// `2011-10-12 20:05:50 Etc/GMT`; `nil` for any other text. Other time zones are not parsed, because the GMT text
-    /// always accompanies them.
+    /// `2011-10-12 20:05:50 Etc/GMT`; `nil` for any other text.
     package init?(greenwichText text: String) {
         let bytes = Array(text.utf8)
         let form = Array("0000-00-00 00:00:00 Etc/GMT".utf8)

@@ -101,7 +101,8 @@ extension ComparisonRun {
                 findings.tally.add(
                     finding.differences, of: outcome.scope, customer: finding.customer,
                     historyVersion: right.latest == nil ? nil : right.historyVersion, isWhole: finding.isWhole,
-                    isVerified: right.isVerified, isOfRecordsOnly: finding.rendered == nil)
+                    isVerified: right.isVerified, isRewritten: finding.verifyReceipt.isRewritten,
+                    isOfRecordsOnly: finding.rendered == nil)
                 let shown = finding.shown
                 findings.samples.offer(
                     verifyReceipt: finding.verifyReceipt, serverAPI: shown.serverAPI, differences: shown.differences,

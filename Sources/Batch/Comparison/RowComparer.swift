@@ -120,7 +120,7 @@ package struct RowComparer: Sendable {
         do throws(RowFailure) {
             let first = try await comparison(of: receipt, bundleId, id: id, scope: scope, live)
             guard case .success(let finding) = first.result,
-                finding.differences.contains(where: { $0.isVolatile })
+                finding.decisive.contains(where: { $0.isVolatile })
             else { return first }
             await sleep(Self.pause)
             return (try? await comparison(of: receipt, bundleId, id: id, scope: scope, live)) ?? first

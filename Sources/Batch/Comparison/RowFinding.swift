@@ -11,10 +11,11 @@ struct RowFinding: Sendable {
     let customer: Int64
     /// `true` if everything in the verifyReceipt response could be compared, see ``Comparison/isWhole``.
     let isWhole: Bool
-    /// Differences between the verifyReceipt response and the records.
-    private let recordDifferences: [Difference]
-    /// Differences between the verifyReceipt response and the rendered response; empty if none was rendered.
-    private let responseDifferences: [Difference]
+    /// Differences between the verifyReceipt response and the rendered one, which a client would get; if none could be
+    /// rendered, those of the records in its place.
+    let decisive: [Difference]
+    /// Differences that only the records have, which no client gets.
+    private let ofRecords: [Difference]
 
     init(
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, rendered: ComparedAnswer?, context: ComparisonContext,
@@ -26,32 +27,20 @@ struct RowFinding: Sendable {
         customer = ComparedCustomer.digest(verifyReceipt, serverAPI, receipt: receipt())
         let comparison = Comparison(verifyReceipt: verifyReceipt, serverAPI: serverAPI, context: context)
         isWhole = comparison.isWhole
-        recordDifferences = comparison.differences
-        responseDifferences =
-            rendered.map { Comparison(verifyReceipt: verifyReceipt, serverAPI: $0, context: context).differences } ?? []
-    }
-
-    /// Differences of the rendered response, and those of the records at other paths. A path that differs in both is
-    /// reported once, unless the records have an unexpected difference by another rule.
-    var differences: [Difference] {
-        var seen: [DifferenceKey: Set<String>] = [:]
-        for difference in responseDifferences { seen[DifferenceKey(difference), default: []].insert(difference.rule) }
-        return responseDifferences
-            + recordDifferences.filter { difference in
-                guard let rules = seen[DifferenceKey(difference)] else { return true }
-                return difference.verdict == .unexpected && !rules.contains(difference.rule)
-            }
-    }
-
-    /// The second side to display, with its differences: the rendered response, unless only the records have
-    /// unexpected differences.
-    var shown: (serverAPI: ComparedAnswer, differences: [Difference]) {
-        func hasUnexpected(_ differences: [Difference]) -> Bool { differences.contains { $0.verdict == .unexpected } }
-        guard let rendered, hasUnexpected(responseDifferences) || !hasUnexpected(recordDifferences) else {
-            return (serverAPI, recordDifferences)
+        guard let rendered else {
+            (decisive, ofRecords) = (comparison.differences, [])
+            return
         }
-        return (rendered, responseDifferences)
+        decisive = Comparison(verifyReceipt: verifyReceipt, serverAPI: rendered, context: context).differences
+        let served = Set(decisive.map(DifferenceKey.init))
+        ofRecords = comparison.differences.filter { !served.contains(DifferenceKey($0)) }.map(\.ofRecords)
     }
+
+    /// All differences: those that decide, then those of the records at other paths.
+    var differences: [Difference] { decisive + ofRecords }
+
+    /// The second side to display, with its differences.
+    var shown: (serverAPI: ComparedAnswer, differences: [Difference]) { (rendered ?? serverAPI, decisive) }
 
     private struct DifferenceKey: Hashable {
         let path: String

@@ -52,7 +52,12 @@ extension AppConfiguration: Configurable {
                 a signed transaction or a handle in `receipt-data`: [a \
                 response](COMPATIBILITY.md#signed-transactions-and-handles), or 21002
                 """),
-            .choice("latestReceiptInfoOrder", \.latestReceiptInfoOrder, "order of `latest_receipt_info`"),
+            .choice(
+                "latestReceiptInfoOrder", \.latestReceiptInfoOrder,
+                """
+                `latest_receipt_info` in responses that are rendered here: the newest row first in production and last in \
+                the sandbox as in [Apple's](COMPATIBILITY.md#order-of-latest_receipt_info), always last, or always first
+                """),
             .choice(
                 "refundedConsumables", \.refundedConsumables,
                 """

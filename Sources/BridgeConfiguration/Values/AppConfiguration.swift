@@ -105,7 +105,7 @@ package struct AppConfiguration: Sendable {
     /// Credentials for the App Store Server API; `nil` if it is not used for this app.
     package var serverAPI: ServerAPIAccount?
     /// The order of `latest_receipt_info` in responses that are rendered here.
-    package var latestReceiptInfoOrder = AnswerOptions.Order.ascending
+    package var latestReceiptInfoOrder = AnswerOptions.Order.apple
     /// Handling of refunded consumables in responses of `api` and `stored`.
     package var refundedConsumables = RefundedConsumables.drop
     /// The source that is queried after the response is sent, to compare its result with the response; `nil` for

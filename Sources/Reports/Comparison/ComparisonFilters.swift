@@ -9,7 +9,7 @@ struct ComparisonFilters {
         let scopes = entries.map(\.scope) + report.pairs.map { $0.scope }
         apps = Set(scopes.map(\.app)).sorted()
         environments = Set(scopes.map(\.environmentText)).sorted()
-        classes = ComparisonRule.Class.allCases.map(\.rawValue)
+        classes = ComparisonRule.Class.allCases.map(\.rawValue).sorted()
         rules = Set(ComparisonReport.RuleGroup.list(entries).map(\.name)).sorted()
         fields = Set(entries.map(\.field)).sorted()
     }

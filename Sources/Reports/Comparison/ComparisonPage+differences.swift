@@ -15,13 +15,22 @@ extension ComparisonPage {
                 html.mark(ComparisonRule.Class.expected.rawValue, rule: "")
                 html.text(
                     """
-                     is a known difference between the two endpoints. A receipt may differ in several fields, so the \
-                    share of receipts is an upper bound.
+                     is a known difference between the two endpoints; “may be noticed” if responses differ by it. \
+                    A receipt may differ in several fields, so the share of receipts is an upper bound.
                     """
                 )
             }
             ComparisonFilters(report, entries: shown).write(into: &html)
-            table(into: &html)
+            let groups = ComparisonReport.RuleGroup.list(shown)
+            let (ofRecords, served) = (
+                groups.filter { $0.verdict == .records }, groups.filter { $0.verdict != .records }
+            )
+            table(of: served, named: "Differences by rule", id: "entries", into: &html)
+            if !ofRecords.isEmpty {
+                html.element("h3", text: "Only in the records")
+                html.note(ComparisonReport.noteOfRecords)
+                table(of: ofRecords, named: "Differences of the records by rule", id: "records", into: &html)
+            }
             if report.entries.count > shown.count {
                 let rest = Int64(report.entries.count - shown.count)
                 html.note("\(rest.grouped) more in the report as JSON.")
@@ -30,11 +39,13 @@ extension ComparisonPage {
     }
 
     /// Writes a row for each rule. Each place is an entry, with the `data-` attributes that the filters compare with.
-    private func table(into html: inout HTMLWriter) {
+    private func table(
+        of groups: [ComparisonReport.RuleGroup], named title: String, id: String, into html: inout HTMLWriter
+    ) {
         let compared = Dictionary(
             report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
         html.table(
-            named: "Differences by rule", of: ComparisonReport.RuleGroup.list(shown), style: .fixed, id: "entries",
+            named: title, of: groups, style: .fixed, id: id,
             attributes: { group in
                 [
                     "role": "row", "class": group.verdict.rawValue, "data-class": group.verdict.rawValue,
@@ -75,6 +86,7 @@ extension ComparisonPage {
         html.mark(group.verdict.rawValue, rule: "")
         html.text(" ")
         html.element("span", ["class": "rule"]) { $0.untrusted(group.name) }
+        if group.verdict == .expected, group.isNoticeable { html.text(" (may be noticed)") }
         guard let rule = ComparisonRules.named[group.rule] else { return }
         html.text(" ")
         html.element("span", ["class": "why"]) { html in
@@ -113,6 +125,10 @@ extension ComparisonPage {
                             html.element("dd") { $0.side(example.verifyReceipt?.displayText) }
                             html.element("dt", text: "Server API")
                             html.element("dd") { $0.side(example.serverAPI?.displayText) }
+                            if let setting = example.setting {
+                                html.element("dt", text: "Setting")
+                                html.element("dd") { html in html.element("code") { $0.untrusted(setting) } }
+                            }
                             html.element("dt", text: "Receipt")
                             html.element("dd") { html in html.element("code") { $0.untrusted(example.receipt) } }
                         }
@@ -138,4 +154,8 @@ extension ComparisonReport.Entry {
 extension ComparisonReport.RuleGroup {
     /// Name of the rule, which groups are filtered by.
     var name: String { rule.shortened }
+    /// The class in words.
+    var label: String {
+        verdict == .expected && isNoticeable ? "expected, may be noticed" : verdict.rawValue
+    }
 }

@@ -47,7 +47,7 @@ extension ComparisonPage {
     private func differences(
         _ counts: [ComparisonRule.Class: Int64], of largest: Int64, into html: inout HTMLWriter
     ) {
-        let entries = ComparisonRule.Class.allCases.reversed()
+        let entries = [ComparisonRule.Class.unexpected, .expected]
             .map { ReportEntry($0.rawValue, count: counts[$0] ?? 0, style: $0.style) }
         let words = entries.map { "\($0.count.grouped) \($0.name)" }.joined(separator: ", ")
         if largest > 0 { Plot.segments(entries, of: largest, titled: words, into: &html) }
@@ -59,5 +59,11 @@ extension ComparisonRule.Class {
     /// CSS class of the bars.
     var style: String { self == .unexpected ? "refused" : "decoded" }
     /// Symbol next to the word, so that the class does not depend on color.
-    var symbol: String { self == .unexpected ? "≠" : "≈" }
+    var symbol: String {
+        switch self {
+        case .unexpected: "≠"
+        case .expected: "≈"
+        case .records: "·"
+        }
+    }
 }

@@ -34,6 +34,7 @@ extension Readiness {
         writer.member("customers", app.customers)
         writer.member("partial", app.partial)
         writer.member("recordsOnly", app.recordsOnly ?? 0)
+        writer.member("noticeable", noticeable.reduce(0) { $0 + $1.count })
         writer.member("share", fraction: share)
         writer.member("upperBound", fraction: upperBound)
         writer.member("verdict", verdict.rawValue)
@@ -63,6 +64,7 @@ extension ComparisonReport.RuleGroup {
     fileprivate func write(into writer: inout JSONWriter) {
         writer.member("class", verdict.rawValue)
         writer.member("rule", rule)
+        writer.member("noticeable", isNoticeable)
         writer.member("count", count)
         writer.objects("apps", apps) { writer, app in
             writer.member("bundleId", app.scope.bundleId)

@@ -8,7 +8,9 @@ extension ComparisonReport {
         parts += [apps.isEmpty ? "No receipt was compared." : sentences]
         if !rollouts.isEmpty { parts += ["## Gradual switches", rolloutSentences] }
         if !apps.isEmpty { parts += ["## Apps", appTable] }
-        parts += ["## Differences", entries.isEmpty ? "There were none." : entryTable]
+        let (ofRecords, served) = (rules.filter { $0.verdict == .records }, rules.filter { $0.verdict != .records })
+        parts += ["## Differences", served.isEmpty ? "There were none." : table(of: served)]
+        if !ofRecords.isEmpty { parts += ["## Only in the records", Self.noteOfRecords, table(of: ofRecords)] }
         if !facts.isEmpty || !notes.isEmpty { parts += ["## Basis of the numbers", list(facts + notes)] }
         return parts.joined(separator: "\n\n") + "\n"
     }
@@ -40,12 +42,16 @@ extension ComparisonReport {
             }.joined(separator: "\n")
     }
 
-    private var entryTable: String {
+    /// Explains differences that only the records have.
+    static let noteOfRecords =
+        "These are in the records, but not in the responses. No client gets them, and they decide nothing."
+
+    private func table(of groups: [RuleGroup]) -> String {
         let head = "| class | rule | count | apps | paths | example |\n|---|---|---:|---|---|---|\n"
         return head
-            + rules.map { group in
+            + groups.map { group in
                 let cells = [
-                    group.verdict.rawValue, group.rule.markdown, group.count.grouped,
+                    group.label, group.rule.markdown, group.count.grouped,
                     list(group.apps.map { ($0.scope.displayText, $0.count) }),
                     list(group.paths.map { ($0.path, $0.count) }),
                     group.entries.lazy.compactMap(\.examples.first).first?.markdown ?? "",
@@ -70,6 +76,7 @@ extension Difference {
     fileprivate var markdown: String {
         "\(fullPath.markdown): \((verifyReceipt?.displayText ?? "nothing").markdown) against "
             + "\((serverAPI?.displayText ?? "nothing").markdown), in \(receipt.markdown)"
+            + (setting.map { "; set \($0.markdown)" } ?? "")
     }
 }
 

@@ -22,7 +22,8 @@ extension Readiness {
 
     /// The sentence without the decision and the app.
     package var statement: String {
-        [tooEarly, finding, settled, explained, halves, recordsOnly, leftOver].compactMap(\.self).joined(separator: " ")
+        [tooEarly, finding, remedies, settled, explained, halves, recordsOnly, leftOver].compactMap(\.self).joined(
+            separator: " ")
     }
 
     /// The first clause: how many receipts would get the same response.
@@ -54,12 +55,24 @@ extension Readiness {
         (app.customers < CustomerSet.maximum ? "" : "at least ") + app.customers.grouped
     }
 
-    /// Explains expected differences, which do not prevent that a receipt counts as the same.
+    /// Names the settings that remove unexpected differences.
+    private var remedies: String? {
+        guard !settings.isEmpty else { return nil }
+        return settings.map { "\($0.rule.shortened) disappears with \($0.setting)." }.joined(separator: " ")
+    }
+
+    /// Explains expected differences, which do not prevent that a receipt counts as the same, and names those that a
+    /// client may notice.
     private var explained: String? {
         guard expected > 0 else { return nil }
-        return expected == 1
-            ? "1 difference is expected and counts as the same."
-            : "\(expected.grouped) differences are expected and count as the same."
+        let counted =
+            expected == 1
+            ? "1 difference is expected and counts as the same"
+            : "\(expected.grouped) differences are expected and count as the same"
+        guard !noticeable.isEmpty else { return "\(counted)." }
+        let count = noticeable.reduce(0) { $0 + $1.count }
+        let which = expected == 1 ? "it" : count == expected ? "them" : "\(count.grouped) of them"
+        return "\(counted); a client may notice \(which): \(Self.list(noticeable, "more rule"))."
     }
 
     /// States for how many receipts only the records were compared.
@@ -80,8 +93,8 @@ extension Readiness {
 
     /// Names the configuration that settles unexpected differences.
     private var settled: String? {
-        guard !settings.isEmpty else { return nil }
-        return settings.map { "\($0.setting) settles \($0.rule), if it does not matter to the app." }
+        guard !settlements.isEmpty else { return nil }
+        return settlements.map { "\($0.setting) settles \($0.rule), if it does not matter to the app." }
             .joined(separator: " ")
     }
 

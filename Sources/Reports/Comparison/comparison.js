@@ -4,7 +4,7 @@
   if (!filters) return;
   const controls = [...filters.querySelectorAll('[data-key]')];
   const status = document.getElementById('shown');
-  const rules = [...document.querySelectorAll('#entries tr')].map((row) => [row, [...row.querySelectorAll('.places > li')]]);
+  const rules = [...document.querySelectorAll('#entries tr, #records tr')].map((row) => [row, [...row.querySelectorAll('.places > li')]]);
   const entries = rules.flatMap(([, places]) => places);
   const receipts = [...document.querySelectorAll('#documents .receipt')];
   const toggle = document.getElementById('toggle');

@@ -98,7 +98,7 @@ extension DocumentConverter {
         var latest: ServerAPIObject?
         for row in tables.answer.rows
         where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
-            guard latest == nil, let object = try answer.object(row.wire) else { continue }
+            guard latest == nil, let object = try answer.object(row.wire), !object.object.isEmpty else { continue }
             latest = try object.camelCase(tables.flatTransaction)
             latest?.normalizeRow(bundleId: receipt["bid"]?.scalar, environment: environment)
         }

@@ -36,6 +36,14 @@ extension DocumentConverter {
         return found.sorted()
     }
 
+    /// Returns the lists and objects of a response that are not written as Apple writes them, for example
+    /// `latest_receipt_info: an object with indices instead of a list`.
+    package func rewrittenShapes(in answer: [UInt8]) throws(ConversionError) -> [String] {
+        VerifyReceiptResponse(try wireObject(answer).object.outline).rewritten.map {
+            "\($0.path): \($0.shape.rawValue)"
+        }
+    }
+
     /// Returns the keys of a camelCase document that ``snakeCase(_:)`` ignores because verifyReceipt has no
     /// equivalent, for example `receipt.key` or `transactions.key`. The format is that of ``ignoredKeys(in:)``.
     package func ignoredKeys(inCamelCase document: [UInt8]) throws(ConversionError) -> [String] {
@@ -74,7 +82,7 @@ extension DocumentConverter {
     private func unknownRows(
         _ document: ServerAPIDocument, _ key: String, _ known: Set<String>
     ) throws(ConversionError) -> Set<String> {
-        Self.unknown(document.root[key]?.elements?.compactMap(\.?.object) ?? [], known, "\(key).")
+        Self.unknown(document.root.object.objects(key), known, "\(key).")
     }
 
     /// Returns the camelCase names of the properties in a table.

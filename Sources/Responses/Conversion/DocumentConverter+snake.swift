@@ -9,9 +9,7 @@ extension DocumentConverter {
     /// `receipt` and `latest_receipt_info` are reconstructed.
     package func snakeCase(_ document: [UInt8]) throws(ConversionError) -> [UInt8] {
         let document = try camelDocument(document)
-        let environment = document.root["environment"]?.scalar?.asText
-        let known = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
-        if let environment, !known.contains(environment) {
+        if ![.production, .sandbox].contains(document.environment) {
             throw ConversionError(
                 code: .noSuchEnvironment, place: "environment",
                 reason: "verifyReceipt only has the environments Production and Sandbox")
@@ -44,7 +42,9 @@ extension DocumentConverter {
         let receipt = try document.receipt()
         let transactions = try document.transactions(DocumentKey.transactions) ?? []
         let latest =
-            isHistory ? Self.latest(of: transactions) : try document.transactions(DocumentKey.latestTransactions)
+            isHistory
+            ? Self.latest(of: transactions, in: document.environment ?? .production)
+            : try document.transactions(DocumentKey.latestTransactions)
         for column in tables.answer.columns {
             switch column.field {
             case .status:
@@ -132,7 +132,7 @@ extension DocumentConverter {
             try document.root.value(AnswerField.status)
             ?? .number(subscriptionStatus.flatMap(SubscriptionRecord.givesAccess) ?? true ? 0 : expired)
         let isExpired = status == .number(expired)
-        var latest = try document.transactions(DocumentKey.latestTransactions)?.last
+        var latest = Self.newest(of: try document.transactions(DocumentKey.latestTransactions) ?? [])
         if latest == nil, subscriptionStatus != nil {
             latest = Self.newest(of: original, in: try document.transactions(DocumentKey.transactions) ?? [])
         }
@@ -169,16 +169,28 @@ extension DocumentConverter {
     private static func newest(
         of originalTransactionId: String?, in history: [ServerAPITransaction]
     ) -> ServerAPITransaction? {
-        history.filter { $0.payload.isAutoRenewable && $0.payload.originalTransactionId == originalTransactionId }
-            .max { ($0.payload.purchaseDate?.milliseconds ?? 0) < ($1.payload.purchaseDate?.milliseconds ?? 0) }
+        newest(
+            of: history.filter {
+                $0.payload.isAutoRenewable && $0.payload.originalTransactionId == originalTransactionId
+            })
     }
 
-    /// Returns the `latest_receipt_info` of a history: the newest 100 transactions that are not consumables, in
-    /// ascending order; `nil` if the history contains no auto-renewable subscription.
-    private static func latest(of history: [ServerAPITransaction]) -> [ServerAPITransaction]? {
+    /// Returns the transaction that was purchased last.
+    private static func newest(of transactions: [ServerAPITransaction]) -> ServerAPITransaction? {
+        transactions.indices.max {
+            LatestRow(transactions[$0].payload, at: $0) < LatestRow(transactions[$1].payload, at: $1)
+        }
+        .map { transactions[$0] }
+    }
+
+    /// Returns the `latest_receipt_info` of a history: the newest 100 transactions that are not consumables, in Apple's
+    /// order; `nil` if the history contains no auto-renewable subscription.
+    private static func latest(
+        of history: [ServerAPITransaction], in environment: AppStoreEnvironment
+    ) -> [ServerAPITransaction]? {
         guard history.contains(where: \.payload.isAutoRenewable) else { return nil }
         let included = history.filter { !$0.payload.isConsumable }
         let rows = included.indices.map { LatestRow(included[$0].payload, at: $0) }
-        return LatestRows.indices(of: rows, options: AnswerOptions()).map { included[$0] }
+        return LatestRows.indices(of: rows, options: AnswerOptions(), environment: environment).map { included[$0] }
     }
 }

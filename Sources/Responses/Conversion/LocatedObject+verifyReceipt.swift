@@ -51,11 +51,11 @@ extension LocatedObject {
     /// Returns the milliseconds since 1970 of the first key of a date that can be read.
     private func instant(_ wire: String) throws(ConversionError) -> JSONScalar? {
         var exists = false
-        for key in DateKey.readable {
+        for key in DateKey.allCases {
             guard let value = self[wire + key.rawValue], value.text != "" else { continue }
             exists = true
             if let milliseconds = value.scalar?.asMilliseconds { return .integer(milliseconds) }
-            if let instant = value.text.flatMap(Timestamp.init(greenwichText:)) {
+            if let instant = value.text.flatMap(Timestamp.init(responseText:)) {
                 return .integer(instant.milliseconds)
             }
         }

@@ -11,18 +11,18 @@ struct LocatedObject {
     /// Returns a nested object; `nil` if it is absent.
     func object(_ name: String) throws(ConversionError) -> LocatedObject? {
         guard let value = self[name] else { return nil }
-        guard let object = value.object else { throw error(name, "an object") }
+        guard let object = value.one?.object else { throw error(name, "an object") }
         return LocatedObject(object: object, path: path(of: name))
     }
 
     /// Returns a nested array of objects; `nil` if it is absent.
     func objects(_ name: String) throws(ConversionError) -> [LocatedObject]? {
         guard let value = self[name] else { return nil }
-        guard let elements = value.elements else { throw error(name, "an array of objects") }
+        guard let rows = value.rows?.rows else { throw error(name, "an array of objects") }
         var objects: [LocatedObject] = []
-        for (index, element) in elements.enumerated() {
-            guard let object = element?.object else { throw error("\(name)[\(index)]", "an object") }
-            objects.append(LocatedObject(object: object, path: path(of: "\(name)[\(index)]")))
+        for row in rows {
+            guard let object = row.object else { throw error(name + row.place, "an object") }
+            objects.append(LocatedObject(object: object, path: path(of: name + row.place)))
         }
         return objects
     }

@@ -9,6 +9,12 @@ struct ServerAPIDocument {
     /// Returns the receipt's own properties; `nil` if the document has no receipt.
     func receipt() throws(ConversionError) -> LocatedObject? { try root.object("receipt") }
 
+    /// The environment that the document names, otherwise production; `nil` if there is no such environment.
+    var environment: AppStoreEnvironment? {
+        guard let name = root["environment"]?.scalar?.asText else { return .production }
+        return AppStoreEnvironment(rawValue: name)
+    }
+
     /// Whether the transactions are a customer's history. This is so if there is no receipt, as in responses of the App
     /// Store Server API, or if there are `subscriptions`, as in the view of `/v1/receipts`.
     var isHistory: Bool {

@@ -1,4 +1,5 @@
-/// The keys that Apple's responses use for one date: the date's own key with a suffix, which is the raw value.
+/// The keys that Apple's responses use for one date: the date's own key with a suffix, which is the raw value. The most
+/// exact one is the first.
 package enum DateKey: String, Sendable, CaseIterable {
     /// `X_ms`: milliseconds since 1970.
     case milliseconds = "_ms"
@@ -6,11 +7,9 @@ package enum DateKey: String, Sendable, CaseIterable {
     case plain = ""
     /// `X_formatted`: the text in GMT.
     case formatted = "_formatted"
-    /// `X_pst` and `X_formatted_pst`: the same date in another time zone. They are never read.
+    /// `X_pst` and `X_formatted_pst`: the same date in another time zone. They are read only if a program left out the
+    /// others.
     case losAngeles = "_pst", formattedLosAngeles = "_formatted_pst"
-
-    /// The keys from which a date is read, the most exact one first.
-    static let readable: [Self] = [.milliseconds, .plain, .formatted]
 }
 
 extension FieldTable.Row {

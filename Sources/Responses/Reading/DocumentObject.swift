@@ -34,12 +34,12 @@ package struct DocumentObject: Sendable {
         }
     }
 
-    /// Returns the elements of an array that are objects, or the one object that a flat response has instead of an
-    /// array; empty for anything else.
-    package func objects(_ name: String) -> [DocumentObject] {
-        guard let value = self[name] else { return [] }
-        return value.elements?.compactMap(\.?.object) ?? value.object.map { [$0] } ?? []
-    }
+    /// Returns the elements of a list that are objects, or the one object that a flat response has instead of a list;
+    /// empty for anything else.
+    package func objects(_ name: String) -> [DocumentObject] { self[name]?.rows?.rows.compactMap(\.object) ?? [] }
+
+    /// Whether the object has no members.
+    package var isEmpty: Bool { members.isEmpty }
 
     /// Returns a text; `nil` if the member is absent or not a string.
     package func string(_ name: String) -> String? { self[name].flatMap { $0.string == nil ? nil : $0.text } }

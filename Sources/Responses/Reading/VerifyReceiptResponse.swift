@@ -32,7 +32,11 @@ package struct VerifyReceiptResponse: Sendable {
     /// `environment`; `nil` if the response names none, as those for iOS 6.
     package var environment: String? { root.text("environment") }
     /// `receipt`.
-    package var receipt: DocumentObject? { root["receipt"]?.object }
+    package var receipt: DocumentObject? { root["receipt"]?.one?.object }
+    /// Whether the response is to an iOS 6 receipt.
+    package var isFlat: Bool { receipt?.isFlatReceipt ?? (root["latest_expired_receipt_info"] != nil) }
+    /// The names of the latest rows.
+    static let latestNames = ["latest_receipt_info", "latest_expired_receipt_info"]
     /// The app: `receipt.bundle_id`, or `receipt.bid` in a flat response; `nil` if the response names none.
     package var bundleId: String? { receipt.flatMap { $0.text("bundle_id") ?? $0.text("bid") } }
 
@@ -48,10 +52,16 @@ package struct VerifyReceiptResponse: Sendable {
             transactionIds: rows.map { $0.string("transaction_id") })
     }
 
-    /// The objects of `latest_receipt_info` and `latest_expired_receipt_info`.
-    private var latestRows: [DocumentObject] {
-        root.objects("latest_receipt_info") + root.objects("latest_expired_receipt_info")
+    /// Whether the newest row of `latest_receipt_info` is the first one; `nil` if it is neither the first nor the last
+    /// one.
+    package var hasNewestFirst: Bool? {
+        let dates = root.objects("latest_receipt_info").compactMap { $0.date("purchase_date_ms")?.milliseconds }
+        let (isFirst, isLast) = (dates.first == dates.max(), dates.last == dates.max())
+        return isFirst == isLast ? nil : isFirst
     }
+
+    /// The objects of `latest_receipt_info` and `latest_expired_receipt_info`.
+    private var latestRows: [DocumentObject] { Self.latestNames.flatMap(root.objects) }
 }
 
 extension VerifyReceiptResponse {
@@ -65,11 +75,8 @@ extension VerifyReceiptResponse {
                 purchases += receipt.objects("in_app").map { Purchase($0, isFlat: false, isLatest: false) }
             }
         }
-        for name in ["latest_receipt_info", "latest_expired_receipt_info"] {
-            let isFlat = root[name]?.object != nil
-            purchases += root.objects(name).map { Purchase($0, isFlat: isFlat, isLatest: true) }
-        }
-        return purchases
+        let isFlat = isFlat
+        return purchases + latestRows.map { Purchase($0, isFlat: isFlat, isLatest: true) }
     }
 
     /// The purchases of which the response says whether they are revoked.

@@ -8,11 +8,17 @@ enum LatestRows {
 
     /// Returns the indices of the selected rows. The rows are first reduced to one for each series if requested, then
     /// to the newest ``cap``, and then put in the requested order.
-    static func indices(of rows: [LatestRow], options: AnswerOptions) -> [Int] {
+    static func indices(
+        of rows: [LatestRow], options: AnswerOptions, environment: AppStoreEnvironment
+    ) -> [Int] {
         var rows = rows.sorted(by: <)
         if options.excludesOldTransactions { rows = newest(of: rows) }
-        let newest = rows.suffix(cap).map(\.index)
-        return options.latestReceiptInfoOrder == .ascending ? newest : newest.reversed()
+        return ordered(rows.suffix(cap).map(\.index), options: options, environment: environment)
+    }
+
+    /// Returns the indices of rows in ascending order in the requested order.
+    static func ordered(_ ascending: [Int], options: AnswerOptions, environment: AppStoreEnvironment) -> [Int] {
+        options.latestReceiptInfoOrder.isNewestFirst(in: environment) ? ascending.reversed() : ascending
     }
 
     /// Returns the last row of each series. The rows must be in ascending order.

@@ -56,3 +56,23 @@ struct LosAngelesTime: Sendable {
         CivilTime.days(year: Int64(year), month: 1, day: 1) * 86_400
     }
 }
+
+extension Timestamp {
+    /// The instant of a date as verifyReceipt responses have it, for example `2011-10-12 20:05:50 Etc/GMT` or
+    /// `2011-10-12 13:05:50 America/Los_Angeles`; `nil` for any other text, and for the hour that daylight saving time
+    /// leaves out. Of the two instants in the hour that it repeats, the later one, so that no period ends too early.
+    package init?(responseText text: String) {
+        let zone = " America/Los_Angeles"
+        guard text.hasSuffix(zone) else {
+            self.init(greenwichText: text)
+            return
+        }
+        guard let local = Timestamp(greenwichText: text.dropLast(zone.count) + " Etc/GMT") else { return nil }
+        let hours: [Int64] = [8, 7]
+        let instant = hours.lazy.map { (local.seconds + $0 * 3_600, -$0 * 3_600) }.first { seconds, offset in
+            LosAngelesTime.shared.offset(at: seconds, year: CivilTime(seconds: seconds).year) == offset
+        }
+        guard let instant else { return nil }
+        self.init(seconds: instant.0)
+    }
+}

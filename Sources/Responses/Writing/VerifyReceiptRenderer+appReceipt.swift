@@ -9,7 +9,7 @@ extension VerifyReceiptRenderer {
         let hasLatest = options.hasLatest(
             hasSubscription: receipt.purchases.contains(where: \.isAutoRenewable), hasPurchase: history.listsPurchases)
         let latest = hasLatest ? history.submittedText?.reveal() : nil
-        let latestRows = hasLatest ? receipt.latestIndices(options: options) : []
+        let latestRows = hasLatest ? receipt.latestIndices(options: options, environment: history.environment) : []
         var rows = RenderedRows(count: receipt.purchases.count)
         var writer = JSONWriter(
             reserving: 2_048 + RenderedRows.size * (receipt.purchases.count + latestRows.count) + (latest?.count ?? 0))
@@ -108,14 +108,14 @@ struct RenderedRows {
 
 extension AppReceipt {
     /// Returns the indices of the purchases in `latest_receipt_info`.
-    fileprivate func latestIndices(options: AnswerOptions) -> [Int] {
+    fileprivate func latestIndices(options: AnswerOptions, environment: AppStoreEnvironment) -> [Int] {
         // If the purchases are in order of date already, no sort keys are needed.
         if !options.excludesOldTransactions, hasAscendingDates {
-            let newest = purchases.indices.suffix(LatestRows.cap)
-            return options.latestReceiptInfoOrder == .ascending ? Array(newest) : newest.reversed()
+            let newest = Array(purchases.indices.suffix(LatestRows.cap))
+            return LatestRows.ordered(newest, options: options, environment: environment)
         }
         return LatestRows.indices(
-            of: latestRows(withSeries: options.excludesOldTransactions), options: options)
+            of: latestRows(withSeries: options.excludesOldTransactions), options: options, environment: environment)
     }
 
     /// Whether each purchase is later than the one before it.

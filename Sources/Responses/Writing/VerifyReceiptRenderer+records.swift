@@ -146,6 +146,6 @@ extension CustomerRecords {
                         transactionId: id, series: series))
             }
         }
-        return LatestRows.indices(of: rows, options: options)
+        return LatestRows.indices(of: rows, options: options, environment: environment)
     }
 }

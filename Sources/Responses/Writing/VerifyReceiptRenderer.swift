@@ -33,7 +33,20 @@ package struct VerifyReceiptRenderer: Sendable {
 package struct AnswerOptions: Sendable, Hashable {
     /// The order of `latest_receipt_info` by purchase date and transaction id.
     package enum Order: String, Sendable, Hashable, CaseIterable {
+        /// As Apple responds: the newest row first in production, last in the sandbox. Production responses of 2021,
+        /// 2022 and 2024 begin with the newest row, public reports date the change to 2020-05; sandbox responses of 2014
+        /// to 2020-11 end with it.
+        case apple
         case ascending, descending
+
+        /// Returns whether the newest row is the first one.
+        package func isNewestFirst(in environment: AppStoreEnvironment) -> Bool {
+            switch self {
+            case .apple: environment == .production
+            case .ascending: false
+            case .descending: true
+            }
+        }
     }
 
     /// When an App Receipt's response contains `latest_receipt` and `latest_receipt_info`. `pending_renewal_info` is
@@ -52,14 +65,13 @@ package struct AnswerOptions: Sendable, Hashable {
     /// The request's `exclude-old-transactions`: `latest_receipt_info` contains only the newest row of each
     /// auto-renewable subscription and of each other product. It has no effect on `in_app` and on iOS 6 responses.
     package var excludesOldTransactions: Bool
-    /// The order of `latest_receipt_info`. Apple has changed it over the years; clients should not rely on it, but
-    /// some do.
+    /// The order of `latest_receipt_info`. Apple documents none; clients should not rely on it, but some do.
     package var latestReceiptInfoOrder: Order
     package var latest: Latest
 
     /// The defaults are those of Apple's documentation.
     package init(
-        excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending,
+        excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .apple,
         latest: Latest = .ofSubscriptions
     ) {
         self.excludesOldTransactions = excludesOldTransactions

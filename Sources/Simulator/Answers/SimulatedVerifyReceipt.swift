@@ -113,7 +113,10 @@ extension SimulatedVerifyReceipt {
             let plan = latestPlan(
                 of: receipt.customer, named: "latest", current.map(\.receiptId), seed: receipt.plan.seed &+ 1)
             let latest = try latest(plan, of: receipt.customer)
-            let rows = excludesOld ? newestPerSeries(current) : Array(ascending(current).suffix(100))
+            let ascending = excludesOld ? newestPerSeries(current) : Array(ascending(current).suffix(100))
+            // The newest row is the first one in production responses of 2021 to 2024, the last one in sandbox responses
+            // of 2014 to 2020.
+            let rows = receipt.environment == .production ? ascending.reversed() : ascending
             let renewals = receipt.customer.renewals.map(AnswerRowWriter.renewal)
             members += JSONValue.members([
                 "latest_receipt_info": rows.map { AnswerRowWriter.transaction($0, isCurrent: true) },

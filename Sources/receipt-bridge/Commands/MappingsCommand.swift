@@ -100,6 +100,7 @@ struct MappingsCommand: ParsableCommand {
                 switch to {
                 case .camel:
                     Terminal.line(try converter.camelCase(input))
+                    for shape in try converter.rewrittenShapes(in: input) { Terminal.say("\(file): read \(shape)") }
                     reportIgnored(try converter.ignoredKeys(in: input))
                 case .snake:
                     Terminal.line(try converter.snakeCase(input))

@@ -25,7 +25,7 @@ enum ComparisonTable {
         let table = Terminal.aligned(lines.map { ($0.0, $0.1.grouped) })
         let styles: [(String, TextStyle)] = [
             ("rows", .heading), ("differ unexpectedly", result.unexpected > 0 ? .bad : .good), ("unexpected", .bad),
-            ("not compared", result.failed > 0 ? .warning : .dim), ("expected", .dim),
+            ("not compared", result.failed > 0 ? .warning : .dim), ("expected", .dim), ("records", .dim),
         ]
         let sentences = [Readiness](result.report).map { readiness in
             Terminal.style(PrintableText.text(of: readiness.sentence), as: style(readiness.verdict)) + "\n"

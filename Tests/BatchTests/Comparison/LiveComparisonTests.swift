@@ -149,6 +149,30 @@ struct LiveComparisonTests {
         #expect(outcome.sentences.first?.contains("0 of 1 receipt (0 %) would get the same answer") == true)
     }
 
+    @Test("What differs only in the records is listed apart, and neither the sentence nor a count has it")
+    func onlyInRecords() async throws {
+        var pair = try await pair { listed, _ in
+            listed.count < 12 && listed.contains { $0["expires_date_ms"] != nil }
+                && listed.allSatisfy { $0["cancellation_date_ms"] == nil && $0["is_upgraded"] == nil }
+        }
+        let same = try await compare(pair, asking: try FakeAppStore(pair))
+        // No response to an App Receipt has the status of a subscription.
+        var statuses = try #require(pair.statuses)
+        var groups = try #require(statuses["data"] as? [[String: Any]])
+        var items = try #require(groups[0]["lastTransactions"] as? [[String: Any]])
+        items[0]["status"] = items[0]["status"] as? Int == 2 ? 1 : 2
+        groups[0]["lastTransactions"] = items
+        statuses["data"] = groups
+        pair.statuses = statuses
+        let outcome = try await compare(pair, asking: try FakeAppStore(pair))
+        let apart = outcome.differences.filter { $0["class"] as? String == "records" }
+        #expect(apart.map { $0["rule"] as? String } == ["entitlement"])
+        #expect(outcome.unexpected == [] && outcome.ending.unexpected == 0)
+        #expect(outcome.sentences == same.sentences)
+        #expect(outcome.ending.report.markdown.contains("## Only in the records"))
+        #expect(!same.ending.report.markdown.contains("## Only in the records"))
+    }
+
     @Test("Data that only the rendered response has, and no record, is compared")
     func onlyInAnswer() async throws {
         let pair = try await pair()

@@ -67,8 +67,8 @@ def filtering(browser, page):
     check(rules == ["cancellation"], "a link filters by field", rules)
     rules, receipts = opened("field=bundleId&class=unexpected")
     check(rules == ["bundleId"] and len(receipts) == 1, "a field is found in receipts side by side too", rules, receipts)
-    rules, receipts = opened("text=SHA256:order")
-    check(rules == ["order"] and receipts == [], "a text finds the receipts of examples", rules, receipts)
+    rules, receipts = opened("text=SHA256:innerOrder")
+    check(rules == ["innerOrder"] and receipts == [], "a text finds the receipts of examples", rules, receipts)
     rules, receipts = opened("rule=nobodyHasIt")
     check(rules == [] and receipts == [], "a link to an unknown rule shows nothing", rules)
     status = browser.evaluate(STATUS)
@@ -85,11 +85,11 @@ def filtering(browser, page):
     check(browser.evaluate("location.hash") == "#class=expected", "a filter can be linked")
     browser.evaluate("location.hash = '#basis'")
     check(len(browser.evaluate(SHOWN)) == 7, "a fragment that is an anchor is not a filter")
-    browser.evaluate("location.hash = '#rule=order'")
+    browser.evaluate("location.hash = '#rule=innerOrder'")
     for _ in range(50):
-        if browser.evaluate(SHOWN) == ["order"]:
+        if browser.evaluate(SHOWN) == ["innerOrder"]:
             break
-    check(browser.evaluate(SHOWN) == ["order"], "an open page follows a change of its fragment")
+    check(browser.evaluate(SHOWN) == ["innerOrder"], "an open page follows a change of its fragment")
     browser.open(f"{page}#only=differing")
     seen = browser.evaluate(
         "[...document.querySelectorAll('.fields tbody tr')].filter(row => row.checkVisibility())"
