@@ -195,10 +195,11 @@ package struct UnsignedIdentifiers: Sendable, Hashable {
     private static func name(
         of leaf: JSONScanner.Leaf, in text: [UInt8], as outer: IdentifierName?
     ) -> IdentifierName? {
-        let isType = leaf.name.map { $0.range.count == 1 || text[$0.range].first == UInt8(ascii: "$") } ?? true
-        guard let name = isType ? leaf.containerName : leaf.name else {
-            return leaf.name == nil && leaf.depth == 1 ? outer : nil
+        let isType = leaf.name.map { name in
+            text[name.range].first == UInt8(ascii: "$")
+                || ["N", "S"].contains { text[name.range].elementsEqual($0.utf8) }
         }
+        guard let name = isType ?? true ? leaf.containerName : leaf.name else { return leaf.depth == 1 ? outer : nil }
         return name.range.count <= 64 ? IdentifierName(name.unescaped(in: text.span)[...]) : nil
     }
 }

@@ -201,6 +201,12 @@ struct NotificationCommandTests {
         let proxy = try stage.start("serve", "--listen", "127.0.0.1:0")
         let port = try await proxy.port()
         try await target(stage, port: port)
+        // Customers who are looked up before the first notification of a store would be looked up again.
+        let early = try await stage.ask(
+            "POST", "/events",
+            .object(["event": .string("buyNonConsumable"), "environment": .string("production")]))
+        let known = early["events"]?.elements?.reduce(0) { $0 + ($1["notifications"]?.elements?.count ?? 0) } ?? 0
+        #expect(await eventually { (try? await isQuiet(stage)) == true })
         var before: [String] = []
         for receipt in receipts { before.append(try await answer(port, receipt.base64).text) }
         for (index, customer) in customers.enumerated() {
@@ -227,7 +233,7 @@ struct NotificationCommandTests {
         }
         let all = try stage.folder.lines("first.jsonl").count
         // Each notification was stored by exactly one of the two.
-        #expect(stored.reduce(0) { $0 + ($1["new"] ?? 0) } == all, "\(stored)")
+        #expect(stored.reduce(0) { $0 + ($1["new"] ?? 0) } == all - known && known > 0, "\(stored)")
         #expect(first.errors.contains("already stored"))
         let again = try await stage.run("notifications", "history", "--replay")
         #expect(again.errors.contains(": 0 new, \(all) already stored"), "\(again.errors)")

@@ -259,7 +259,8 @@ struct RecordsAnswerTests {
                 let history = records(refunds + [other].compactMap(\.self))
                 let all = try answer(.app(receipt), history, options: options, dropsRefundedConsumables: drops)
                 let kept = drops ? [] : coinIds
-                let shown = Array(((isThinned ? kept.suffix(1) : kept[...]) + ids).suffix(100))
+                // The newest one first, because the receipt is of production.
+                let shown = Array(((isThinned ? kept.suffix(1) : kept[...]) + ids).suffix(100).reversed())
                 let place: Comment = "\(name), \(coins) coins"
                 #expect(rows(all, "in_app").map { $0["transaction_id"] } == kept, place)
                 #expect(rows(all).map { $0["transaction_id"] } == shown, place)

@@ -109,7 +109,7 @@ struct RefundedConsumableTests {
         let reply = await bridge.ask(receipt)
         #expect(reply.source == answer.first)
         let rows = reply.json?["latest_receipt_info"]?.elements ?? []
-        #expect(rows.map { $0["transaction_id"]?.text } == (policy == .drop ? [] : coins) + [unlock])
+        #expect(rows.map { $0["transaction_id"]?.text } == [unlock] + (policy == .drop ? [] : coins.reversed()))
         #expect(reply.json?["latest_receipt"]?.text == receipt)
 
         appStore.update { $0.purchases.removeAll { $0.id == unlock } }

@@ -9,7 +9,7 @@ import Synchronization
 /// |---|---|
 /// | has never received a notification | nothing: it is used by the age of its records alone |
 /// | received the first one at a time | everything before that time |
-/// | is opened | what came after its newest one, until the history has been fetched: a backup may have been restored |
+/// | is opened, and its newest one is older than ten seconds | what came after that, until it is fetched: it may be a backup |
 package final class NotificationCoverage: Sendable {
     private struct State {
         /// When the first notification was received; `nil` without one.
@@ -17,6 +17,10 @@ package final class NotificationCoverage: Sendable {
         /// The notifications that may be missing since the store was opened; `nil` if they were fetched.
         var gap: NotificationGap?
     }
+
+    /// How old the newest notification may be without a look at the history. After a short restart Apple repeats what was
+    /// refused.
+    private static let restart = Duration.seconds(10)
 
     private let state = Mutex(State())
 
@@ -29,7 +33,7 @@ package final class NotificationCoverage: Sendable {
         guard let (oldest, newest) = try await store.arrivals() else { return }
         state.withLock { state in
             state.first = min(oldest, state.first ?? oldest)
-            if canFetch, newest < now { state.gap = NotificationGap(from: newest, to: now) }
+            if canFetch, newest.duration(to: now) > Self.restart { state.gap = NotificationGap(from: newest, to: now) }
         }
     }
 
