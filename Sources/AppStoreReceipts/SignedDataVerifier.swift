@@ -19,7 +19,8 @@ public struct SignedDataVerifier: Sendable {
     ///   - bundleId: The app. Data of other apps is refused.
     ///   - appAppleId: The Apple ID of the app; `nil` accepts any. It is compared only if the signed data has one; data
     ///     of the sandbox does not.
-    ///   - environment: The environment. Data of the other one is refused. JWS of 2021, which name none, are not judged.
+    ///   - environment: The environment. Data of the other one is refused. JWS of 2021, which name none, are not
+    ///     judged.
     ///   - rootCertificates: The trusted roots in DER, instead of Apple's, for example of a simulated App Store.
     ///   - intermediateCertificates: Authorities below the roots in DER, for receipts that come without them. They are
     ///     not trusted by themselves. Those that Apple has published are known.

@@ -2,8 +2,9 @@ import Base
 
 /// What the name of a column or of a JSON member says about its value.
 ///
-/// Sources: StoreKit's `transactionIdentifier`, `originalTransactionID`; verifyReceipt's `original_transaction_id`, `bid`;
-/// the App Store Server API's `originalTransactionId`, `bundleId`, `environment`; react-native-iap's and expo-iap's
+/// Sources: StoreKit's `transactionIdentifier`, `originalTransactionID`; verifyReceipt's `original_transaction_id`,
+/// `bid`; the App Store Server API's `originalTransactionId`, `bundleId`, `environment`; react-native-iap's and
+/// expo-iap's
 /// `originalTransactionIdentifierIOS`, `environmentIOS`, `appBundleIdIOS`; Unity's `TransactionID`; RevenueCat's
 /// `store_transaction_id`; cordova-plugin-purchase's `type` and `id`; the column `unverifiedIds` of `migrate`.
 enum IdentifierName: Hashable {

@@ -27,8 +27,8 @@ struct MarkedBase64 {
     /// Maximum number of base64 characters before the receipt: the number of a line, or the rest of a line break.
     private static let maximumPrefix = 12
 
-    /// Recognizes the first characters of a receipt. Returns `nil` unless the text begins with them, or with digits, the
-    /// rest of a line break or other marks before them.
+    /// Recognizes the first characters of a receipt. Returns `nil` unless the text begins with them, or with digits,
+    /// the rest of a line break or other marks before them.
     init?(_ text: [UInt8], trailingSpaces: Int = 0) {
         var skipped = 0
         var place = 0
@@ -139,7 +139,8 @@ struct MarkedBase64 {
         return self.whole(whole, of: text, until: plus.end, repairs, isSpacePlus: true)
     }
 
-    /// Returns whether a receipt can end at a place: no character of base64 follows, or none does at once in other text.
+    /// Returns whether a receipt can end at a place: no character of base64 follows, or none does at once in other
+    /// text.
     private func ends(at end: Int, in text: [UInt8]) -> Bool {
         isEmbedded
             ? end == text.count || Base64Symbol.standard(text[end]) == nil

@@ -8,11 +8,12 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     case percentEncoding
     /// Percent-encoding was decoded twice, for example `%252B` to `+`.
     case doublePercentEncoding
-    /// Characters between those of the base64 were removed: quotation marks, spaces of Unicode, numbers of lines, and the
+    /// Characters between those of the base64 were removed: quotation marks, spaces of Unicode, numbers of lines, and
+    /// the
     /// `rn` that is left of an escaped line break.
     case marks
-    /// Tags and character references of HTML, or the escapes of quoted-printable, were decoded between the characters of
-    /// the base64.
+    /// Tags and character references of HTML, or the escapes of quoted-printable, were decoded between the characters
+    /// of the base64.
     case markup
     /// `-` and `_` were replaced by `+` and `/`.
     case urlSafeAlphabet

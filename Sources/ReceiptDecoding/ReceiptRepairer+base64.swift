@@ -56,8 +56,8 @@ extension ReceiptRepairer {
         return Base64Text.decode((symbols + [UInt8](repeating: UInt8(ascii: "="), count: missing)).span, .receipt)
     }
 
-    /// Returns whether base64 encodes ASCII text, for example a property list or base64. Its own characters contain a `+`
-    /// only for `>` and `~`, so spaces in it were not `+`.
+    /// Returns whether base64 encodes ASCII text, for example a property list or base64. Its own characters contain a
+    /// `+` only for `>` and `~`, so spaces in it were not `+`.
     private static func encodeText(_ symbols: [UInt8]) -> Bool {
         let head = Array(symbols.prefix(1_024))
         let bytes = Base64Text.decode(Array(head.prefix(head.count & ~3)).span, .receipt) ?? []

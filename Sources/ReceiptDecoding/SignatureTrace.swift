@@ -8,8 +8,8 @@ struct SignatureTrace {
     struct Mark {
         let value: [UInt8]
         let message: [UInt8]
-        /// Whether the algorithm is one of RSA PKCS#1 v1.5 or ECDSA with SHA-256 or SHA-384, so that it is known whether
-        /// a key made the signature.
+        /// Whether the algorithm is one of RSA PKCS#1 v1.5 or ECDSA with SHA-256 or SHA-384, so that it is known
+        /// whether a key made the signature.
         let isKnownAlgorithm: Bool
         /// Whether the message of this form is not known either.
         var isUnknownMessage = false
@@ -167,8 +167,8 @@ extension SignatureTrace {
 
 extension ReceiptDecoder {
     /// Returns the failure of a receipt, which is not judged only if a receipt signer of the App Store made one of its
-    /// signatures, as far as that can be known. Otherwise it is forged: whoever is not the App Store must not be able to
-    /// choose the verdict.
+    /// signatures, as far as that can be known. Otherwise it is forged: whoever is not the App Store must not be able
+    /// to choose the verdict.
     ///
     /// What remains is an unknown issuer (``ReceiptDecodingError/Code-swift.enum/issuerUnknown``): then the key of the
     /// receipt's own certificate must have made the signature.

@@ -30,7 +30,8 @@ package struct PayloadRequirements: Sendable, Hashable {
         self.requiresClaims = requiresClaims
     }
 
-    /// Throws `wrongEnvironment`, `unexpectedType`, `wrongBundleId`, `wrongAppAppleId` or `xcode` if the payload does not meet them.
+    /// Throws `wrongEnvironment`, `unexpectedType`, `wrongBundleId`, `wrongAppAppleId` or `xcode` if the payload does
+    /// not meet them.
     func check<Claims: SignedClaims>(_ payload: Claims) throws(SignedPayloadError) {
         switch payload.claimedEnvironment {
         case "Xcode", "LocalTesting":

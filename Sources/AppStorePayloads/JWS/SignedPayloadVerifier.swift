@@ -41,8 +41,8 @@ package struct SignedPayloadVerifier: Sendable {
         return Signed(payload: payload, text: text)
     }
 
-    /// Verifies the signature and reads the payload. Also returns the text without white space around it, and the validity
-    /// of the signer's chain, in seconds since 1970. The caller must check the date and the claims.
+    /// Verifies the signature and reads the payload. Also returns the text without white space around it, and the
+    /// validity of the signer's chain, in seconds since 1970. The caller must check the date and the claims.
     func open<Payload: SignedClaims>(
         _ presented: String, as: Payload.Type
     ) throws(SignedPayloadError) -> (payload: Payload, text: String, window: ClosedRange<Int64>) {

@@ -44,8 +44,9 @@ extension TransactionPayload {
 extension OfferType {
     /// The type of the offer that a `promotional_offer_id` without an `offer_code_ref_name` stands for.
     ///
-    /// Genuine rows of redeemed offer codes have a random UUID there, and in `in_app` no other identifier. No identifier
-    /// that a developer gave to a promotional offer is such a UUID in genuine rows; that none is anywhere is inferred.
+    /// Genuine rows of redeemed offer codes have a random UUID there, and in `in_app` no other identifier. No
+    /// identifier that a developer gave to a promotional offer is such a UUID in genuine rows; that none is anywhere is
+    /// inferred.
     static func named(by promotionalOfferId: String) -> OfferType {
         UUIDText(promotionalOfferId)?.version == 4 ? .offerCode : .promotional
     }

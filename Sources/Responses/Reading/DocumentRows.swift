@@ -2,8 +2,9 @@ import Base
 
 /// How the lists and objects of a response can be written by a program other than Apple's.
 ///
-/// PHP has one type for lists and objects: an empty object becomes `[]` and an empty list `{}`, a list without its first
-/// element an object whose names are the indices. Other programs write one object for a list of one, or the reverse.
+/// PHP has one type for lists and objects: an empty object becomes `[]` and an empty list `{}`, a list without its
+/// first element an object whose names are the indices. Other programs write one object for a list of one, or the
+/// reverse.
 package enum RewrittenShape: String, Sendable, Hashable, CaseIterable {
     /// `{}` for an empty list.
     case emptyObject = "an empty object instead of a list"
@@ -35,8 +36,8 @@ package struct DocumentRows: Sendable {
 extension DocumentValue {
     /// The rows of a list; `nil` if the value cannot be a list.
     ///
-    /// An object is a list if its names are decimal indices, each once, in the order of the indices; it is one row if no
-    /// name consists of digits. A mixture is neither.
+    /// An object is a list if its names are decimal indices, each once, in the order of the indices; it is one row if
+    /// no name consists of digits. A mixture is neither.
     package var rows: DocumentRows? {
         if let elements {
             let rows = elements.enumerated().map { DocumentRows.Row(place: "[\($0)]", object: $1?.row) }
@@ -56,8 +57,8 @@ extension DocumentValue {
         return DocumentRows(rows: rows, shape: .indices)
     }
 
-    /// The one object that a value is, and how it is written if it is not an object; `nil` if the value is none, or more
-    /// than one.
+    /// The one object that a value is, and how it is written if it is not an object; `nil` if the value is none, or
+    /// more than one.
     package var one: (object: DocumentObject, shape: RewrittenShape?)? {
         if let row { return (row, nil) }
         guard let rows = rows?.rows, rows.count < 2 else { return nil }

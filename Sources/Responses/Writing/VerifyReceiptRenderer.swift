@@ -34,8 +34,8 @@ package struct AnswerOptions: Sendable, Hashable {
     /// The order of `latest_receipt_info` by purchase date and transaction id.
     package enum Order: String, Sendable, Hashable, CaseIterable {
         /// As Apple responds: the newest row first in production, last in the sandbox. Production responses of 2021,
-        /// 2022 and 2024 begin with the newest row, public reports date the change to 2020-05; sandbox responses of 2014
-        /// to 2020-11 end with it.
+        /// 2022 and 2024 begin with the newest row, public reports date the change to 2020-05; sandbox responses of
+        /// 2014 to 2020-11 end with it.
         case apple
         case ascending, descending
 

@@ -114,8 +114,8 @@ extension SimulatedVerifyReceipt {
                 of: receipt.customer, named: "latest", current.map(\.receiptId), seed: receipt.plan.seed &+ 1)
             let latest = try latest(plan, of: receipt.customer)
             let ascending = excludesOld ? newestPerSeries(current) : Array(ascending(current).suffix(100))
-            // The newest row is the first one in production responses of 2021 to 2024, the last one in sandbox responses
-            // of 2014 to 2020.
+            // The newest row is the first one in production responses of 2021 to 2024, the last one in sandbox
+            // responses of 2014 to 2020.
             let rows = receipt.environment == .production ? ascending.reversed() : ascending
             let renewals = receipt.customer.renewals.map(AnswerRowWriter.renewal)
             members += JSONValue.members([

@@ -113,7 +113,8 @@ package struct SimulatedOffer: Sendable, Hashable {
 }
 
 extension SimulatedTransaction {
-    /// 2024-09-01T00:00:00Z. Genuine receipts have both flags for free trials bought from 2024-09-03 to 2025-08, and only
+    /// 2024-09-01T00:00:00Z. Genuine receipts have both flags for free trials bought from 2024-09-03 to 2025-08, and
+    /// only
     /// `is_trial_period` for those bought up to 2024-08-17.
     private static let trialsHaveBothFlags = Timestamp(seconds: 1_725_148_800)
 

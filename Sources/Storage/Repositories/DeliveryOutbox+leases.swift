@@ -16,8 +16,8 @@ extension DeliveryOutbox {
         ) { _ in true }.isEmpty
     }
 
-    /// Reads a row of ``StoredDelivery/columns``. What is damaged, or belongs to an app that no version writes, has only
-    /// its id.
+    /// Reads a row of ``StoredDelivery/columns``. What is damaged, or belongs to an app that no version writes, has
+    /// only its id.
     package func claimed(_ row: Row, for lease: DeliveryLease) throws(StorageError) -> ClaimedDelivery {
         ClaimedDelivery(
             id: try row.integer(0),

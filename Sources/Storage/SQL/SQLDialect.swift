@@ -120,8 +120,8 @@ package enum SQLDialect: Sendable {
         either(sqlite: parameter, postgreSQL: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
     }
 
-    /// A condition: a delivery has a lease that ends after a time. Leases are short, so that one which ends in an hour or
-    /// is no number is damaged and does not count.
+    /// A condition: a delivery has a lease that ends after a time. Leases are short, so that one which ends in an hour
+    /// or is no number is damaged and does not count.
     ///
     /// - Parameters:
     ///   - end: the parameter with that time.

@@ -14,11 +14,11 @@ package struct CachedRecords: Sendable {
 /// A cache of the Server API's most recent records. For example, an app that posts its receipt three times at launch
 /// costs one lookup.
 ///
-/// Failures are never cached. How long records are current is decided by ``Freshness``, with the app's `cacheSeconds` as
-/// the maximum age.
+/// Failures are never cached. How long records are current is decided by ``Freshness``, with the app's `cacheSeconds`
+/// as the maximum age.
 ///
-/// A sandbox subscription renews every few minutes and costs nothing. Without the five seconds of that rule, one of them
-/// could use up the hourly rate limit.
+/// A sandbox subscription renews every few minutes and costs nothing. Without the five seconds of that rule, one of
+/// them could use up the hourly rate limit.
 ///
 /// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. Records that
 /// contain all of its identifiers answer it too: the signed transactions and older receipts of one customer cost one

@@ -18,8 +18,8 @@ package final class NotificationCoverage: Sendable {
         var gap: NotificationGap?
     }
 
-    /// How old the newest notification may be without a look at the history. After a short restart Apple repeats what was
-    /// refused.
+    /// How old the newest notification may be without a look at the history. After a short restart Apple repeats what
+    /// was refused.
     private static let restart = Duration.seconds(10)
 
     private let state = Mutex(State())

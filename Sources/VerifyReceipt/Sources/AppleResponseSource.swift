@@ -45,8 +45,8 @@ struct AppleResponseSource: ResponseSource {
         }
     }
 
-    /// Returns false if Apple has rejected the configured secret, although the receipt is authentic. That is a mistake of
-    /// the configuration, which the customer must not pay for: the next source is asked.
+    /// Returns false if Apple has rejected the configured secret, although the receipt is authentic. That is a mistake
+    /// of the configuration, which the customer must not pay for: the next source is asked.
     private func isSecretAccepted(
         _ answer: UpstreamResponse, from environment: AppStoreEnvironment, to request: ResolvedRequest
     ) -> Bool {

@@ -12,8 +12,8 @@ import Storage
 /// than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot be stale.
 ///
 /// A denial is confirmed: if the app has a key of the Server API, records that deny something are as good as a call for
-/// five seconds only, and those from a time whose notifications may be missing not at all. Then Apple is asked, and they
-/// answer if it does not.
+/// five seconds only, and those from a time whose notifications may be missing not at all. Then Apple is asked, and
+/// they answer if it does not.
 struct StoredResponseSource: ResponseSource {
     /// `nil` if there is no store.
     let customers: StoreSource?

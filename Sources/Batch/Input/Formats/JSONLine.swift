@@ -85,8 +85,8 @@ struct JSONLine: Sendable {
         if case .scalar = value { false } else { value.whole.count >= minimumReceiptSize }
     }
 
-    /// Converts a JSON value. An object or an array, such as a verifyReceipt response, is returned as its JSON text, and
-    /// a number, which may be a transaction id, as its characters.
+    /// Converts a JSON value. An object or an array, such as a verifyReceipt response, is returned as its JSON text,
+    /// and a number, which may be a transaction id, as its characters.
     private static func stored(_ value: JSONScanner.Value, in line: Span<UInt8>) -> StoredValue {
         switch value {
         case .string(let string): return StoredValue(bytes: string.unescaped(in: line))

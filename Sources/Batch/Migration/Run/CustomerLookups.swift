@@ -16,8 +16,9 @@ struct CustomerLookups {
     let service: any CustomerLookupService
     /// Maximum number of customers of a queue that are looked up at a time.
     let concurrency: Int
-    /// Whether customers often turn out to be the same, as those of different ids without a receipt. Then a queue starts
-    /// with one lookup at a time, has one more after each response, and again one after a response that merged customers.
+    /// Whether customers often turn out to be the same, as those of different ids without a receipt. Then a queue
+    /// starts with one lookup at a time, has one more after each response, and again one after a response that merged
+    /// customers.
     var mayCoincide = false
     let notify: @Sendable (String) -> Void
 

@@ -95,8 +95,8 @@ extension MigrationDatabase {
     private func waitingCustomers(
         sharing result: CustomerLookupResult, with customer: MigrationCustomer, in scope: Int64, _ migration: Int64
     ) async throws(RunError) -> [Int64] {
-        // A customer of a download is never merged with another one. One of rows that are not authentic is merged if they
-        // name nothing but an id of this history, which then must be that of one customer.
+        // A customer of a download is never merged with another one. One of rows that are not authentic is merged if
+        // they name nothing but an id of this history, which then must be that of one customer.
         guard case .known(let columns) = result, !columns.identifiers.isEmpty, customer.appTransactionId == nil else {
             return []
         }
