@@ -25,8 +25,8 @@ package struct ServiceComponents: Sendable {
     package let serverAPI: ServerAPISource?
     /// Apple's verifyReceipt; `nil` if there are no network connections.
     let apple: VerifyReceiptSource?
-    /// The records in the store; `nil` if there is no store.
-    let stored: StoreSource?
+    /// The records of customers that need no call to Apple.
+    let records: RecordsSource
     /// Apple's archived responses; `nil` if none are archived.
     let lastGood: ResponseArchive?
     /// What Apple's responses revealed.
@@ -39,8 +39,8 @@ package struct ServiceComponents: Sendable {
     package let rollouts: RolloutRegistry
     /// The keys of bridge handles.
     package let handles: HandleKeyring
-    /// The customers whose data in the store changed.
-    package let changes: CacheInvalidationLog
+    /// The records of customers in memory.
+    package let recordsAtHand: RecordsAtHand
     /// The other servers with the same store; `nil` if there can be none.
     package let cluster: ServerCluster?
     /// The metrics of all services.
@@ -105,11 +105,10 @@ package struct ServiceComponents: Sendable {
                 metadata: ["member": "\(error.name)", "reason": "expected \(error.expected)"])
         }
         self.verifier = verifier
-        // A write to the store invalidates what was read from it before.
-        let changes = previous?.changes ?? CacheInvalidationLog()
-        self.changes = changes
+        let atHand = previous?.recordsAtHand ?? RecordsAtHand()
+        recordsAtHand = atHand
         let observations =
-            previous?.observations ?? Self.observations(of: store, changes, counts, logger: logger, now: now)
+            previous?.observations ?? Self.observations(of: store, atHand, counts, logger: logger, now: now)
         self.observations = observations
         let coverage = previous?.coverage ?? NotificationCoverage()
         self.coverage = coverage
@@ -130,17 +129,18 @@ package struct ServiceComponents: Sendable {
         self.cluster = cluster
         serverAPI = try transport.map {
             try ServerAPISource(
-                settings: settings, transport: $0, verifier: verifier, now: now, writer: observations.writer,
+                settings: settings, transport: $0, verifier: verifier, atHand: atHand, now: now,
+                writer: observations.writer,
                 revocations: observations.revocations, counts: counts, cluster: cluster, previous: previous?.serverAPI)
         }
         apple = try transport.map {
             try VerifyReceiptSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
         }
-        stored =
-            previous?.stored
-            ?? store.map {
-                StoreSource(store: $0, changes: changes, revocations: observations.revocations, logger: logger)
-            }
+        records =
+            previous?.records
+            ?? RecordsSource(
+                atHand: atHand, coverage: coverage, store: store, revocations: observations.revocations,
+                logger: logger)
         lastGood = store.flatMap { ResponseArchive(settings, apps: apps, store: $0, observations, logger) }
         rollouts = previous?.rollouts ?? RolloutRegistry()
         handles = HandleKeyring(settings: settings, store: store)
@@ -151,11 +151,11 @@ package struct ServiceComponents: Sendable {
 
     /// Creates the observations, which write new ones to the store.
     private static func observations(
-        of store: (any Store)?, _ changes: CacheInvalidationLog, _ counts: ProxyMetrics, logger: Logger,
+        of store: (any Store)?, _ atHand: RecordsAtHand, _ counts: ProxyMetrics, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) -> UpstreamObservations {
         let writer = store.map { store in
-            BackgroundStoreWriter(store: store, logger: logger, now: now) { changes.markChanged($0, in: $1) }
+            BackgroundStoreWriter(store: store, logger: logger, now: now) { atHand.markStored($0, in: $1, by: $2) }
         }
         return UpstreamObservations(
             revocations: RevocationCache(writer: writer, store: store, counts: counts), writer: writer, store: store)

@@ -379,8 +379,12 @@ final class StoringTestProxy: Sendable {
             body: String(decoding: reply.answer.body, as: UTF8.self))
     }
 
-    /// Sends requests until the response comes from the store.
-    func waitUntilStored(_ receipt: String) async -> Bool { await eventually { await ask(receipt).source == .stored } }
+    /// Sends requests until the response comes from the stored records, and waits until these are in the store.
+    func waitUntilStored(_ receipt: String) async -> Bool {
+        let isStored = await eventually { await ask(receipt).source == .stored }
+        await pipelines.finishWriting()
+        return isStored
+    }
 
     @discardableResult
     func receive(_ body: [UInt8]) async throws -> NotificationOutcome {

@@ -122,6 +122,22 @@ struct StoredAnswerTests {
         #expect(await bridge.ask(receipt).body == fresh.body)
     }
 
+    @Test("For a minute, stored responses are rendered from what a lookup returned, without a read of the store")
+    func atHand() async throws {
+        let bridge = try StoringTestProxy()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.ask(receipt).source == .api)
+        await bridge.pipelines.finishWriting()
+        await bridge.store.close()
+        var answers: [String] = []
+        for seconds: Int64 in [0, 59, 60] {
+            let count = bridge.appStore.questions.count
+            bridge.now = SharedSimulator.noon.advanced(by: .seconds(seconds))
+            answers.append("\(await bridge.ask(receipt).source) \(bridge.appStore.questions.count - count)")
+        }
+        #expect(answers == ["stored 0", "stored 0", "api 2"])
+    }
+
     @Test("A notification invalidates cached records of the Server API")
     func recordCache() async throws {
         let bridge = try StoringTestProxy([.api])

@@ -31,8 +31,8 @@ package struct NotificationReceiver: Sendable {
     /// Looks up customers; `nil` if no app has a Server API key.
     let serverAPI: ServerAPISource?
     let revocations: RevocationCache
-    /// Records the customers whose data changed, so that cached values are discarded.
-    let changes: CacheInvalidationLog
+    /// Discards the records of customers whose data changed.
+    let recordsAtHand: RecordsAtHand
     /// Lookups for version 1 notifications.
     let lookups: NotificationLookupQueue
     /// Signaled when a notification is to be forwarded.
@@ -64,7 +64,7 @@ package struct NotificationReceiver: Sendable {
         self.store = store
         serverAPI = components.serverAPI
         revocations = components.revocations
-        changes = components.changes
+        recordsAtHand = components.recordsAtHand
         coverage = components.coverage
         counts = previous?.counts ?? NotificationCounts()
         metrics = components.counts
@@ -225,11 +225,10 @@ package struct NotificationReceiver: Sendable {
         "sha256:" + SHA.hex(Array(text.utf8), with: .sha256)
     }
 
-    /// Discards cached records of these customers.
+    /// Discards the records at hand of these customers.
     func invalidate(_ identifiers: [String], in scope: AppScope) {
         guard !identifiers.isEmpty else { return }
-        changes.markChanged(identifiers, in: scope)
-        serverAPI?.invalidate(identifiers, in: scope)
+        recordsAtHand.markChanged(identifiers, in: scope)
     }
 
     /// Logs a rejection at most once a minute for each code, and for each configured app whose nested part belongs

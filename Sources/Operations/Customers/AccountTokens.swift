@@ -33,7 +33,7 @@ extension AppOperations {
         try await converting {
             try await client.setAppAccountToken(id, token.text, in: scope.environment, options)
         }
-        components.serverAPI?.invalidate([id.rawValue], in: scope)
+        components.recordsAtHand.markChanged([id.rawValue], in: scope)
         if store != nil {
             // Stores the new record, so that the customer is found by the token. The token is set in any case.
             let keys = CustomerIdentifiers(originalTransactionIds: [id.rawValue], transactionIds: [])

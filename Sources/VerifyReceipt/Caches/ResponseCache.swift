@@ -12,47 +12,36 @@ import Telemetry
 /// For example, if an app posts its receipt four times at launch, the receipt is decoded twice and the response is
 /// rendered twice: only a body that was received before is digested and its response cached.
 ///
-/// A response is valid as long as the records that it was rendered from would be used for a new one: the store's
-/// snapshot of the customer is still the same and current, or the records of the Server API are still cached.
-/// Everything else that the response depends on is part of the request, or of a configuration that is fixed for the
-/// lifetime of this cache.
+/// A response is valid as long as the records that it was rendered from would be used for a new one: the same version of
+/// them is at hand, and current for the source. Everything else that the response depends on is part of the request, or
+/// of a configuration that is fixed for the lifetime of this cache.
 final class ResponseCache: ResponseObserver {
     /// Maximum size of all cached responses together, in bytes.
     private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)
 
     /// A response, and the data that it was rendered from.
     private struct Entry: Sendable {
-        let scope: AppScope
-        let keys: CustomerIdentifiers
-        let records: Records
+        let question: RecordsSource.Question
+        let version: UInt64
         let answer: ResponseTemplate
         /// See ``VerifyReceiptResult/consumables``.
         let consumables: ConsumableIdentifiers
     }
 
-    /// The records that a response was rendered from, by their number.
-    private enum Records: Sendable {
-        /// See ``StoredCustomerSnapshot/serial``. The age is the app's `storedMaxAge`.
-        case stored(UInt64, maximumAge: Duration)
-        /// See ``CachedRecords/serial``.
-        case lookedUp(UInt64)
-    }
-
     private let entries = GenerationalCache<[UInt8], Entry>(limit: capacity)
     private let earlier = EarlierRequests()
-    /// `nil` if there is no store.
-    private let stored: StoreSource?
+    private let records: RecordsSource
     /// `nil` if there are no network connections.
     private let serverAPI: ServerAPISource?
-    private let coverage: NotificationCoverage
+    private let counts: ProxyMetrics
 
     /// Creates an empty cache; `nil` if no app's first source is one of the two, or if it cannot be used: without a
     /// store, without a key of the Server API, or with `cacheSeconds: 0`.
     init?(_ components: ServiceComponents) {
-        (stored, serverAPI, coverage) = (components.stored, components.serverAPI, components.coverage)
+        (records, serverAPI, counts) = (components.records, components.serverAPI, components.counts)
         let canBeCached = components.apps.contains { app in
             switch app.answer.first {
-            case .stored: components.stored != nil
+            case .stored: components.records.hasStore
             case .api: app.serverAPI != nil && app.cacheSeconds > 0
             default: false
             }
@@ -82,32 +71,17 @@ final class ResponseCache: ResponseObserver {
     ///
     /// - Parameter limit: timeout of the read from the store.
     func response(for key: [UInt8], at now: Timestamp, within limit: Duration) async -> VerifyReceiptResult? {
-        guard let entry = entries[key], let source = await validSource(of: entry, at: now, within: limit),
-            let answer = entry.answer.answer(requestDate: now)
+        guard let entry = entries[key],
+            await records.current(entry.question, at: now, within: limit)?.version == entry.version
         else { return nil }
-        var reply = VerifyReceiptResult(answer, source: source, environment: entry.scope.environment)
-        (reply.authenticApp, reply.claimedApp) = (entry.scope.bundleId, entry.scope.bundleId)
+        if !entry.question.fromStore { counts.recordCache.add(HitLabel.hit) }
+        guard let answer = entry.answer.answer(requestDate: now) else { return nil }
+        let scope = entry.question.scope
+        var reply = VerifyReceiptResult(
+            answer, source: entry.question.fromStore ? .stored : .api, environment: scope.environment)
+        (reply.authenticApp, reply.claimedApp) = (scope.bundleId, scope.bundleId)
         reply.consumables = entry.consumables
         return reply
-    }
-
-    /// Returns the source of a response whose records are still valid; `nil` if they are not.
-    private func validSource(
-        of entry: Entry, at now: Timestamp, within limit: Duration
-    ) async -> AnswerSource? {
-        switch entry.records {
-        case .lookedUp(let serial):
-            return serverAPI?.isCached(serial, for: entry.keys, in: entry.scope) == true ? .api : nil
-        case .stored(let serial, let maximumAge):
-            guard
-                let snapshot = await stored?.snapshot(of: entry.keys, in: entry.scope, at: now, within: limit),
-                snapshot.serial == serial,
-                snapshot.freshness.isCurrent(
-                    at: now, maximumAge: maximumAge, canAsk: serverAPI?.handles(entry.scope.bundleId) == true,
-                    completeSince: coverage.completeSince)
-            else { return nil }
-            return .stored
-        }
     }
 
     /// Caches a response in which only `request_date` depends on the time. Two kinds are never cached: an iOS 6
@@ -115,27 +89,27 @@ final class ResponseCache: ResponseObserver {
     /// without identifiers, because those that Apple once returned for it may change.
     func observe(_ response: SourceResponse, to request: ResolvedRequest) {
         guard let cacheKey = request.cacheKey, let receipt = request.authenticReceipt,
-            let records = records(of: response, to: request)
-        else { return }
-        let keys = receipt.contents.lookupKeys
-        guard !keys.isEmpty, let answer = ResponseTemplate(response.result.answer, requestDate: request.now)
+            case .records(let version) = response.origin,
+            let question = question(of: receipt, in: request, answeredBy: response.result.source),
+            let answer = ResponseTemplate(response.result.answer, requestDate: request.now)
         else { return }
         let consumables = response.result.consumables
         entries.insert(
-            Entry(
-                scope: AppScope(of: receipt), keys: keys, records: records, answer: answer, consumables: consumables),
+            Entry(question: question, version: version, answer: answer, consumables: consumables),
             for: cacheKey, cost: answer.size + 1_024 + consumables.all.count * 64)
     }
 
-    /// Returns the number of the records that a response of the app's first source was rendered from; `nil` if they are
-    /// not cached themselves.
-    private func records(of response: SourceResponse, to request: ResolvedRequest) -> Records? {
-        switch (response.origin, request.app.answer.first) {
-        case (.current(let snapshot), .stored):
-            snapshot.serial.map { .stored($0, maximumAge: .seconds(request.app.storedMaxAge)) }
-        case (.lookedUp(let cached), .api): cached.serial.map { .lookedUp($0) }
-        default: nil
-        }
+    /// Returns the question of the app's first source; `nil` if another source answered, or if the question has no
+    /// answer at hand.
+    private func question(
+        of receipt: Receipt, in request: ResolvedRequest, answeredBy source: AnswerSource
+    ) -> RecordsSource.Question? {
+        let (app, keys) = (request.app, receipt.contents.lookupKeys)
+        guard app.answer.first == source, source == .stored || app.cacheSeconds > 0, !keys.isEmpty else { return nil }
+        return RecordsSource.Question(
+            keys: keys, scope: AppScope(of: receipt),
+            maximumAge: .seconds(source == .stored ? app.storedMaxAge : app.cacheSeconds),
+            fromStore: source == .stored, canAsk: serverAPI?.handles(receipt.bundleId) == true)
     }
 }
 

@@ -7,10 +7,11 @@ extension ServiceComponents {
     package func apply(_ changes: [StoredChange], from store: any RevocationStore) async throws(StorageError) {
         var transactions: [AppScope: Set<String>] = [:]
         for change in changes {
-            self.changes.markChanged(change.identifiers, in: change.scope)
             if change.kind == .event {
                 coverage.recordArrival(at: now())
-                serverAPI?.invalidate(change.identifiers, in: change.scope)
+                recordsAtHand.markChanged(change.identifiers, in: change.scope)
+            } else {
+                recordsAtHand.markStored(change.identifiers, in: change.scope, by: nil)
             }
             transactions[change.scope, default: []].formUnion(change.transactionIds)
         }
@@ -19,8 +20,7 @@ extension ServiceComponents {
 
     /// Forgets the customers in all caches of these components. Each has its own size and lifetime.
     func forgetCustomers() {
-        stored?.removeAll()
-        serverAPI?.removeAll()
+        recordsAtHand.removeAll()
         lastGood?.removeAll()
         replays.removeAll()
     }

@@ -16,7 +16,7 @@ package struct CustomerViewService: Sendable {
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
-    private let stored: StoreSource?
+    private let stored: RecordsSource
     private let revocations: RevocationCache
     private let renderer: CustomerViewRenderer
     private let deadline: RequestDeadline.Limit
@@ -37,7 +37,7 @@ package struct CustomerViewService: Sendable {
     package init(_ components: ServiceComponents, tables: FieldTables) {
         decoder = ReceiptDecoder(trust: components.decoder.trust, profile: .stored)
         (verifier, apps, serverAPI) = (components.verifier, components.apps, components.serverAPI)
-        (stored, revocations) = (components.stored, components.revocations)
+        (stored, revocations) = (components.records, components.revocations)
         renderer = CustomerViewRenderer(tables: tables)
         (deadline, now, logger) = (components.deadline, components.now, components.logger)
     }
@@ -89,10 +89,10 @@ package struct CustomerViewService: Sendable {
         let app = try configured(scope.bundleId.rawValue)
         let keys = CustomerIdentifiers(originalTransactionIds: [identifier.rawValue], transactionIds: [])
         let time = RequestDeadline(deadline)
-        if let snapshot = await stored?.snapshot(of: keys, in: scope, at: now(), within: time.reading(before: 1)) {
+        if let found = await stored.stored(keys, in: scope, at: now(), within: time.reading(before: 1)) {
             var view = CustomerView(
-                bundleId: scope.bundleId, records: snapshot.records, configuredAppAppleId: app.settings.appAppleId,
-                verifiedAt: snapshot.freshness.askedAt)
+                bundleId: scope.bundleId, records: found.records, configuredAppAppleId: app.settings.appAppleId,
+                verifiedAt: found.freshness.askedAt)
             view.isStored = true
             return renderer.render(view)
         }
@@ -285,7 +285,7 @@ package struct CustomerViewService: Sendable {
         do throws(UpstreamError) {
             records = try await serverAPI?.records(
                 for: keys, bundleId: app.bundleId, environment: environment, priority: priority,
-                within: time.share(before: 0))
+                within: time.share(before: 0))?.records
         } catch {
             (records, failure) = (nil, error)
         }

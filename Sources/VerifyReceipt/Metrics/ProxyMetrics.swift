@@ -15,7 +15,7 @@ package final class ProxyMetrics: Sendable {
     package let leftOut = NamedCounters()
     /// Requests to Apple, by endpoint and outcome.
     package let upstream = UpstreamMetrics()
-    /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
+    /// Server API lookups by whether ``RecordsAtHand`` had the records, by ``HitLabel``.
     package let recordCache = CounterTable(HitLabel.texts)
     /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
     package let responseCache = CounterTable(HitLabel.texts)

@@ -23,18 +23,20 @@ final class BackgroundStoreWriter: Sendable {
     private let store: any Store
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
-    /// Called with the customer's identifiers after records were saved, so that caches discard older records.
-    private let onSave: @Sendable ([String], AppScope) -> Void
+    /// Called with the customer's identifiers and the begin of the lookup after its records were saved, so that older
+    /// records are discarded.
+    private let onSave: @Sendable ([String], AppScope, ContinuousClock.Instant) -> Void
     private let state = Mutex(State())
     private let bytes = ByteBudget(limit: maximumBytes)
     private let logThrottle = LogThrottle<String>()
 
     /// Creates a writer.
     ///
-    /// - Parameter onSave: called after records are saved, with the identifiers of the customer.
+    /// - Parameter onSave: called after records are saved, with the identifiers of the customer and the begin of the
+    ///   lookup.
     init(
         store: any Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
-        onSave: @escaping @Sendable ([String], AppScope) -> Void
+        onSave: @escaping @Sendable ([String], AppScope, ContinuousClock.Instant) -> Void
     ) {
         self.store = store
         self.logger = logger
@@ -50,8 +52,11 @@ final class BackgroundStoreWriter: Sendable {
     /// - Parameters:
     ///   - keys: identifiers of the receipt that the records were looked up for.
     ///   - askedAt: when the lookup began.
-    func save(_ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp)
-    {
+    ///   - begin: the same instant.
+    func save(
+        _ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp,
+        since begin: ContinuousClock.Instant
+    ) {
         guard records.environment != .xcode,
             let row = CustomerRow(records, keys: keys, askedAt: askedAt)
         else { return }
@@ -59,7 +64,7 @@ final class BackgroundStoreWriter: Sendable {
         let identifiers = records.watchedIdentifiers
         run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(StorageError) in
             try await store.customers.save(row, of: scope)
-            self.onSave(identifiers, scope)
+            self.onSave(identifiers, scope, begin)
         }
     }
 

@@ -44,17 +44,16 @@ struct AppIdentityRecorder: ResponseObserver {
     }
 }
 
-/// Records what Apple's verifyReceipt says about the purchases of an authentic receipt. Cached records of the Server
-/// API are invalidated if they contradict it, and are fetched again.
+/// Records what Apple's verifyReceipt says about the purchases of an authentic receipt. Records at hand are
+/// discarded if they contradict it.
 struct UpstreamResponseRecorder: ResponseObserver {
     let observations: UpstreamObservations
-    /// `nil` if there are no network connections.
-    let serverAPI: ServerAPISource?
+    let atHand: RecordsAtHand
 
     func observe(_ response: SourceResponse, to request: ResolvedRequest) {
         guard case .apple(let answer, _) = response.origin, let receipt = request.authenticReceipt else { return }
         let changedIds = observations.record(answer, for: receipt, askedAt: request.now)
         guard !changedIds.isEmpty else { return }
-        serverAPI?.invalidate(changedIds, in: AppScope(of: receipt))
+        atHand.markChanged(changedIds, in: AppScope(of: receipt))
     }
 }

@@ -220,7 +220,7 @@ package final class AppRules: Sendable {
             let records = try await serverAPI?.records(
                 for: keys, bundleId: bundleId, environment: .sandbox, priority: request.options.priority,
                 within: request.deadline.share(before: laterCalls))
-            return records.map(testers.contains)
+            return (records?.records).map(testers.contains)
         } catch {
             return error.isUnknownTransaction || error.code == .emptyHistory ? false : nil
         }

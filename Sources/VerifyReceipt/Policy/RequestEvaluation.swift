@@ -84,7 +84,7 @@ extension RequestEvaluation {
         let observers: [(any ResponseObserver)?] = [
             UpstreamResponseLog(logger: logger),
             AppIdentityRecorder(credentials: components.counts.rejectedCredentials),
-            UpstreamResponseRecorder(observations: observations, serverAPI: serverAPI), archive, cache,
+            UpstreamResponseRecorder(observations: observations, atHand: components.recordsAtHand), archive, cache,
         ]
         let api = ServerAPIResponseSource(
             customers: serverAPI, observations: observations, renderer: renderer, receipts: receipts,
@@ -94,8 +94,8 @@ extension RequestEvaluation {
                 apple: AppleResponseSource(client: components.apple, counts: components.counts, logger: logger),
                 api: api,
                 stored: StoredResponseSource(
-                    customers: components.stored, coverage: components.coverage, serverAPI: serverAPI, api: api,
-                    observations: observations, renderer: renderer),
+                    customers: components.records, serverAPI: serverAPI, api: api, observations: observations,
+                    renderer: renderer),
                 receipt: receipts),
             rules: rules, archive: archive, observers: observers.compactMap { $0 }, logger: logger)
     }

@@ -28,7 +28,7 @@ package struct SignedItemVerifier: Sendable {
         apps = components.apps
         handles = components.handles
         serverAPI = components.serverAPI
-        hasStore = components.stored != nil
+        hasStore = components.records.hasStore
     }
 
     /// A verified item with what answers it, or the status of the refusal.

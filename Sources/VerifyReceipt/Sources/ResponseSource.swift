@@ -26,16 +26,14 @@ package enum SourceResult: Sendable {
 package struct SourceResponse: Sendable {
     /// What a response was made from. Indirect, because a request that waits for Apple keeps room for responses.
     package indirect enum Origin: Sendable {
-        /// From the request, or from records that the source handles itself.
+        /// From the request, or from records that are not at hand.
         case rendered
         /// Apple's verifyReceipt returned it, from this environment.
         case apple(UpstreamResponse, from: AppStoreEnvironment)
         /// Apple's verifyReceipt returned it to an earlier request.
         case archived
-        /// Rendered from stored records that are as good as a call to the Server API.
-        case current(StoredCustomerSnapshot)
-        /// Rendered from records of the Server API.
-        case lookedUp(CachedRecords)
+        /// Rendered from records at hand, see ``DatedRecords/version``.
+        case records(version: UInt64)
     }
 
     package let result: VerifyReceiptResult
@@ -57,9 +55,14 @@ package struct SourceResponse: Sendable {
     var isApples: Bool {
         switch origin {
         case .apple, .archived: true
-        case .rendered, .current, .lookedUp: false
+        case .rendered, .records: false
         }
     }
+}
+
+extension DatedRecords {
+    /// The origin of a response that is rendered from these records.
+    var origin: SourceResponse.Origin { version.map { .records(version: $0) } ?? .rendered }
 }
 
 /// The sources of a configuration, by name.

@@ -61,15 +61,15 @@ struct ServerAPIResponseSource: ResponseSource {
 
     /// Renders a response from the Server API's records; `nil` if the app has no key.
     ///
-    /// - Parameter isFresh: calls the API even if records are cached.
+    /// - Parameter isFresh: calls the API even if records are at hand.
     private func response(to lookup: Lookup, isFresh: Bool) async throws(UpstreamError) -> SourceResponse? {
         let (request, item) = (lookup.request, lookup.item)
         guard
-            let cached = try await customers?.cachedRecords(
+            let found = try await customers?.records(
                 for: lookup.keys, bundleId: item.bundleId, environment: item.environment, isFresh: isFresh,
                 priority: request.options.priority, within: lookup.end - .now)
         else { return nil }
-        let records = cached.records
+        let records = found.records
         guard !item.lacksStatus(in: records) else {
             throw UpstreamError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
         }
@@ -81,7 +81,7 @@ struct ServerAPIResponseSource: ResponseSource {
         }
         var response = renderer.response(
             request.history(of: item, records: records, download: download), of: item, to: request, from: .api,
-            origin: .lookedUp(cached))
+            origin: found.origin)
         guard !isFresh, response.result.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
             lookup.end - .now > Self.renewalPause
         else { return response }

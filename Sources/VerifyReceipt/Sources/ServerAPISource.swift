@@ -6,17 +6,18 @@ package import Storage
 import Telemetry
 import Transport
 
-/// The lookups of the source `api`: one client for each app that has a key, and a cache of recent records.
+/// The lookups of customers in the App Store Server API: one client for each app that has a key. Their records are kept at
+/// hand and stored.
 package struct ServerAPISource: Sendable {
     private struct App: Sendable {
         let client: ServerAPIClient
         let budget: ServerAPIBudget
-        /// The lifetime of cached records.
-        let lifetime: Duration
+        /// The maximum age of records at hand: the app's `cacheSeconds`.
+        let maximumAge: Duration
     }
 
     private let apps: [BundleIdentifier: App]
-    private let cache: CustomerRecordsCache
+    private let atHand: RecordsAtHand
     /// The rate limits of all apps, including those of previous configurations. Calls that were made count, however
     /// often the configuration is reloaded.
     private let allBudgets: [BundleIdentifier: ServerAPIBudget]
@@ -34,9 +35,10 @@ package struct ServerAPISource: Sendable {
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - reserve: the part of that share which only live traffic may use.
     ///   - cluster: shares the rate limits with other servers; `nil` if there can be none.
-    ///   - previous: the source of the previous configuration. Its rate limits and its cache stay in use.
+    ///   - previous: the source of the previous configuration. Its rate limits stay in use.
     init(
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
+        atHand: RecordsAtHand = RecordsAtHand(),
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
         retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
         revocations: RevocationCache? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil,
@@ -66,11 +68,11 @@ package struct ServerAPISource: Sendable {
                 client: ServerAPIClient(
                     account: account, parts: parts, budget: budget, previous: previous?.apps[bundleId]?.client),
                 budget: budget,
-                lifetime: .seconds(app.cacheSeconds))
+                maximumAge: .seconds(app.cacheSeconds))
         }
         self.apps = apps
         self.allBudgets = allBudgets
-        cache = previous?.cache ?? CustomerRecordsCache()
+        self.atHand = atHand
         self.now = now
         self.writer = writer
         self.revocations = revocations
@@ -87,51 +89,31 @@ package struct ServerAPISource: Sendable {
         for budget in allBudgets.values { await budget.giveBack() }
     }
 
-    /// Returns the API's records of the customer with these identifiers, from the cache if possible; `nil` if the app
-    /// has no key.
+    /// Returns the API's records of the customer with these identifiers, at hand if possible; `nil` if the app has no
+    /// key.
     ///
     /// - Parameters:
     ///   - keys: not empty.
     ///   - environment: `nil` tries production, then the sandbox.
+    ///   - isFresh: calls the API again, for at most 3 seconds, because the caller already has a response. Not within
+    ///     seconds of the last such call.
     ///   - priority: the priority within the rate limit.
     ///   - limit: the time for all calls, pauses and waiting together.
     func records(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
-        priority: HourlyBudget.Priority = .live, within limit: Duration
-    ) async throws(UpstreamError) -> CustomerRecords? {
-        try await cachedRecords(
-            for: keys, bundleId: bundleId, environment: environment, isFresh: false, priority: priority,
-            within: limit)?.records
-    }
-
-    /// Returns the same as ``records(for:bundleId:environment:priority:within:)``, with the number of the cache entry.
-    ///
-    /// - Parameter isFresh: calls the API again, for at most 3 seconds, because the caller already has a response. Not
-    ///   within seconds of the last such call.
-    func cachedRecords(
-        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
-        isFresh: Bool, priority: HourlyBudget.Priority, within limit: Duration
-    ) async throws(UpstreamError) -> CachedRecords? {
+        isFresh: Bool = false, priority: HourlyBudget.Priority = .live, within limit: Duration
+    ) async throws(UpstreamError) -> DatedRecords? {
         guard let app = apps[bundleId] else { return nil }
-        let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
-        let records = cache.records(for: key, at: now(), lifetime: app.lifetime, confirmed: isFresh)
-        if !isFresh { counts?.recordCache.add(records == nil ? HitLabel.miss : .hit) }
-        if let records { return records }
+        let key = RecordsAtHand.Key(keys, of: bundleId, in: environment)
+        let found = atHand.lookedUp(key, at: now(), maximumAge: app.maximumAge, confirmed: isFresh)
+        if !isFresh { counts?.recordCache.add(found == nil ? HitLabel.miss : .hit) }
+        if let found { return found }
         let limit = isFresh ? min(limit, .seconds(3)) : limit
         return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
     }
 
-    /// Returns whether the records with this number would be returned from the cache now. If so, this counts as a hit.
-    func isCached(_ serial: UInt64, for keys: CustomerIdentifiers, in scope: AppScope) -> Bool {
-        guard let app = apps[scope.bundleId] else { return false }
-        let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
-        guard cache.isValid(serial, for: key, at: now(), lifetime: app.lifetime) else { return false }
-        counts?.recordCache.add(HitLabel.hit)
-        return true
-    }
-
-    /// Returns the app transaction of a customer whose records were just returned for these keys, from the cache if
-    /// possible. It takes one call of the rate limit.
+    /// Returns the app transaction of a customer whose records were just returned for these keys, at hand if possible. It
+    /// takes one call of the rate limit.
     ///
     /// Returns `nil` if the App Store knows none, or does not answer within the limit: nothing is decided by it.
     func appTransaction(
@@ -139,8 +121,8 @@ package struct ServerAPISource: Sendable {
         environment: AppStoreEnvironment?, priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async -> Signed<AppTransactionPayload>? {
         guard let app = apps[bundleId], let id = records.downloadIdentifier else { return nil }
-        let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
-        switch cache.download(for: key, at: now(), lifetime: app.lifetime) {
+        let key = RecordsAtHand.Key(keys, of: bundleId, in: environment)
+        switch atHand.download(of: key, at: now(), maximumAge: app.maximumAge) {
         case .known(let signed)?: return signed
         case .absent?: return nil
         case nil: break
@@ -148,12 +130,12 @@ package struct ServerAPISource: Sendable {
         guard let download = await download(id, of: app, in: records.environment, priority, within: limit) else {
             return nil
         }
-        cache.insert(download, for: key, at: now(), lifetime: app.lifetime)
+        atHand.add(download, for: key, at: now(), maximumAge: app.maximumAge)
         guard case .known(let signed) = download else { return nil }
         return signed
     }
 
-    /// Returns an app transaction by its own id, without the cache; `nil` if there is none, or on any failure.
+    /// Looks an app transaction up by its own id; `nil` if there is none, or on any failure.
     func appTransaction(
         _ id: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment,
         priority: HourlyBudget.Priority = .live, within limit: Duration
@@ -171,7 +153,7 @@ package struct ServerAPISource: Sendable {
     private func download(
         _ id: TransactionIdentifier, of app: App, in environment: AppStoreEnvironment,
         _ priority: HourlyBudget.Priority, within limit: Duration
-    ) async -> CustomerRecordsCache.Download? {
+    ) async -> RecordsAtHand.Download? {
         guard limit > .zero else { return nil }
         do throws(UpstreamError) {
             return .known(
@@ -183,7 +165,7 @@ package struct ServerAPISource: Sendable {
         }
     }
 
-    /// Calls the API even if records are cached, with the priority of batch work, and caches the result.
+    /// Calls the API even if records are at hand, with the priority of batch work.
     ///
     /// - Parameter limit: the time for all calls, pauses and waiting together.
     @discardableResult
@@ -191,38 +173,35 @@ package struct ServerAPISource: Sendable {
         _ keys: CustomerIdentifiers, in scope: AppScope, within limit: Duration = .seconds(60)
     ) async throws(UpstreamError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
-        let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
+        let key = RecordsAtHand.Key(keys, of: scope.bundleId, in: scope.environment)
         return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: limit)).records
     }
 
-    /// Looks a customer up, then caches, records and stores the records.
+    /// Looks a customer up. The records are then at hand, their revocations known, and they are written to the store.
     private func lookUp(
-        _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
-    ) async throws(UpstreamError) -> CachedRecords {
+        _ app: App, _ key: RecordsAtHand.Key, _ options: CallOptions, isConfirming: Bool = false
+    ) async throws(UpstreamError) -> DatedRecords {
         let (called, calledAt) = (ContinuousClock.now, now())
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
         // Another request may have begun the lookup earlier.
-        let begin = min(records.begunAt ?? called, called)
-        let askedAt = calledAt.advanced(by: .zero - begin.duration(to: called))
-        let cached = cache.insert(
-            records, for: key, askedAt: askedAt, lifetime: app.lifetime, since: begin, isConfirmed: isConfirming)
+        let begin = records.begunAt ?? called
+        let askedAt = calledAt.advanced(by: min(.zero, called.duration(to: begin)))
         revocations?.record(records, of: key.bundleId)
-        writer?.save(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
-        return cached
+        writer?.save(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt, since: begin)
+        let freshness = Freshness(of: records, askedAt: askedAt)
+        // No source would ask for them.
+        guard app.maximumAge > .zero || writer != nil else {
+            return DatedRecords(records: records, freshness: freshness)
+        }
+        return atHand.add(
+            records, freshness, for: key, from: isConfirming ? .confirmation : .lookup, since: begin, askedAt)
     }
-
-    /// Invalidates the cached records of the customers with these identifiers, because something about them has
-    /// changed.
-    package func invalidate(_ identifiers: [String], in scope: AppScope) { cache.invalidate(identifiers, in: scope) }
-
-    /// Clears the cache. Records of a lookup in flight are not cached either.
-    func removeAll() { cache.removeAll() }
 
     /// Returns whether the app has a key.
     package func handles(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
 
-    /// The client of an app, for calls whose results are not cached; `nil` if the app has no key.
+    /// The client of an app, for calls whose results are not kept; `nil` if the app has no key.
     package func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }
 
     /// The rate limits of all apps with a key.

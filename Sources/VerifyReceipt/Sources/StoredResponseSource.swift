@@ -15,9 +15,7 @@ import Storage
 /// five seconds only, and those from a time whose notifications may be missing not at all. Then Apple is asked, and
 /// they answer if it does not.
 struct StoredResponseSource: ResponseSource {
-    /// `nil` if there is no store.
-    let customers: StoreSource?
-    let coverage: NotificationCoverage
+    let customers: RecordsSource
     /// Asked about a denial; `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
     /// The source that asks it.
@@ -36,17 +34,17 @@ struct StoredResponseSource: ResponseSource {
         let keys = await observations.lookupKeys(of: item, within: limit)
         guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         guard
-            let snapshot = await customers?.snapshot(
-                of: keys, in: item.scope, at: request.now, within: limit),
-            !item.lacksStatus(in: snapshot.records),
-            isUsable(snapshot.freshness, for: request, isFallback: turn.isFallback)
+            let found = await customers.stored(keys, in: item.scope, at: request.now, within: limit),
+            !item.lacksStatus(in: found.records),
+            isUsable(found.freshness, for: request, isFallback: turn.isFallback)
         else { return .notAttempted }
-        let history = request.history(of: item, records: snapshot.records)
+        let history = request.history(of: item, records: found.records)
         let response = renderer.response(
-            history, of: item, to: request, from: .stored, origin: turn.isFallback ? .rendered : .current(snapshot))
+            history, of: item, to: request, from: .stored, origin: turn.isFallback ? .rendered : found.origin)
         guard !turn.isFallback, serverAPI?.handles(item.bundleId) == true,
-            !snapshot.freshness.isCurrent(
-                at: request.now, maximumAge: .seconds(request.app.storedMaxAge), completeSince: coverage.completeSince)
+            !found.freshness.isCurrent(
+                at: request.now, maximumAge: .seconds(request.app.storedMaxAge),
+                completeSince: customers.coverage.completeSince)
         else { return .answered(response) }
         // A source that calls Apple follows. If none of them has a response, this one is used: it is newer than the
         // receipt.

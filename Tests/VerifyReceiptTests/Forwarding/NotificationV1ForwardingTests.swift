@@ -323,7 +323,7 @@ struct NotificationV1ForwardingTests {
             #expect(await bridge.settled())
             #expect(Set(appStore.questions) == ["history", "statuses"] && appStore.questions.count == 2)
             let receipt = try appStore.receipt()
-            #expect(await eventually { await bridge.bridge.ask(receipt).source == .stored })
+            #expect(await bridge.bridge.waitUntilStored(receipt))
             let requestCount = appStore.questions.count
             try await bridge.bridge.receive(
                 try appStore.notification("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101"))

@@ -7,8 +7,8 @@ import Testing
 import TestSupport
 import VerifyReceipt
 
-@Suite("Cached records of the Server API")
-struct CustomerRecordsCacheTests {
+@Suite("Records of lookups at hand")
+struct LookedUpRecordsTests {
     private func body(_ receipt: IssuedReceipt, _ further: KeyValuePairs<String, JSONValue?> = [:]) -> [UInt8] {
         Array(Question.body(receipt.base64, password: nil, further))
     }
