@@ -100,7 +100,7 @@ struct MutationTests {
             "\n", " ", "+", "-", "_", "%2B", "%", "\\/", "\\", "=", "\"", "{", "<", ">", "\0", "é", "data:,", "A",
         ]
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        for turn in 0..<TestSize.pick(debug: 250, release: 1_000) {
+        for turn in 0..<TestSize.pick(debug: 80, release: 1_000) {
             // Every second text stays base64, so that only the signature can tell that its bytes have changed.
             let staysBase64 = turn.isMultiple(of: 2)
             var text = plain

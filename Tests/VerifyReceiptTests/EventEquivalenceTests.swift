@@ -61,8 +61,8 @@ struct EventEquivalenceTests {
                     outcome.late += 1
                 }
                 outcome.api.add(try differences(await api.answer(body: body, route: .auto)), of: receipt.id)
-                // The first response is from the Server API. Its records are stored, and another server renders the second
-                // response from them.
+                // The first response is from the Server API. Its records are stored, and another server renders the
+                // second response from them.
                 var reply = await graph.verifyReceipt.answer(body: body, route: .auto)
                 if reply.source == .api {
                     await graph.finishWriting()

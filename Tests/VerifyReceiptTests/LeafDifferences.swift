@@ -93,10 +93,14 @@ struct LeafDifferences {
         }
         for row in otherRows where isUnfinished(row) { all.append(("latest_receipt_info(consumable)", nil, row)) }
         let finished = otherRows.filter { !isUnfinished($0) }
-        // In a full list each unfinished consumable replaces an older row, and the oldest rows come first.
-        let beyond = otherRows.count + refundedRows == 100 ? ownRows.prefix(max(ownRows.count - finished.count, 0)) : []
-        for row in beyond { all.append(("latest_receipt_info(beyond 100)", row, nil)) }
-        own["latest_receipt_info"] = Array(ownRows.dropFirst(beyond.count))
+        // In a full list each unfinished consumable replaces an older row. The oldest rows are at one end.
+        let count = otherRows.count + refundedRows == 100 ? max(ownRows.count - finished.count, 0) : 0
+        func date(_ row: [String: Any]?) -> Int { Int(row?["purchase_date_ms"] as? String ?? "") ?? 0 }
+        let isNewestFirst = date(ownRows.first) > date(ownRows.last)
+        for row in isNewestFirst ? ownRows.suffix(count) : ownRows.prefix(count) {
+            all.append(("latest_receipt_info(beyond 100)", row, nil))
+        }
+        own["latest_receipt_info"] = Array(isNewestFirst ? ownRows.dropLast(count) : ownRows.dropFirst(count))
         other["latest_receipt_info"] = finished
         (ours, theirs) = (own, other)
     }

@@ -9,8 +9,8 @@ struct RecordsAtHandTests {
     private static let noon = Timestamp(seconds: 1_795_262_400)
     private static let app = BundleIdentifier(rawValue: "com.example.app")
 
-    /// What happens to a customer's records. `A` and `B` are lookups, by receipts with one purchase and with both; `S` is
-    /// a read of the store by the first receipt. The store's records are an hour old.
+    /// What happens to a customer's records. `A` and `B` are lookups, by receipts with one purchase and with both; `S`
+    /// is a read of the store by the first receipt. The store's records are an hour old.
     enum Step: Sendable {
         case begin(Character)
         case end(Character)

@@ -10,8 +10,8 @@ package struct DatedRecords: Sendable {
 }
 
 extension CustomerRecords {
-    /// Whether the records are those of one customer, without irregularities. Several histories in one result can belong
-    /// to several customers, and the store has neither them nor irregularities.
+    /// Whether the records are those of one customer, without irregularities. Several histories in one result can
+    /// belong to several customers, and the store has neither them nor irregularities.
     var isWholeHistory: Bool { revision != nil && anomalies.isEmpty }
 
     /// Returns whether all of the identifiers are in the records.

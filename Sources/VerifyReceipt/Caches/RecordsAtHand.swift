@@ -14,9 +14,9 @@ import Telemetry
 /// | of a lookup | no later event of the customer | and taken within a minute, and not replaced in the store |
 /// | of the store | not used: irregularities of the lookup are not stored | the same |
 ///
-/// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. Records of a lookup
-/// that contain all of its identifiers answer it too: the signed transactions and older receipts of one customer cost
-/// one lookup. An entry takes about 6 KB per transaction, most of it the JWS. Failures are never kept.
+/// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. Records of a
+/// lookup that contain all of its identifiers answer it too: the signed transactions and older receipts of one customer
+/// cost one lookup. An entry takes about 6 KB per transaction, most of it the JWS. Failures are never kept.
 package final class RecordsAtHand: Sendable {
     package struct Key: Hashable, Sendable {
         let bundleId: BundleIdentifier

@@ -12,9 +12,9 @@ import Telemetry
 /// For example, if an app posts its receipt four times at launch, the receipt is decoded twice and the response is
 /// rendered twice: only a body that was received before is digested and its response cached.
 ///
-/// A response is valid as long as the records that it was rendered from would be used for a new one: the same version of
-/// them is at hand, and current for the source. Everything else that the response depends on is part of the request, or
-/// of a configuration that is fixed for the lifetime of this cache.
+/// A response is valid as long as the records that it was rendered from would be used for a new one: the same version
+/// of them is at hand, and current for the source. Everything else that the response depends on is part of the request,
+/// or of a configuration that is fixed for the lifetime of this cache.
 final class ResponseCache: ResponseObserver {
     /// Maximum size of all cached responses together, in bytes.
     private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)

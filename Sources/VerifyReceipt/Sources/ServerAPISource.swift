@@ -6,8 +6,8 @@ package import Storage
 import Telemetry
 import Transport
 
-/// The lookups of customers in the App Store Server API: one client for each app that has a key. Their records are kept at
-/// hand and stored.
+/// The lookups of customers in the App Store Server API: one client for each app that has a key. Their records are kept
+/// at hand and stored.
 package struct ServerAPISource: Sendable {
     private struct App: Sendable {
         let client: ServerAPIClient
@@ -112,8 +112,8 @@ package struct ServerAPISource: Sendable {
         return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
     }
 
-    /// Returns the app transaction of a customer whose records were just returned for these keys, at hand if possible. It
-    /// takes one call of the rate limit.
+    /// Returns the app transaction of a customer whose records were just returned for these keys, at hand if possible.
+    /// It takes one call of the rate limit.
     ///
     /// Returns `nil` if the App Store knows none, or does not answer within the limit: nothing is decided by it.
     func appTransaction(
