@@ -112,16 +112,14 @@ extension PostgreSQLStore: SQLEngine {
             """)
         try await transaction(
             SQLStep<Row, Void>.run([id]) { rows in
-                rows[0].isEmpty ? .end(()) : .end((), after: statements + [deleteOld])
+                rows[0].isEmpty ? .end(()) : .run(statements + [deleteOld]) { _ in .end(()) }
             })
     }
 
-    package func run<Result: Sendable>(
-        _ first: @escaping @Sendable (_ isRepetition: Bool) -> SQLStep<Row, Result>
-    ) async throws(StorageError) -> Result {
-        try await transaction { transaction, isRepetition in
+    package func transaction<Result: Sendable>(_ first: SQLStep<Row, Result>) async throws(StorageError) -> Result {
+        try await transaction { transaction in
             let missing = MissingHeader(isFinal: true)
-            var step = first(isRepetition)
+            var step = first
             while true {
                 switch step {
                 case .run(let statements, let next):
@@ -129,9 +127,17 @@ extension PostgreSQLStore: SQLEngine {
                         await transaction.run(statements.map(PostgreSQLQuery.init)).map { result in
                             result.rows.map { Row(row: $0, store: self, missing: missing) }
                         })
-                case .end(let result, let statements):
-                    try await transaction.commit(after: statements.map(PostgreSQLQuery.init))
-                    return result
+                case .store(let history, let next):
+                    let statement = RecordStatement(hasNotifications: false, hasEvents: self.recordsEvents)
+                    let rows = history.records.map { RecordRow($0, of: history, recordsEvents: self.recordsEvents) }
+                    // The time of a statement grows faster than its rows.
+                    for block in Self.blocks(rows, of: WriteBatches.batch) {
+                        _ = try await transaction.run(
+                            (self.recordsEvents ? [PostgreSQLQuery(Self.allocation)] : [])
+                                + statement.queries(Array(block), writer: 0))
+                    }
+                    step = next
+                case .end(let result): return result
                 }
             }
         }
@@ -166,51 +172,19 @@ extension PostgreSQLStore: SQLEngine {
         [LockSlot.statement(identifiers.map { LockSlot($0.name, app: $0.app) })]
     }
 
-    /// Locks the customers until the end of the transaction, in ascending order of their ids. Foreign keys can still be
-    /// checked against them; merging and erasing customers excludes that, too.
-    package func customerLocks(
-        of purchases: [(name: String, app: Int64)], downloads: [(name: String, app: Int64)]
-    ) -> [SQLStatement] {
-        func owner(_ column: String, _ keys: String) -> String {
-            """
-            SELECT found.customer FROM unnest(\(keys)) AS wanted (identifier, app) CROSS JOIN LATERAL (
-                SELECT customer FROM transactionRecord
-                WHERE \(column) = wanted.identifier AND app = wanted.app AND customer IS NOT NULL LIMIT 1) AS found
-            """
-        }
-        return [
-            SQLStatement(
-                """
-                SELECT id FROM customer WHERE id = ANY (ARRAY(
-                    \(owner("originalTransactionId", "$1::text[], $2::bigint[]"))
-                    UNION ALL
-                    \(owner("transactionId", "$1::text[], $2::bigint[]"))
-                    UNION ALL
-                    \(owner("appTransactionId", "$3::text[], $4::bigint[]"))))
-                ORDER BY id FOR NO KEY UPDATE
-                """,
-                .texts(purchases.map(\.name)), .integers(purchases.map(\.app)), .texts(downloads.map(\.name)),
-                .integers(downloads.map(\.app)))
-        ]
+    package func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement] {
+        var customers = CustomerLocks()
+        for id in transactionIds { customers.add(id, app: app) }
+        for id in downloads { customers.add(download: id, app: app) }
+        return [customers.statement]
     }
 
-    /// With `enable_seqscan` off, a plan that is made while the tables are empty uses their indexes too. Otherwise each
-    /// statement scans the tables until the next ANALYZE. With a million revocations and a million customers that takes
-    /// 40 ms instead of 0.5 ms.
-    package var planning: [SQLStatement] {
-        [
-            SQLStatement(
-                """
-                SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
-                    set_config('enable_seqscan', 'off', true)
-                """)
-        ]
+    package func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement] {
+        Self.blocks(events).flatMap { [Self.allocation, Self.insert($0, in: scope)] }
     }
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [add(change, app: app)] }
 }
-
-extension PostgreSQLStore: NotificationStore {}
 
 extension PostgreSQLStore: StoreTransfer {
     /// Continues the numbers of the rows, and fills the column that only this engine has.

@@ -21,49 +21,47 @@ package final class PostgreSQLStore: Sendable {
     /// Identifies the changes by this store object in the change feed, which a server does not need to read.
     let writer = Int64.random(in: 1 ... .max)
     package let headers = JWSHeaderTable()
-    /// A cache of the row ids of apps, which never change.
-    let appIDs = RowIDCache<AppScope>()
+    /// Caches of the row ids of apps and of forwarding targets, which never change.
+    let (appIDs, targetIDs) = (RowIDCache<AppScope>(), RowIDCache<ForwardingTargetKey>())
     package let metrics = StoreMetrics()
-    let state = Mutex(State.opening(nil))
-    /// Called if the database cannot be reached, and with `nil` once it can be again.
-    let onChange: (@Sendable (StorageError?) -> Void)?
+    let state = Mutex(State())
     let opening = OpeningGate()
-    package let notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome>
+    /// The notifications to be stored, in batches.
+    let batches: WriteBatches
 
-    /// With the reported error, until a later call succeeds.
-    enum State {
-        case opening(StorageError?)
-        /// The tables are complete.
-        case ready(StorageError?)
-        case closed
-
-        var isReady: Bool { if case .ready = self { true } else { false } }
-        var isClosed: Bool { if case .closed = self { true } else { false } }
+    struct State {
+        /// `true` once the tables are complete.
+        var isReady = false
+        var isClosed = false
+        /// The reported error, until a later call succeeds.
+        var failure: StorageError?
+        /// Called if the database cannot be reached, and with `nil` once it can be again.
+        var onChange: (@Sendable (StorageError?) -> Void)?
     }
 
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
     init(
         unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int, recordsEvents: Bool,
-        allowsUnfinishedCopy: Bool = false, onChange: (@Sendable (StorageError?) -> Void)? = nil
+        allowsUnfinishedCopy: Bool = false
     ) {
         self.place = place
-        self.onChange = onChange
         self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
         self.recordsEvents = recordsEvents
         client = PostgreSQLClient(configuration)
-        notificationWrites = GroupCommit(
-            place: place, batch: 64, errorsOfWrites: [.failed, .locked])
+        batches = WriteBatches(
+            client: client, place: place, writer: writer,
+            statement: RecordStatement(hasNotifications: true, hasEvents: recordsEvents))
     }
 
     /// Number of notifications that no transaction has taken yet.
-    package var writesWaiting: Int { notificationWrites.waiting }
+    package var writesWaiting: Int { batches.waiting }
 
     /// Reads with several statements in one round trip. Each of them reads a snapshot of its own.
     func read(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
         try requireReady()
         do throws(StorageError) {
-            let results = try await repeating { _ in try await client.run(queries) }
+            let results = try await repeating { try await client.run(queries) }
             metrics.readSucceeded()
             return results
         } catch {
@@ -102,7 +100,7 @@ package final class PostgreSQLStore: Sendable {
     func write(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
         do throws(StorageError) {
             try requireReady()
-            let results = try await repeating { _ in try await client.run(queries) }
+            let results = try await repeating { try await client.run(queries) }
             metrics.writeSucceeded()
             return results
         } catch {
@@ -115,27 +113,32 @@ package final class PostgreSQLStore: Sendable {
     /// result belongs into ``write(_:)``, which takes one round trip.
     ///
     /// - Parameter body: can run several times, after a deadlock or a lost connection. So a second execution must not
-    ///   change more than the first. Also gets whether an earlier one may have been committed.
+    ///   change more than the first.
     func transaction<Result: Sendable>(
-        _ body: @escaping @Sendable (PostgreSQLTransaction, _ isRepetition: Bool) async throws -> Result
+        _ body: @escaping @Sendable (PostgreSQLTransaction) async throws -> Result
     ) async throws(StorageError) -> Result {
-        try await repeating { isRepetition in
-            try requireReady()
-            return try await client.transaction { try await body($0, isRepetition) }
+        do throws(StorageError) {
+            let result = try await repeating {
+                try requireReady()
+                return try await client.transaction(body)
+            }
+            metrics.writeSucceeded()
+            return result
+        } catch {
+            if !Task.isCancelled { metrics.writeFailed(error) }
+            throw error
         }
     }
 
     /// Runs `body`, and once more if the connection was lost, so that the outcome is unknown. Reports whether the
     /// database can be used.
-    private func repeating<Result: Sendable>(
-        _ body: (_ isRepetition: Bool) async throws -> Result
-    ) async throws(StorageError) -> Result {
+    private func repeating<Result: Sendable>(_ body: () async throws -> Result) async throws(StorageError) -> Result {
         do {
             let result: Result
             do {
-                result = try await body(false)
+                result = try await body()
             } catch let error as PostgreSQLError where error.code == .outcomeUnknown {
-                result = try await body(true)
+                result = try await body()
             }
             note(nil)
             return result
@@ -148,7 +151,7 @@ package final class PostgreSQLStore: Sendable {
 
     /// - Throws: `notOpen` before the store was opened and after it was closed.
     func requireReady() throws(StorageError) {
-        guard state.withLock(\.isReady) else {
+        guard state.withLock({ $0.isReady && !$0.isClosed }) else {
             throw StorageError(.notOpen, at: place, "the store is not open")
         }
     }

@@ -23,7 +23,8 @@ extension SQLiteStore {
         opening path: String, recordsEvents: Bool = true, pauses: [Duration]? = nil,
         _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
-        self.init(unopened: path, recordsEvents: recordsEvents, onLost: onChange)
+        self.init(unopened: path, recordsEvents: recordsEvents)
+        state.withLock { $0.onLost = onChange }
         do throws(StorageError) {
             try open()
         } catch {
@@ -33,17 +34,10 @@ extension SQLiteStore {
     }
 
     /// `true` if the store can be read and written.
-    package var isOpen: Bool { state.withLock { $0.open != nil } }
+    package var isOpen: Bool { state.withLock { $0.opened != nil && !$0.isClosed } }
 
     /// `true` if the file was removed or replaced while it was open. It is not opened again before a restart.
-    package var isLost: Bool {
-        state.withLock { state in
-            switch state {
-            case .lost, .closed(_, isLost: true): true
-            case .unopened, .open, .closed: false
-            }
-        }
-    }
+    package var isLost: Bool { state.withLock { $0.lost != nil } }
 
     package func whenOpen() async -> Bool { await opening.wait() && !isLost }
 
@@ -51,8 +45,8 @@ extension SQLiteStore {
     func open() throws(StorageError) {
         let opened = try openFile()
         let isOpen = state.withLock { state in
-            guard case .unopened = state else { return false }
-            state = .open(opened)
+            guard !state.isClosed else { return false }
+            state.opened = opened
             return true
         }
         if isOpen { opening.end(isOpen: true) } else { _ = closeFile(opened) }
@@ -65,12 +59,12 @@ extension SQLiteStore {
             .changed, at: path,
             "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
         )
-        let isChange = state.withLock { state in
-            guard state.openOrClosing?.pool === opened.pool else { return false }
-            state = state.isClosed ? .closed(opened, isLost: true) : .lost(opened)
-            return true
+        let onLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
+            guard state.opened?.pool === opened.pool else { return nil }
+            (state.opened, state.lost) = (nil, opened)
+            return state.onLost
         }
-        if isChange { onLost?(error) }
+        onLost?(error)
         return error
     }
 
@@ -117,20 +111,10 @@ extension SQLiteStore {
     ///   not open.
     @discardableResult
     package func close() async -> StorageError? {
-        await notificationWrites.finish()
         let opened = state.withLock { state -> OpenedDatabase? in
-            switch state {
-            case .closed: return nil
-            case .unopened:
-                state = .closed(nil, isLost: false)
-                return nil
-            case .open(let opened):
-                state = .closed(opened, isLost: false)
-                return opened
-            case .lost(let opened):
-                state = .closed(opened, isLost: true)
-                return opened
-            }
+            guard !state.isClosed else { return nil }
+            state.isClosed = true
+            return state.opened ?? state.lost
         }
         opening.end(isOpen: false)
         guard let opened else { return nil }
