@@ -32,9 +32,10 @@ extension ReceiptRepairer {
     private mutating func plainBytes() -> [UInt8]? {
         guard Base64Symbol.firstForeign(in: text[...]) == nil else { return nil }
         var symbols = MarkedBase64.symbols(text[...], limit: .max).symbols
+        // Whole groups of four are read as the strict profile reads them.
         let isSpacePlus =
-            text.contains(0x20) && !text.contains(UInt8(ascii: "+")) && !text.contains(UInt8(ascii: "-"))
-            && !Self.encodeText(symbols)
+            text.contains(0x20) && !symbols.count.isMultiple(of: 4) && !text.contains(UInt8(ascii: "+"))
+            && !text.contains(UInt8(ascii: "-")) && !Self.encodeText(symbols)
         if isSpacePlus {
             symbols = MarkedBase64.symbols(text[...], limit: .max, isSpacePlus: true).symbols
             repairs.append(.spaceForPlus)
