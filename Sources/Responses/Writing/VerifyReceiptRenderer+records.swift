@@ -55,10 +55,11 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
+                // In place, because a copy of a payload counts a reference to each of its texts.
                 for index in latest {
-                    let transaction = records.transactions[index].payload
-                    let flag = receipt.introductoryFlag(of: transaction)
-                    writer.object(transaction, tables.transaction, introductoryFlag: flag)
+                    let flag = receipt.introductoryFlag(of: records.transactions[index].payload)
+                    writer.object(
+                        records.transactions[index].payload, tables.transaction, introductoryFlag: flag)
                 }
                 writer.endArray()
             case .latestReceipt:
