@@ -55,11 +55,11 @@ extension VerifyReceiptRenderer {
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
                 writer.beginArray()
-                // In place, because a copy of a payload counts a reference to each of its texts.
                 for index in latest {
-                    let flag = receipt.introductoryFlag(of: records.transactions[index].payload)
-                    writer.object(
-                        records.transactions[index].payload, tables.transaction, introductoryFlag: flag)
+                    // One copy, because it counts a reference to each of the payload's texts.
+                    let payload = records.transactions[index].payload
+                    let flag = payload.isIntroductoryFlagUnknown ? receipt.introductoryFlag(of: payload) : nil
+                    writer.object(payload, tables.transaction, introductoryFlag: flag)
                 }
                 writer.endArray()
             case .latestReceipt:
@@ -113,8 +113,7 @@ extension AppReceipt {
     /// Returns attribute 1719 of a transaction whose flag is unknown otherwise, so that its two rows in the response do
     /// not contradict each other; `nil` if the receipt does not have it.
     fileprivate func introductoryFlag(of transaction: TransactionPayload) -> Int64? {
-        guard transaction.isIntroductoryFlagUnknown else { return nil }
-        return purchases.first { $0.transactionId == transaction.transactionId }?.isInIntroOfferPeriod
+        purchases.first { $0.transactionId == transaction.transactionId }?.isInIntroOfferPeriod
     }
 }
 
@@ -129,7 +128,8 @@ extension CustomerRecords {
         transactions.withUnsafeBufferPointer { transactions in
             for index in transactions.indices {
                 let id = transactions[index].payload.transactionId
-                if transactions[index].payload.isConsumable {
+                let type = transactions[index].payload.type
+                if type == ProductType.consumable.rawValue {
                     let ids = listed ?? Set(receipt.purchases.compactMap(\.transactionId))
                     listed = ids
                     guard let id, ids.contains(id) else { continue }
