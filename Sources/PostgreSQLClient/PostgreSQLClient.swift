@@ -86,7 +86,8 @@ package final class PostgreSQLClient: Sendable {
 
     /// Runs `BEGIN … COMMIT` on a connection that no other caller uses meanwhile, at the isolation level READ
     /// COMMITTED. If the closure throws, the transaction is rolled back and the error is rethrown. The closure is
-    /// called again after a conflict with another transaction. `limit` includes the time to wait for a connection.
+    /// called again after a conflict with another transaction. BEGIN is sent with the first statements. `limit`
+    /// includes the time to wait for a connection.
     package func transaction<Success: Sendable>(
         within limit: Duration? = nil, _ body: @Sendable (PostgreSQLTransaction) async throws -> Success
     ) async throws -> Success {
@@ -94,9 +95,8 @@ package final class PostgreSQLClient: Sendable {
         let limits = try timeouts(limit)
         return try await repeating(until: deadline) {
             let id = lastTransaction.add(1, ordering: .relaxed).newValue
-            let transaction = PostgreSQLTransaction(client: self, id: id, deadline: deadline)
+            let transaction = try PostgreSQLTransaction(of: self, id: id, limits, deadline)
             do {
-                try await transaction.begin(limits)
                 let success = try await body(transaction)
                 try await transaction.commit()
                 return success

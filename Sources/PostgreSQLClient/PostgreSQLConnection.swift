@@ -67,7 +67,7 @@ final class PostgreSQLConnection {
         switch place {
         case .shared: return transaction == nil && running.count < maximumLoad
         case .firstOf: return transaction == nil && running.isEmpty
-        case .partOf(let id), .lastOf(let id): return transaction == id
+        case .partOf(let id), .commitOf(let id), .lastOf(let id): return transaction == id
         }
     }
 
@@ -210,7 +210,7 @@ final class PostgreSQLConnection {
         let ended = running.removeFirst()
         switch ended.job.place {
         case .lastOf: transaction = nil
-        case .firstOf where ended.error != nil: transaction = nil
+        case .commitOf where ended.error == nil: transaction = nil
         default: break
         }
         return (ended.job, ended.error.map { .failure($0) } ?? .success(ended.results))

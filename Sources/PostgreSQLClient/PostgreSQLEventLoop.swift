@@ -71,7 +71,7 @@ final class PostgreSQLEventLoop {
             switch job.place {
             case .shared: waiting.append(job)
             case .firstOf: waitingAlone.append(job)
-            case .partOf, .lastOf:
+            case .partOf, .commitOf, .lastOf:
                 guard let connection = connections.first(where: { $0.accepts(job.place, maximumLoad: .max) }) else {
                     return end(job, .failure(PostgreSQLError(.closed, "the connection of the transaction was lost")))
                 }

@@ -13,9 +13,12 @@ struct PostgreSQLJob: Sendable {
     enum Place: Sendable, Hashable {
         /// Any connection, shared with other jobs.
         case shared
-        /// A connection that is reserved for a transaction from this job to its last one.
+        /// A connection that is reserved for a transaction from this job, whatever its outcome, to its last one.
         case firstOf(transaction: UInt64)
         case partOf(transaction: UInt64)
+        /// The job with the COMMIT. If it fails, the connection stays reserved for the ROLLBACK.
+        case commitOf(transaction: UInt64)
+        /// The job with the ROLLBACK.
         case lastOf(transaction: UInt64)
     }
 

@@ -51,43 +51,28 @@ extension PostgreSQLStore: EventStore {
     // MARK: - Parts
 
     /// Takes a block of sequences, which a setting of the transaction holds. To be run after the locks of the customers
-    /// and before every statement that inserts events.
-    static let allocation = takingSequences()
-
-    /// The same, with further columns in the statement.
-    static func takingSequences(and columns: String...) -> SQLStatement {
-        let columns = ["set_config('receipt_bridge.event', nextval('eventSequence')::text, true)"] + columns
-        return SQLStatement(
-            """
-            WITH announced AS MATERIALIZED (
-                SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int,
-                    (\(lastSequence) / \(distance) & \(lockNumbers - 1))::int) FROM eventSequence)
-            SELECT \(columns.joined(separator: ", ")) FROM announced
-            """)
-    }
-
-    /// Splits what gives at most one event each into parts whose events have sequences in one block. A transaction can
-    /// take several blocks.
-    static func blocks<Element>(
-        _ elements: [Element], of size: Int = Int(distance) - 1
-    ) -> [ArraySlice<Element>] {
-        stride(from: 0, to: elements.count, by: size).map { elements[$0...].prefix(size) }
-    }
-
-    /// SQL expression of the first sequence in the block that is not taken.
-    static let firstEvent = "(current_setting('receipt_bridge.event')::bigint + 1)"
-
-    /// SQL expression of the next sequence in the block.
-    static let nextEvent = """
-        set_config('receipt_bridge.event', \(firstEvent)::text, true)::bigint
+    /// and before each statement that inserts events.
+    private static let allocation = SQLStatement(
         """
+        WITH announced AS MATERIALIZED (
+            SELECT pg_advisory_xact_lock_shared('eventSequence'::regclass::oid::int,
+                (\(lastSequence) / \(distance) & \(lockNumbers - 1))::int) FROM eventSequence)
+        SELECT set_config('receipt_bridge.event', nextval('eventSequence')::text, true) FROM announced
+        """)
 
-    /// Returns the statement that inserts events in this order.
-    static func insert(_ events: some Collection<CustomerEvent>, in scope: AppScope) -> SQLStatement {
+    package func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement] {
+        let size = Int(Self.distance) - 1
+        return stride(from: 0, to: events.count, by: size).flatMap { start in
+            [Self.allocation, Self.insert(events[start...].prefix(size), in: scope)]
+        }
+    }
+
+    /// Returns the statement that inserts events in this order, with the sequences of a block.
+    private static func insert(_ events: ArraySlice<CustomerEvent>, in scope: AppScope) -> SQLStatement {
         SQLStatement(
             """
             INSERT INTO events (sequence, time, app, environment, customer, type, body)
-            SELECT \(nextEvent), \(clock), $1, $2, customer, type, body
+            SELECT current_setting('receipt_bridge.event')::bigint + position, \(clock), $1, $2, customer, type, body
             FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS new (customer, type, body, position)
             ORDER BY position
             """, .text(scope.bundleId.rawValue), .text(scope.environment.rawValue), .texts(events.map(\.customer)),

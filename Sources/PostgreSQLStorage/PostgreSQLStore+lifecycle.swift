@@ -23,8 +23,8 @@ extension PostgreSQLStore {
         recordsEvents: Bool = true, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
         self.init(
-            unopened: configuration, place: place, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)
-        state.withLock { $0.onChange = onChange }
+            unopened: configuration, place: place, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents,
+            onChange: onChange)
         retryOpening(pauses ?? Self.pauses)
     }
 
@@ -49,7 +49,7 @@ extension PostgreSQLStore {
     }
 
     /// `true` if the store can be read and written.
-    package var isOpen: Bool { client.isConnected && state.withLock { $0.isReady && !$0.isClosed } }
+    package var isOpen: Bool { client.isConnected && state.withLock(\.isReady) }
 
     /// Always `false`: the data cannot be replaced without ending the connections.
     package var isLost: Bool { false }
@@ -60,9 +60,9 @@ extension PostgreSQLStore {
     /// any case.
     @discardableResult
     package func close() async -> StorageError? {
-        state.withLock { $0.isClosed = true }
+        await notificationWrites.finish()
+        state.withLock { $0 = .closed }
         opening.end(isOpen: false)
-        await batches.finish()
         await client.close()
         return nil
     }
@@ -77,8 +77,8 @@ extension PostgreSQLStore {
             throw storageError(error)
         }
         let isOpen = state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.isReady = true
+            guard case .opening(let failure) = state else { return false }
+            state = .ready(failure)
             return true
         }
         if isOpen { opening.end(isOpen: true) }
@@ -104,11 +104,14 @@ extension PostgreSQLStore {
     /// once.
     func note(_ error: StorageError?) {
         if let error, ![.notOpen, .notPermitted, .full, .changed, .missingTable].contains(error.code) { return }
-        let onChange = state.withLock { state -> (@Sendable (StorageError?) -> Void)? in
-            guard !state.isClosed, state.failure != error else { return nil }
-            state.failure = error
-            return state.onChange
+        let isChange = state.withLock { state in
+            switch state {
+            case .opening(let failure) where failure != error: state = .opening(error)
+            case .ready(let failure) where failure != error: state = .ready(error)
+            case .opening, .ready, .closed: return false
+            }
+            return true
         }
-        onChange?(error)
+        if isChange { onChange?(error) }
     }
 }

@@ -1,8 +1,8 @@
 package import Base
 package import Storage
 
-/// The outbox of forwarded notifications: one row for each notification and target, inserted by the statement that
-/// stores the notification (``RecordStatement``).
+/// The outbox of forwarded notifications: one row for each notification and target, inserted in the transaction
+/// that stores the notification.
 ///
 /// Servers share the work by leases. Claims to one target wait for each other, because they lock the row of the target
 /// first, so each sees the purchases that are in flight for the others. All times are those of the callers' clocks, as

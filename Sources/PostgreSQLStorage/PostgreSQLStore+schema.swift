@@ -1,6 +1,6 @@
 import Base
 package import PostgreSQLClient
-package import Storage
+import Storage
 
 extension PostgreSQLStore {
     static let schema = StoreSchema(.postgreSQL, additions: [LockSlot.creation, eventSequence])
@@ -62,32 +62,5 @@ extension PostgreSQLStore {
                 _ = try await transaction.run(step.statements.map { PostgreSQLQuery($0) } + [record])
             }
         }
-    }
-
-    /// Returns the row id of an app in one environment. Inserts a missing row.
-    package func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
-        if let id = appIDs[scope] { return id }
-        let key: [SQLValue] = [.text(scope.bundleId.rawValue), .text(scope.environment.rawValue)]
-        let id = try await write([
-            SQLStatement(
-                "INSERT INTO app (bundleId, environment) VALUES ($1, $2) ON CONFLICT (bundleId, environment) DO NOTHING",
-                key),
-            SQLStatement("SELECT id FROM app WHERE bundleId = $1 AND environment = $2", key),
-        ]) { (row) throws(StorageError) in try row.integer(0) }.first
-        guard let id else { throw StorageError(.failed, at: place, "the row of an app cannot be read") }
-        appIDs.insert(id, for: scope)
-        return id
-    }
-
-    /// Returns the row id of an app in one environment, or `nil` if the store has no data of it.
-    func existingAppID(of scope: AppScope) async throws(StorageError) -> Int64? {
-        if let id = appIDs[scope] { return id }
-        let id = try await read(
-            SQLStatement(
-                "SELECT id FROM app WHERE bundleId = $1 AND environment = $2", .text(scope.bundleId.rawValue),
-                .text(scope.environment.rawValue))
-        ) { (row) throws(StorageError) in try row.integer(0) }.first
-        if let id { appIDs.insert(id, for: scope) }
-        return id
     }
 }

@@ -21,47 +21,48 @@ package final class PostgreSQLStore: Sendable {
     /// Identifies the changes by this store object in the change feed, which a server does not need to read.
     let writer = Int64.random(in: 1 ... .max)
     package let headers = JWSHeaderTable()
-    /// Caches of the row ids of apps and of forwarding targets, which never change.
-    let (appIDs, targetIDs) = (RowIDCache<AppScope>(), RowIDCache<ForwardingTargetKey>())
+    package let appIDs = RowIDCache<AppScope>()
     package let metrics = StoreMetrics()
-    let state = Mutex(State())
+    let state = Mutex(State.opening(nil))
+    /// Called if the database cannot be reached, and with `nil` once it can be again.
+    let onChange: (@Sendable (StorageError?) -> Void)?
     let opening = OpeningGate()
-    /// The notifications to be stored, in batches.
-    let batches: WriteBatches
+    package let notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome>
 
-    struct State {
-        /// `true` once the tables are complete.
-        var isReady = false
-        var isClosed = false
-        /// The reported error, until a later call succeeds.
-        var failure: StorageError?
-        /// Called if the database cannot be reached, and with `nil` once it can be again.
-        var onChange: (@Sendable (StorageError?) -> Void)?
+    /// With the reported error, until a later call succeeds.
+    enum State {
+        case opening(StorageError?)
+        /// The tables are complete.
+        case ready(StorageError?)
+        case closed
+
+        var isReady: Bool { if case .ready = self { true } else { false } }
+        var isClosed: Bool { if case .closed = self { true } else { false } }
     }
 
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
     init(
         unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int, recordsEvents: Bool,
-        allowsUnfinishedCopy: Bool = false
+        allowsUnfinishedCopy: Bool = false, onChange: (@Sendable (StorageError?) -> Void)? = nil
     ) {
         self.place = place
+        self.onChange = onChange
         self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
         self.recordsEvents = recordsEvents
         client = PostgreSQLClient(configuration)
-        batches = WriteBatches(
-            client: client, place: place, writer: writer,
-            statement: RecordStatement(hasNotifications: true, hasEvents: recordsEvents))
+        notificationWrites = GroupCommit(
+            place: place, batch: 64, errorsOfWrites: [.failed, .locked])
     }
 
     /// Number of notifications that no transaction has taken yet.
-    package var writesWaiting: Int { batches.waiting }
+    package var writesWaiting: Int { notificationWrites.waiting }
 
     /// Reads with several statements in one round trip. Each of them reads a snapshot of its own.
     func read(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
         try requireReady()
         do throws(StorageError) {
-            let results = try await repeating { try await client.run(queries) }
+            let results = try await repeating { _ in try await client.run(queries) }
             metrics.readSucceeded()
             return results
         } catch {
@@ -100,7 +101,7 @@ package final class PostgreSQLStore: Sendable {
     func write(_ queries: [PostgreSQLQuery]) async throws(StorageError) -> [PostgreSQLResult] {
         do throws(StorageError) {
             try requireReady()
-            let results = try await repeating { try await client.run(queries) }
+            let results = try await repeating { _ in try await client.run(queries) }
             metrics.writeSucceeded()
             return results
         } catch {
@@ -113,32 +114,27 @@ package final class PostgreSQLStore: Sendable {
     /// result belongs into ``write(_:)``, which takes one round trip.
     ///
     /// - Parameter body: can run several times, after a deadlock or a lost connection. So a second execution must not
-    ///   change more than the first.
+    ///   change more than the first. Also gets whether an earlier one may have been committed.
     func transaction<Result: Sendable>(
-        _ body: @escaping @Sendable (PostgreSQLTransaction) async throws -> Result
+        _ body: @escaping @Sendable (PostgreSQLTransaction, _ isRepetition: Bool) async throws -> Result
     ) async throws(StorageError) -> Result {
-        do throws(StorageError) {
-            let result = try await repeating {
-                try requireReady()
-                return try await client.transaction(body)
-            }
-            metrics.writeSucceeded()
-            return result
-        } catch {
-            if !Task.isCancelled { metrics.writeFailed(error) }
-            throw error
+        try await repeating { isRepetition in
+            try requireReady()
+            return try await client.transaction { try await body($0, isRepetition) }
         }
     }
 
     /// Runs `body`, and once more if the connection was lost, so that the outcome is unknown. Reports whether the
     /// database can be used.
-    private func repeating<Result: Sendable>(_ body: () async throws -> Result) async throws(StorageError) -> Result {
+    private func repeating<Result: Sendable>(
+        _ body: (_ isRepetition: Bool) async throws -> Result
+    ) async throws(StorageError) -> Result {
         do {
             let result: Result
             do {
-                result = try await body()
+                result = try await body(false)
             } catch let error as PostgreSQLError where error.code == .outcomeUnknown {
-                result = try await body()
+                result = try await body(true)
             }
             note(nil)
             return result
@@ -151,22 +147,13 @@ package final class PostgreSQLStore: Sendable {
 
     /// - Throws: `notOpen` before the store was opened and after it was closed.
     func requireReady() throws(StorageError) {
-        guard state.withLock({ $0.isReady && !$0.isClosed }) else {
+        guard state.withLock(\.isReady) else {
             throw StorageError(.notOpen, at: place, "the store is not open")
         }
     }
 
     /// Returns the error of a read or write, with the place of this store.
     func storageError(_ error: any Error) -> StorageError { StorageError(error, at: place) }
-}
-
-/// A cache of row ids by the key of the row. Only for tables whose rows are never deleted.
-final class RowIDCache<Key: Hashable & Sendable>: Sendable {
-    private let ids = Mutex<[Key: Int64]>([:])
-
-    subscript(key: Key) -> Int64? { ids.withLock { $0[key] } }
-
-    func insert(_ id: Int64, for key: Key) { ids.withLock { $0[key] = id } }
 }
 
 extension PostgreSQLStore: Store {

@@ -153,6 +153,37 @@ struct PostgreSQLClientTests {
         PostgreSQLQuery("UPDATE conflictTest SET count = count + 1 WHERE id = $1", [.integer(id)])
     }
 
+    @Test(
+        "A transaction that fails with its first or its last statements keeps its connection, and nothing of it is stored"
+    )
+    func failures() async throws {
+        let client = PostgreSQLClient(TestDatabase.configuration(connections: 1))
+        for statement in [
+            "DROP TABLE IF EXISTS failureTest", "CREATE TABLE failureTest (id bigint PRIMARY KEY)",
+        ] { _ = try await client.query(PostgreSQLQuery(statement)) }
+        let insert = PostgreSQLQuery("INSERT INTO failureTest VALUES ($1)", [1])
+        func connection() async throws -> Int64 {
+            try await client.query(PostgreSQLQuery("SELECT pg_backend_pid()::bigint")).rows[0].integer(0)
+        }
+        let first = try await connection()
+        let failing: [@Sendable (PostgreSQLTransaction) async throws -> Void] = [
+            { _ = try await $0.run([insert, insert]) }, { try await $0.commit(after: [insert, insert]) },
+            { transaction in
+                _ = try await transaction.query(insert)
+                try await transaction.commit(after: [insert])
+            },
+        ]
+        for body in failing {
+            #expect(await failure { try await client.transaction { try await body($0) } }?.code == .duplicate)
+            #expect(try await connection() == first)
+        }
+        #expect(try await client.query(PostgreSQLQuery("SELECT id FROM failureTest")).rows.isEmpty)
+        try await client.transaction { try await $0.commit(after: [insert]) }
+        #expect(try await client.query(PostgreSQLQuery("SELECT id FROM failureTest")).rows.count == 1)
+        #expect(try await connection() == first)
+        await client.close()
+    }
+
     @Test("Transactions in conflict are repeated until both are committed")
     func conflict() async throws {
         let client = TestDatabase.client()

@@ -23,6 +23,15 @@ extension StoredChange {
             in: scope)
     }
 
+    /// Several changes of one kind and app as one; `nil` if there is none.
+    package init?(joining changes: [StoredChange]) {
+        guard let first = changes.first else { return nil }
+        self.init(
+            first.kind, of: Set(changes.flatMap(\.identifiers)).sorted(),
+            transactions: changes.flatMap(\.transactionIds),
+            in: first.scope)
+    }
+
     /// The change by revocations that verifyReceipt reported, and by those that it reversed.
     package init(revoked: [RevocationRow], valid: [String], in scope: AppScope) {
         let transactions = Array((revoked.map(\.transactionId) + valid).prefix(Self.maximumTransactions))

@@ -109,7 +109,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
                 row, transactions: transactions, renewals: renewals, stored: stored, source: source)
             let reports = CustomerReport.statements(
                 found.reports(row, in: scope), to: targetKeys, app: app, dialect)
-            return .run((engine.recordsEvents ? events(found, customer) : []) + reports) { _ in .end(found.differs) }
+            return .end(found.differs, after: (engine.recordsEvents ? events(found, customer) : []) + reports)
         }
     }
 

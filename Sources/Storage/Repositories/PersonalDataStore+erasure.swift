@@ -116,7 +116,7 @@ extension PersonalDataStore {
                 for scope in scopes { statements += marks.statements(of: [id], in: scope, at: now, dialect) }
             }
             if !erasure.isEmpty { statements.append(erasure.statement(at: now)) }
-            return .run(statements) { _ in .end(erasure) }
+            return .end(erasure, after: statements)
         }
         return .run([search.eventKeys, search.counts]) { (rows) throws(StorageError) in
             var keys: [String] = []

@@ -105,7 +105,7 @@ extension PersonalDataStore {
                 return .run([run.find(locked, dialect)]) { (rows) throws(StorageError) in
                     let old = try intact(rows[0]) { (row) throws(StorageError) in try row.integer(0) }
                     let deletions = rule.deletions(dialect).map { SQLStatement($0, .integers(old)) }
-                    return .run(old.isEmpty ? [] : deletions) { _ in .end(old.count) }
+                    return .end(old.count, after: old.isEmpty ? [] : deletions)
                 }
             })
     }

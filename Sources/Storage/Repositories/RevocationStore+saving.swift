@@ -27,7 +27,7 @@ extension RevocationStore {
                     + (valid.isEmpty ? [] : [markStale(customersOf: valid, app: app)])
                     + announcements(of: StoredChange(revoked: revoked, valid: valid, in: scope), app: app)
                 let events = recordsEvents ? insertions(of: events(revoked, valid, known), in: scope) : []
-                return .run(events + changes) { _ in .end(()) }
+                return .end((), after: events + changes)
             })
     }
 

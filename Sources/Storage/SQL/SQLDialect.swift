@@ -48,12 +48,25 @@ package enum SQLDialect: Sendable {
     package func rows(_ columns: [(name: String, parameter: String)], as name: String) -> String {
         switch self {
         case .sqlite:
-            let values = columns.map { "json_extract(\($0.parameter), '$[' || key || ']') AS \($0.name)" }
-            return "(SELECT \(values.joined(separator: ", ")) FROM json_each(\(columns[0].parameter))) AS \(name)"
+            let others = columns.dropFirst().map { ", json_extract(\($0.parameter), '$[' || key || ']') AS \($0.name)" }
+            let (first, parameter) = columns[0]
+            return "(SELECT value AS \(first)\(others.joined()) FROM json_each(\(parameter))) AS \(name)"
         case .postgreSQL:
             let (names, parameters) = (columns.map(\.name), columns.map(\.parameter))
             return "unnest(\(parameters.joined(separator: ", "))) AS \(name) (\(names.joined(separator: ", ")))"
         }
+    }
+
+    /// Joins the first row of a table with `id` that satisfies a condition, or none. Rows are looked up one by one in
+    /// both engines, so that a plan that was made while the tables were empty is good for full ones.
+    ///
+    /// - Parameter condition: its columns are those of the table, unless they have the name of another one.
+    func lookUp(_ table: String, where condition: String, as name: String) -> String {
+        either(
+            sqlite: """
+                LEFT JOIN \(table) AS \(name) ON \(name).id = (SELECT id FROM \(table) WHERE \(condition) LIMIT 1)
+                """,
+            postgreSQL: "LEFT JOIN LATERAL (SELECT * FROM \(table) WHERE \(condition) LIMIT 1) AS \(name) ON true")
     }
 
     /// The statements that insert rows into a table: one for all, or one for each.

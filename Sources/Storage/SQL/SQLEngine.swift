@@ -31,14 +31,19 @@ package protocol SQLEngine: Sendable {
     /// As ``write(_:_:)``, for statements of which a second execution would change more than the first.
     func writeOnce(_ statements: [SQLStatement]) async throws(StorageError)
 
-    /// Runs a transaction whose later statements depend on the rows of earlier ones. Otherwise as ``write(_:_:)``.
-    func transaction<Result: Sendable>(_ first: SQLStep<Row, Result>) async throws(StorageError) -> Result
+    /// Runs a transaction whose later statements depend on the rows of earlier ones. Otherwise as ``write(_:_:)``, but
+    /// not counted in ``metrics``.
+    ///
+    /// - Parameter first: called with `true` if an earlier attempt, whose outcome is unknown, may have been committed.
+    func run<Result: Sendable>(
+        _ first: @escaping @Sendable (_ isRepetition: Bool) -> SQLStep<Row, Result>
+    ) async throws(StorageError) -> Result
 
     /// As ``write(_:)``, for statements about whole tables. They can take minutes, and are not repeated.
     func writeSlowly(_ statements: [SQLStatement]) async throws(StorageError)
 
-    /// Returns the row id of an app in one environment. Inserts a missing row.
-    func appID(of scope: AppScope) async throws(StorageError) -> Int64
+    /// A cache of the row ids of apps, which never change.
+    var appIDs: RowIDCache<AppScope> { get }
 
     /// The statements, at the beginning of a transaction, that lock the slots of identifiers, so that no other
     /// transaction changes their rows meanwhile. None if the engine has one writer.
@@ -46,9 +51,22 @@ package protocol SQLEngine: Sendable {
     /// - Parameter identifiers: each with the row id of its app, or 0 for other names than identifiers.
     func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement]
 
-    /// The statements, after those locks, that lock the customers with transactions or downloads of the app. None if
-    /// the engine has one writer.
-    func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement]
+    /// The statement, after those locks, that locks the customers with transactions or downloads of the app, and
+    /// returns their ids. None if the engine has one writer.
+    ///
+    /// - Parameters:
+    ///   - purchases: original transaction ids or transaction ids, each with the row id of its app.
+    ///   - downloads: app transaction ids, each with the row id of its app.
+    func customerLocks(
+        of purchases: [(name: String, app: Int64)], downloads: [(name: String, app: Int64)]
+    ) -> [SQLStatement]
+
+    /// The statement, after the locks of a frequent transaction, that makes the engine plan each later statement once
+    /// for all parameters. None if the engine always does.
+    var planning: [SQLStatement] { get }
+
+    /// The notifications to be stored.
+    var notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome> { get }
 
     /// Whether changes of customers are added to the table of events.
     var recordsEvents: Bool { get }
@@ -75,9 +93,8 @@ package enum SQLStep<Row: SQLRow, Result: Sendable>: Sendable {
     /// Runs statements, and continues with what a function makes of the rows of each. The function is called again if
     /// the transaction is repeated.
     case run([SQLStatement], @Sendable (_ rows: [[Row]]) throws(StorageError) -> SQLStep)
-    /// Stores a refund history, and continues.
-    indirect case store(ReportedHistory, SQLStep)
-    case end(Result)
+    /// Runs statements whose rows are not needed, and ends the transaction.
+    case end(Result, after: [SQLStatement] = [])
 }
 
 extension SQLEngine {
@@ -152,6 +169,25 @@ extension SQLEngine {
     /// The locks of the identifiers of one app.
     func locks(of identifiers: [String], app: Int64) -> [SQLStatement] {
         locks(of: identifiers.map { (name: $0, app: app) })
+    }
+
+    /// The locks of the customers of one app.
+    func customerLocks(of purchases: [String], downloads: [String], app: Int64) -> [SQLStatement] {
+        customerLocks(of: purchases.map { ($0, app) }, downloads: downloads.map { ($0, app) })
+    }
+
+    /// Runs a transaction whose later statements depend on the rows of earlier ones. Otherwise as ``write(_:_:)``.
+    package func transaction<Result: Sendable>(
+        _ first: SQLStep<Row, Result>
+    ) async throws(StorageError) -> Result {
+        do throws(StorageError) {
+            let result = try await run { _ in first }
+            metrics.writeSucceeded()
+            return result
+        } catch {
+            if !Task.isCancelled { metrics.writeFailed(error) }
+            throw error
+        }
     }
 
     /// As ``write(_:_:)``. Returns what `decode` makes of the rows of the last statement.

@@ -5,11 +5,9 @@ extension SQLiteStore: CustomerStore, RevocationStore {
     package func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError)
         -> StoredCustomer?
     {
-        try await read { db in
-            guard
-                let app = try Self.existingAppID(of: scope, in: db),
-                let id = try Self.customer(of: keys, app: app, in: db)
-            else { return nil }
+        guard let app = try await existingAppID(of: scope) else { return nil }
+        return try await read { db in
+            guard let id = try Self.customer(of: keys, app: app, in: db) else { return nil }
             let parts = try CustomerPart.queries("$2", .sqlite).flatMap { query in
                 let statement = SQLStatement("\(query) ORDER BY 2, 3", .integer(app), .integer(id))
                 return try self.rows(of: statement, in: db).compactMap(CustomerPart.init)

@@ -62,55 +62,39 @@ extension SQLiteStore: SQLEngine {
 
     package func writeOnce(_ statements: [SQLStatement]) async throws(StorageError) { try await write(statements) }
 
-    package func transaction<Result: Sendable>(
-        _ first: SQLStep<Row, Result>
+    package func run<Result: Sendable>(
+        _ first: @escaping @Sendable (_ isRepetition: Bool) -> SQLStep<Row, Result>
     ) async throws(StorageError) -> Result {
-        try await write { (db: Database) throws -> Result in
-            var step = first
+        try await queued { (db: Database) throws -> Result in
+            var step = first(false)
             while true {
                 switch step {
                 case .run(let statements, let next):
                     let rows = try statements.map { try self.rows(of: $0, in: db) }
                     step = try next(rows)
-                case .store(let history, let next):
-                    try self.store(history, in: WriteTransaction(db))
-                    step = next
-                case .end(let result): return result
+                case .end(let result, let statements):
+                    for statement in statements { _ = try self.rows(of: statement, in: db) }
+                    return result
                 }
             }
         }
     }
 
-    /// Stores the transactions of a refund history.
-    private func store(_ history: ReportedHistory, in transaction: WriteTransaction) throws {
-        for (row, text, needsLookup) in history.records {
-            let (original, clock) = (row.originalTransactionId, row.signedDate)
-            let (isNew, owner) = try transaction.applyReportedTransaction(
-                row, as: text, app: history.app, since: clock)
-            if needsLookup { try transaction.markStale(customerOf: original, app: history.app, since: clock) }
-            guard isNew, recordsEvents else { continue }
-            let key = try transaction.eventKey(of: owner, original, app: history.app)
-            let event = CustomerEvent(row, as: text, of: key, source: history.source)
-            for insertion in insertions(of: [event], in: history.scope) {
-                _ = try rows(of: insertion, in: transaction.db)
-            }
-        }
-    }
-
     func rows(of statement: SQLStatement, in db: Database) throws -> [Row] {
-        try db.rows(statement.sql, statement.arguments).map { Row(row: $0, store: self, db: db) }
-    }
-
-    package func appID(of scope: AppScope) async throws(StorageError) -> Int64 {
-        // Only a new app waits for the writer.
-        let id = try await read { db in try Self.existingAppID(of: scope, in: db) }
-        if let id { return id }
-        return try await write { db in try Self.appID(of: scope, in: db) }
+        if let direct = DirectStatement(try db.cachedStatement(sql: statement.sql)) {
+            try direct.run(statement.values)
+            return []
+        }
+        return try db.rows(statement.sql, statement.arguments).map { Row(row: $0, store: self, db: db) }
     }
 
     package func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement] { [] }
 
-    package func customerLocks(of transactionIds: [String], downloads: [String], app: Int64) -> [SQLStatement] { [] }
+    package func customerLocks(
+        of purchases: [(name: String, app: Int64)], downloads: [(name: String, app: Int64)]
+    ) -> [SQLStatement] { [] }
+
+    package var planning: [SQLStatement] { [] }
 
     package func insertions(of events: [CustomerEvent], in scope: AppScope) -> [SQLStatement] {
         events.map { event in
@@ -123,6 +107,8 @@ extension SQLiteStore: SQLEngine {
 
     package func announcements(of change: StoredChange, app: Int64) -> [SQLStatement] { [] }
 }
+
+extension SQLiteStore: NotificationStore {}
 
 extension SQLiteStore: EventStore {
     /// A store in a file has one writer, so events become visible in the order of their sequence.
@@ -154,11 +140,19 @@ extension SQLValue {
         case .integer(let integer): integer.databaseValue
         case .text(let text): text.databaseValue
         case .bytes(let bytes): Data(bytes).databaseValue
-        case .integers(let integers): "[\(integers.map(String.init).joined(separator: ","))]".databaseValue
-        case .texts(let texts): Self.json(texts).databaseValue
-        case .byteStrings(let strings): Self.json(strings.map(Self.hexadecimal)).databaseValue
+        case .integers, .texts, .byteStrings: json.databaseValue
         case .jws(let text): text.databaseValue
         case .array: .null
+        }
+    }
+
+    /// The JSON text of an array.
+    var json: String {
+        switch self {
+        case .integers(let integers): "[\(integers.map(String.init).joined(separator: ","))]"
+        case .texts(let texts): Self.json(texts)
+        case .byteStrings(let strings): Self.json(strings.map(Self.hexadecimal))
+        default: "[]"
         }
     }
 

@@ -61,7 +61,7 @@ extension SQLiteStore: DeliveryOutbox {
                 let claim = SQLStatement(
                     "UPDATE delivery SET leasedUntil = $1, lessee = $2 WHERE \(Self.dialect.isAny("id", "$3"))",
                     SQLValue(lease.until), .text(lease.lessee), .integers(ids))
-                return .run([claim]) { _ in .end(ids) }
+                return .end(ids, after: [claim])
             })
         let claimed = try await read(
             SQLStatement(
@@ -71,36 +71,5 @@ extension SQLiteStore: DeliveryOutbox {
                 """, .integers(ids))
         ) { (row) throws(StorageError) in try self.claimed(row, for: lease) }
         return try await readable(claimed, for: lease)
-    }
-}
-
-extension WriteTransaction {
-    /// Inserts the deliveries of a notification.
-    func enqueueDeliveries(
-        of notification: NotificationRow, id: Int64, to targetKeys: [ForwardingTargetKey]
-    ) throws {
-        for targetKey in targetKeys {
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
-                    VALUES (?1, ?2, ?3, ?3, ?3)
-                    """
-            ).execute(arguments: [
-                try targetID(of: targetKey), id, notification.receivedAt.milliseconds,
-            ])
-        }
-        guard !targetKeys.isEmpty, let body = notification.rawBody else { return }
-        try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [id, Data(body)])
-    }
-
-    /// Returns the row id of a target. Inserts a missing row.
-    private func targetID(of targetKey: ForwardingTargetKey) throws -> Int64 {
-        let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
-        let existing = try db.integer(
-            "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?", arguments)
-        if let existing { return existing }
-        try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
-            arguments: arguments)
-        return db.lastInsertedRowID
     }
 }

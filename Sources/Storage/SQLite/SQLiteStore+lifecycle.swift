@@ -23,8 +23,7 @@ extension SQLiteStore {
         opening path: String, recordsEvents: Bool = true, pauses: [Duration]? = nil,
         _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
-        self.init(unopened: path, recordsEvents: recordsEvents)
-        state.withLock { $0.onLost = onChange }
+        self.init(unopened: path, recordsEvents: recordsEvents, onLost: onChange)
         do throws(StorageError) {
             try open()
         } catch {
@@ -34,10 +33,17 @@ extension SQLiteStore {
     }
 
     /// `true` if the store can be read and written.
-    package var isOpen: Bool { state.withLock { $0.opened != nil && !$0.isClosed } }
+    package var isOpen: Bool { state.withLock { $0.open != nil } }
 
     /// `true` if the file was removed or replaced while it was open. It is not opened again before a restart.
-    package var isLost: Bool { state.withLock { $0.lost != nil } }
+    package var isLost: Bool {
+        state.withLock { state in
+            switch state {
+            case .lost, .closed(_, isLost: true): true
+            case .unopened, .open, .closed: false
+            }
+        }
+    }
 
     package func whenOpen() async -> Bool { await opening.wait() && !isLost }
 
@@ -45,8 +51,8 @@ extension SQLiteStore {
     func open() throws(StorageError) {
         let opened = try openFile()
         let isOpen = state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.opened = opened
+            guard case .unopened = state else { return false }
+            state = .open(opened)
             return true
         }
         if isOpen { opening.end(isOpen: true) } else { _ = closeFile(opened) }
@@ -59,12 +65,12 @@ extension SQLiteStore {
             .changed, at: path,
             "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
         )
-        let onLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
-            guard state.opened?.pool === opened.pool else { return nil }
-            (state.opened, state.lost) = (nil, opened)
-            return state.onLost
+        let isChange = state.withLock { state in
+            guard state.openOrClosing?.pool === opened.pool else { return false }
+            state = state.isClosed ? .closed(opened, isLost: true) : .lost(opened)
+            return true
         }
-        onLost?(error)
+        if isChange { onLost?(error) }
         return error
     }
 
@@ -111,10 +117,20 @@ extension SQLiteStore {
     ///   not open.
     @discardableResult
     package func close() async -> StorageError? {
+        await notificationWrites.finish()
         let opened = state.withLock { state -> OpenedDatabase? in
-            guard !state.isClosed else { return nil }
-            state.isClosed = true
-            return state.opened ?? state.lost
+            switch state {
+            case .closed: return nil
+            case .unopened:
+                state = .closed(nil, isLost: false)
+                return nil
+            case .open(let opened):
+                state = .closed(opened, isLost: false)
+                return opened
+            case .lost(let opened):
+                state = .closed(opened, isLost: true)
+                return opened
+            }
         }
         opening.end(isOpen: false)
         guard let opened else { return nil }

@@ -26,19 +26,4 @@ extension SQLiteStore {
         let names = try db.texts("SELECT identifier FROM grdb_migrations")
         return Dictionary(names.map { ($0, false) }) { first, _ in first }
     }
-
-    /// Returns the row id of an app in one environment. Inserts a missing row.
-    static func appID(of scope: AppScope, in db: Database) throws -> Int64 {
-        if let id = try existingAppID(of: scope, in: db) { return id }
-        try db.cachedStatement(sql: "INSERT INTO app (bundleId, environment) VALUES (?, ?)").execute(
-            arguments: [scope.bundleId.rawValue, scope.environment.rawValue])
-        return db.lastInsertedRowID
-    }
-
-    /// Returns the row id of an app in one environment, or `nil` if the store has no data of it.
-    static func existingAppID(of scope: AppScope, in db: Database) throws -> Int64? {
-        try db.integer(
-            "SELECT id FROM app WHERE bundleId = ? AND environment = ?",
-            [scope.bundleId.rawValue, scope.environment.rawValue])
-    }
 }

@@ -14,11 +14,15 @@ package final class SQLiteStore: Sendable {
     private let allowsUnfinishedCopy: Bool
     package let hintsPerDay: Int
     package let recordsEvents: Bool
-    let state = Mutex(State())
+    let state = Mutex(State.unopened)
+    /// Called if the file was removed or replaced.
+    let onLost: (@Sendable (StorageError) -> Void)?
     let opening = OpeningGate()
     package let headers = JWSHeaderTable()
+    package let appIDs = RowIDCache<AppScope>()
     package let metrics = StoreMetrics()
-    package var writesWaiting: Int { state.withLock { $0.opened?.queue.waiting ?? 0 } }
+    package let notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome>
+    package var writesWaiting: Int { notificationWrites.waiting + state.withLock { $0.open?.queue.waiting ?? 0 } }
 
     /// The open database, its write queue and the identity of its file.
     struct OpenedDatabase: Sendable {
@@ -27,13 +31,24 @@ package final class SQLiteStore: Sendable {
         let identity: FileIdentity?
     }
 
-    struct State {
-        var opened: OpenedDatabase?
-        /// The database that was open when its file was removed or replaced.
-        var lost: OpenedDatabase?
-        var isClosed = false
-        /// Called if the file was removed or replaced.
-        var onLost: (@Sendable (StorageError) -> Void)?
+    enum State {
+        case unopened
+        case open(OpenedDatabase)
+        /// The file was removed or replaced while it was open.
+        case lost(OpenedDatabase)
+        /// The pending writes are completed, unless the file was lost.
+        case closed(OpenedDatabase?, isLost: Bool)
+
+        var open: OpenedDatabase? { if case .open(let database) = self { database } else { nil } }
+        var isClosed: Bool { if case .closed = self { true } else { false } }
+
+        /// The database, also for the writes that are pending when the store is closed.
+        var openOrClosing: OpenedDatabase? {
+            switch self {
+            case .open(let database), .closed(let database?, isLost: false): database
+            case .unopened, .lost, .closed: nil
+            }
+        }
     }
 
     private let lockTimeout: Double?
@@ -65,14 +80,18 @@ package final class SQLiteStore: Sendable {
     /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
     init(
         unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool,
-        allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil
+        allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil,
+        onLost: (@Sendable (StorageError) -> Void)? = nil
     ) {
         self.path = path
+        self.onLost = onLost
         self.lockTimeout = lockTimeout
         self.recordsEvents = recordsEvents
         self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
         self.maximumPages = maximumPages
+        notificationWrites = GroupCommit(
+            place: path, batch: 256, errorsOfWrites: [.failed, .damaged, .notADatabase])
     }
 
     /// Opens the file. Creates it if it does not exist.
@@ -129,7 +148,7 @@ package final class SQLiteStore: Sendable {
     /// - Throws: `notOpen` before the store was opened; `changed` if the file at the path is no longer the one that
     ///   was opened, because writes to it would be lost.
     private func openedOrClosing() throws(StorageError) -> OpenedDatabase {
-        guard let opened = state.withLock(\.opened) else { throw notOpen }
+        guard let opened = state.withLock(\.openOrClosing) else { throw notOpen }
         guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
         return opened
     }
@@ -143,22 +162,22 @@ package final class SQLiteStore: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
-        try await writeTransaction { try body($0.db) }
-    }
-
-    /// Runs a change like ``write(_:)``, with the statements that the writes of one transaction share.
-    func writeTransaction<Result: Sendable>(
-        _ body: @escaping @Sendable (WriteTransaction) throws -> Result
-    ) async throws(StorageError) -> Result {
         do throws(StorageError) {
-            guard let opened = state.withLock({ $0.isClosed ? nil : $0.opened }) else { throw notOpen }
-            let result = try await opened.queue.run(body)
+            let result = try await queued(body)
             metrics.writeSucceeded()
             return result
         } catch {
             if !Task.isCancelled { metrics.writeFailed(error) }
             throw error
         }
+    }
+
+    /// Runs a change like ``write(_:)``, but not counted in ``metrics``.
+    func queued<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws(StorageError) -> Result {
+        guard let opened = state.withLock(\.open) else { throw notOpen }
+        return try await opened.queue.run(body)
     }
 
     /// Reads a snapshot of the database.

@@ -2,158 +2,108 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// A queue that groups the writes of many tasks into few transactions: writes that arrive during a commit go into the
-/// next one (group commit).
+/// The writer of a SQLite file, which groups the writes of many tasks into few transactions.
 final class WriteQueue: Sendable {
-    /// One write.
-    private struct Job: Sendable {
-        /// Runs inside a transaction and saves the result. Runs a second time if that transaction is rolled back.
-        let run: @Sendable (WriteTransaction) throws -> Void
-        /// Saves the error of the write.
-        let fail: @Sendable (StorageError) -> Void
-        /// Resumes the task after the commit, or with the error of the commit.
-        let finish: @Sendable (StorageError?) -> Void
-    }
+    /// A write, which saves its result. It runs a second time if its transaction is rolled back.
+    private typealias Write = @Sendable (Database) throws -> Void
 
     /// A write in the transaction failed.
-    private struct JobFailure: Error {}
-
-    private struct State {
-        var jobs: [Job] = []
-        var isWriting = false
-        var isFinished = false
-    }
-
-    /// Maximum number of waiting writes. More means that the disk does not keep up, so further writes fail at once.
-    static let capacity = 10_000
-    /// Maximum number of writes in one transaction. Beyond some hundreds a commit costs little of each, and if one
-    /// write fails, all of them run again.
-    private static let batch = 512
+    private struct WriteFailure: Error {}
 
     private let pool: DatabasePool
     private let path: String
     /// Called before each transaction. If it throws, all writes of the transaction fail.
     private let check: @Sendable () throws -> Void
-    private let state = Mutex(State())
+    /// The outcome of a write is its own error.
+    private let commits: GroupCommit<Write, StorageError?>
     private let thread = DispatchQueue(label: "receipt-bridge.store")
 
     init(pool: DatabasePool, path: String, check: @escaping @Sendable () throws -> Void) {
         self.pool = pool
         self.path = path
         self.check = check
+        // Beyond some hundreds a commit costs little of each write, and if one fails, all of them run again.
+        commits = GroupCommit(place: path, batch: 512, errorsOfWrites: [])
     }
 
     /// Number of writes that no transaction has taken yet.
-    var waiting: Int { state.withLock { $0.jobs.count } }
+    var waiting: Int { commits.waiting }
 
     /// Runs a write and waits for its commit. Throws the error of the write or of the commit.
     func run<Result: Sendable>(
-        _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+        _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
-        let outcome: Swift.Result<Result, StorageError> = await withCheckedContinuation { continuation in
-            let stored = Mutex(
-                Swift.Result<Result, StorageError>.failure(StorageError(.failed, at: path, "not written")))
-            let job = Job(
-                run: { transaction in
-                    let value = try body(transaction)
-                    stored.withLock { $0 = .success(value) }
-                },
-                fail: { failure in stored.withLock { $0 = .failure(failure) } },
-                finish: { failure in
-                    let result = stored.withLock { $0 }
-                    continuation.resume(returning: failure.map { .failure($0) } ?? result)
-                })
-            if let failure = add(job) { job.finish(failure) }
+        let stored = Saved<Result>()
+        let failure = try await commits.run({ stored.save(try body($0)) }) { (writes) throws(StorageError) in
+            try await self.commit(writes)
         }
-        return try outcome.get()
+        if let failure { throw failure }
+        guard let result = stored.value else { throw StorageError(.failed, at: path, "not written") }
+        return result
     }
 
     /// Waits for the writes in progress and refuses later ones.
-    func finish() async {
-        state.withLock { $0.isFinished = true }
-        await withCheckedContinuation { continuation in thread.async { continuation.resume() } }
-    }
+    func finish() async { await commits.finish() }
 
-    /// Queues a write. Returns an error if the queue is full or closed.
-    private func add(_ job: Job) -> StorageError? {
-        state.withLock { state in
-            guard !state.isFinished else { return StorageError(.notOpen, at: path, "the store is closed") }
-            guard state.jobs.count < Self.capacity else {
-                return StorageError(
-                    .locked, at: path, "write queue full: \(Self.capacity) writes are waiting for the disk")
+    /// Commits writes on the thread that may block.
+    private func commit(_ writes: [Write]) async throws(StorageError) -> [StorageError?] {
+        let result = await withCheckedContinuation { continuation in
+            thread.async {
+                continuation.resume(
+                    returning: Result<[StorageError?], any Error> {
+                        try self.check()
+                        return try self.commitAll(writes)
+                    })
             }
-            state.jobs.append(job)
-            if !state.isWriting {
-                state.isWriting = true
-                thread.async { self.work() }
-            }
-            return nil
         }
-    }
-
-    /// Commits batches until no write is waiting.
-    private func work() {
-        while true {
-            let jobs = state.withLock { state -> [Job] in
-                let jobs = Array(state.jobs.prefix(Self.batch))
-                state.jobs.removeFirst(jobs.count)
-                state.isWriting = !jobs.isEmpty
-                return jobs
-            }
-            guard !jobs.isEmpty else { return }
-            var failure: StorageError?
-            do {
-                try check()
-                try commit(jobs)
-            } catch {
-                failure = StorageError(error, at: path)
-            }
-            for job in jobs { job.finish(failure) }
-        }
+        do { return try result.get() } catch { throw StorageError(error, at: path) }
     }
 
     /// Commits all writes in one transaction. A savepoint for each would copy every page that it changes. So only if
     /// a write fails are all of them run again, each in its own savepoint.
-    private func commit(_ jobs: [Job]) throws {
+    private func commitAll(_ writes: [Write]) throws -> [StorageError?] {
         do {
             try pool.write { db in
-                let transaction = WriteTransaction(db)
-                for job in jobs {
-                    do { try job.run(transaction) } catch { throw JobFailure() }
+                for write in writes {
+                    do { try write(db) } catch { throw WriteFailure() }
                 }
             }
-        } catch is JobFailure {
-            var failure: StorageError?
+            return writes.map { _ in nil }
+        } catch is WriteFailure {
+            var failures: [StorageError?] = []
             do {
                 try pool.write { db in
-                    let transaction = WriteTransaction(db)
-                    for job in jobs {
-                        let error = runAlone(job, in: transaction)
-                        if failure == nil { failure = error }
-                    }
+                    failures = []
+                    for write in writes { failures.append(runAlone(write, in: db)) }
                 }
             } catch {
                 // If the disk is full, SQLite may roll back the whole transaction. The error of the transaction does
                 // not say so.
-                if let failure, failure.code == .full { throw failure }
+                if let failure = failures.lazy.compactMap(\.self).first, failure.code == .full { throw failure }
                 throw error
             }
+            return failures
         }
     }
 
     /// Runs one write in a savepoint and rolls back only its changes if it fails. Returns the error.
-    private func runAlone(_ job: Job, in transaction: WriteTransaction) -> StorageError? {
+    private func runAlone(_ write: Write, in db: Database) -> StorageError? {
         do {
-            try transaction.db.inSavepoint {
-                try job.run(transaction)
+            try db.inSavepoint {
+                try write(db)
                 return .commit
             }
             return nil
         } catch {
-            transaction.forgetApps()
-            let failure = StorageError(error, at: path)
-            job.fail(failure)
-            return failure
+            return StorageError(error, at: path)
         }
     }
+}
+
+/// The result of a write.
+private final class Saved<Value: Sendable>: Sendable {
+    private let stored = Mutex<Value?>(nil)
+
+    var value: Value? { stored.withLock { $0 } }
+    func save(_ value: Value) { stored.withLock { $0 = value } }
 }
