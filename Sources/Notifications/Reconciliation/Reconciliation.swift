@@ -54,10 +54,35 @@ package struct Reconciliation: Sendable {
     package func runHoldingLease(
         on schedule: ReconciliationSchedule? = nil
     ) async throws(StorageError) -> ReconciliationCounts? {
-        let counts = try await TaskLease.whileHolding(.reconciliation, in: store.leases) {
-            [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
+        try await holdingLease { () throws(StorageError) in
             let last = try await store.reconciliations.lastReconciliation()
             if let schedule, !schedule.isDue(after: last, at: receiver.now()) { return nil }
+            return try await run(after: last)
+        }
+    }
+
+    /// Looks up the customers that need it, while this process has the lease of reconciliations.
+    ///
+    /// - Parameter isDue: whether a reconciliation is due, which looks up the others.
+    /// - Returns: `nil` if there are none, or if another process reconciles this store.
+    package func lookUpWaiting(
+        until isDue: @Sendable () async throws(StorageError) -> Bool
+    ) async throws(StorageError) -> ReconciliationCounts? {
+        guard try await store.reconciliations.countCustomers(with: receiver.lookupNeed) > 0 else { return nil }
+        return try await holdingLease { () throws(StorageError) in
+            // A customer whose lookups contradict each other is not looked up at every opportunity.
+            let lookups = ReconciliationLookups(
+                begin: receiver.now().advanced(by: .zero - ReconciliationSchedule.pause.atTestSpeed()))
+            try await lookUp(.waiting, lookups) { () throws(StorageError) in try await !isDue() }
+            return progress.now
+        }
+    }
+
+    private func holdingLease(
+        _ body: () async throws(StorageError) -> ReconciliationCounts?
+    ) async throws(StorageError) -> ReconciliationCounts? {
+        let counts = try await TaskLease.whileHolding(.reconciliation, in: store.leases) {
+            [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
             // A lookup can wait an hour for the rate limit, so the loss of the lease is noticed beside it.
             let watch = Task {
                 while (try? await Task.sleep(for: .seconds(5))) != nil {
@@ -65,7 +90,7 @@ package struct Reconciliation: Sendable {
                 }
             }
             defer { watch.cancel() }
-            return try await self.run(after: last)
+            return try await body()
         }
         return counts ?? nil
     }
@@ -81,9 +106,9 @@ package struct Reconciliation: Sendable {
         try await addExpiries()
         await readHistory(plan.history)
         let lookups = ReconciliationLookups(begin: row.startedAt)
-        for list in plan.lookupsBeforeRefunds { try await lookUp(list, lookups) }
+        for list in plan.lookupsBeforeRefunds { try await lookUp(list, lookups, saveProgress) }
         try await readRefunds(since: row.startedAt)
-        for list in plan.lookupsAfterRefunds { try await lookUp(list, lookups) }
+        for list in plan.lookupsAfterRefunds { try await lookUp(list, lookups, saveProgress) }
         return try await end()
     }
 
@@ -146,31 +171,42 @@ package struct Reconciliation: Sendable {
     // MARK: - Lookups
 
     /// Looks up the customers of a list, page by page.
-    private func lookUp(_ list: ReconciliationPlan.Lookups, _ lookups: ReconciliationLookups) async throws(StorageError)
-    {
-        var position: ReconciliationPage.Position? = .start
+    ///
+    /// - Parameter checkpoint: called after each page; `false` ends the list.
+    private func lookUp(
+        _ list: ReconciliationPlan.Lookups, _ lookups: ReconciliationLookups,
+        _ checkpoint: () async throws(StorageError) -> Bool
+    ) async throws(StorageError) {
+        var position: ReconciliationPage.Position? = list == .waiting ? .newest : .start
         while let start = position, !progress.isStopped {
             let page =
                 switch list {
                 case .ending(let interval):
                     try await store.reconciliations.customers(
                         endingIn: interval, notAskedSince: lookups.begin, after: start)
-                case .stale:
-                    try await store.reconciliations.staleCustomers(notAskedSince: lookups.begin, after: start)
+                case .waiting:
+                    try await store.reconciliations.customers(
+                        with: receiver.lookupNeed, notAskedSince: lookups.begin, after: start)
                 }
             try await forEach(lookups.new(of: page.targets)) { target throws(StorageError) in
                 guard let client = self.client(of: target.scope),
                     try await self.isStored(target.identifier, target.scope)
                 else { return }
-                try await self.lookUp(target, client, lookups)
+                try await self.lookUp(target, client, lookups, isWaiting: list == .waiting)
             }
             position = page.next
-            try await store.reconciliations.save(progress.now.row)
+            guard try await checkpoint() else { return }
         }
     }
 
+    /// Stores how far the run is.
+    private func saveProgress() async throws(StorageError) -> Bool {
+        try await store.reconciliations.save(progress.now.row)
+        return true
+    }
+
     private func lookUp(
-        _ target: ReconciliationTarget, _ client: ServerAPIClient, _ lookups: ReconciliationLookups
+        _ target: ReconciliationTarget, _ client: ServerAPIClient, _ lookups: ReconciliationLookups, isWaiting: Bool
     ) async throws(StorageError) {
         let scope = target.scope
         let keys = CustomerIdentifiers(originalTransactionIds: [target.identifier.rawValue], transactionIds: [])
@@ -182,6 +218,7 @@ package struct Reconciliation: Sendable {
         } catch {
             guard error.isAnswer else { return note(.customer, scope, target.identifier, error) }
             failures.succeeded(scope)
+            if isWaiting, let customer = target.customer { try await store.reconciliations.markUnknown(customer) }
             return progress.change { $0.unknown += 1 }
         }
         failures.succeeded(scope)
