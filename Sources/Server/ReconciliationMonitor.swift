@@ -63,8 +63,8 @@ struct ReconciliationMonitor: Service {
         do throws(StorageError) {
             guard let counts = try await reconciliation.lookUpWaiting(until: isDue) else { return false }
             let gap = counts.gaps.first
-            logger.log(
-                level: gap == nil ? .notice : .error, "customers that needed a lookup were looked up",
+            logger.notice(
+                "customers that needed a lookup were looked up",
                 metadata: [
                     "customers": .stringConvertible(counts.row.customers),
                     "different": .stringConvertible(counts.row.different),

@@ -53,7 +53,7 @@ struct ReconciliationPlanTests {
     }
 
     @Test(
-        "It reads the history of the window, then looks up who needs it, who is about to end or was not paid, and who was refunded"
+        "It reads the history, then looks up who needs it, is about to end, was not paid, and was refunded"
     )
     func plan() {
         let plan = ReconciliationPlan(window: 3 * Self.day, at: at(0))

@@ -20,8 +20,8 @@ struct LookupNeedTests {
     private final class Stage: Sendable {
         let fixture: CommandFixture
 
-        init() async throws {
-            fixture = try await CommandFixture(customers: TestSize.pick(debug: 12, release: 200))
+        init(customers: Int = TestSize.pick(debug: 12, release: 200)) async throws {
+            fixture = try await CommandFixture(customers: customers)
             for (name, store, answer) in [
                 ("api.yaml", "sqlite:bridge.sqlite", "[api]"), ("stored.yaml", "sqlite:bridge.sqlite", "[stored, api]"),
                 ("fresh.yaml", "none", "[api]"),
@@ -125,6 +125,40 @@ struct LookupNeedTests {
         await stage.stop(server.process)
         let check = try await stage.fixture.run("store", "check", "sqlite:bridge.sqlite", "--json")
         #expect(check.lines.first?["customersToLookUp"]?.integer == 0, "\(check.text)")
+        await stage.fixture.stop()
+    }
+
+    @Test("A spent limit of one environment does not hold up the other in a reconciliation", .timeLimit(.minutes(1)))
+    func environments() async throws {
+        let stage = try await Stage(customers: 24)
+        let first = try await stage.serve("api.yaml")
+        try await stage.notify(first.port)
+        _ = try await stage.answers(first.port)
+        await stage.stop(first.process)
+        try await DatabaseQueue(path: stage.fixture.folder.path("bridge.sqlite")).write { db in
+            // Looked up before the first notification.
+            try db.execute(sql: "UPDATE customer SET askedAt = askedAt - 600000")
+        }
+        let begin = Timestamp.now.milliseconds - 60_000
+        let end = "\(begin + 3_600_000)"
+        stage.fixture.appStore.faults.add(
+            SimulatedFault(
+                .serverAPI(.failure(code: 4_290_000, retryAfter: end)), endpoint: "history", environment: .sandbox))
+        let yaml = try String(contentsOf: stage.fixture.folder.url.appending(path: "stored.yaml"), encoding: .utf8)
+        try stage.fixture.folder.write("daily.yaml", ("reconcile: {window: 3d}\n" + yaml).utf8)
+        let server = try await stage.serve("daily.yaml")
+        func early(_ environment: AppStoreEnvironment) async -> Int64? {
+            try? await stage.rows(
+                """
+                SELECT count(*) FROM customer JOIN app ON app.id = customer.app
+                WHERE askedAt < \(begin) AND environment = '\(environment.rawValue)'
+                """)
+        }
+        let sandbox = await early(.sandbox) ?? 0
+        #expect(sandbox > 4)
+        #expect(await eventually(within: .seconds(20)) { await early(.production) == 0 })
+        #expect(await early(.sandbox) == sandbox)
+        await stage.stop(server.process)
         await stage.fixture.stop()
     }
 }

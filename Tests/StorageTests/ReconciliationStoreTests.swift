@@ -154,7 +154,7 @@ struct ReconciliationStoreTests {
         // Known again.
         try await store.customers.save(customer([transaction("4", "4", ends: 500)], asked: 700), of: scope)
         #expect(try await store.customers.customer(of: keys, in: scope)?.needsLookup == false)
-        let count = 2 * ReconciliationPage.size + 3
+        let count = ReconciliationPage.size + 3
         for id in 10..<(10 + count) {
             try await store.customers.save(
                 customer([transaction("\(id)", "\(id)", ends: 500)], asked: 100 + Int64(id % 2)), of: scope)

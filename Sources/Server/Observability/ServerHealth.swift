@@ -78,13 +78,13 @@ struct ServerHealth: Sendable {
         if let gap = pipelines.notifications.coverage.gap {
             warn(
                 "notificationsMissing",
-                "The notifications from \(gap.start.iso8601) to \(gap.end.iso8601) may be missing; they are being fetched."
+                "Notifications from \(gap.start.iso8601) to \(gap.end.iso8601) may be missing; they are being fetched."
             )
         }
         if let waiting, waiting > 0 {
             warn(
                 "customersToLookUp",
-                "\(waiting) customers are being looked up again; until then their receipts are not answered from the store."
+                "\(waiting) customers are being looked up again; until then Apple is asked about their receipts."
             )
         }
         // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.

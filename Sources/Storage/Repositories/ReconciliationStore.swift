@@ -90,8 +90,8 @@ extension ReconciliationStore {
         try await write([SQLStatement("UPDATE customer SET needsLookupSince = 0 WHERE id = $1", .integer(customer))])
     }
 
-    /// Returns a page of rows of: row id, what they are sorted by, customer, bundle id, environment, original transaction id,
-    /// and whether the customer is looked up.
+    /// Returns a page of rows of: row id, what they are sorted by, customer, bundle id, environment, original
+    /// transaction id, and whether the customer is looked up.
     private func page(
         after position: ReconciliationPage.Position, _ statement: SQLStatement
     ) async throws(StorageError) -> ReconciliationPage {

@@ -43,8 +43,8 @@ extension StoreTable {
         ])
 
     /// A customer. `askedAt` is the time of the last lookup of the history, `revision` is its revision.
-    /// `needsLookupSince` is set while the customer is stale; 0 if the App Store does not know the customer. `eventKey` is the key of the customer's events; NULL if
-    /// none was stored since the column exists.
+    /// `needsLookupSince` is set while the customer is stale; 0 if the App Store does not know the customer. `eventKey`
+    /// is the key of the customer's events; NULL if none was stored since the column exists.
     static let customer = StoreTable(
         "customer", .customers, copiedAs: "customers",
         [
