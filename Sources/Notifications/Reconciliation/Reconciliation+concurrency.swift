@@ -14,7 +14,7 @@ extension Reconciliation {
         _ body: @escaping @Sendable (_ includes: @escaping ScopeFilter) async throws(StorageError) -> Void
     ) async throws(StorageError) {
         let scopes = clients.keys.flatMap { bundleId in
-            AppStoreEnvironment.allCases.map { AppScope(bundleId: bundleId, environment: $0) }
+            [AppStoreEnvironment.production, .sandbox].map { AppScope(bundleId: bundleId, environment: $0) }
         }
         try await withTaskGroup(of: Result<Void, StorageError>.self) { group in
             for scope in scopes + [nil] {
