@@ -65,7 +65,7 @@ extension ProxyServer {
     private var health: ServerHealth {
         ServerHealth(
             version: version, live: live, requests: requests, handshakes: handshakes, rejections: clients.rejections,
-            keyChecks: keyChecks, store: store, shadow: shadow, state: state,
+            keyChecks: keyChecks, waiting: waiting, store: store, shadow: shadow, state: state,
             connections: { [disconnectMonitor] in (disconnectMonitor.public.count, disconnectMonitor.operations.count)
             },
             hosts: { [upstream] in upstream?.states ?? [] },

@@ -54,6 +54,7 @@ package struct ProxyServer: Service {
     let bodies: RequestBodyBudget
     private let descriptors: FileDescriptorBudget?
     let keyChecks = KeyChecks()
+    let waiting = CustomersToLookUp()
     /// Connected clients of each listener.
     let disconnectMonitor = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
     private let timeouts: ConnectionTimeouts

@@ -5,8 +5,9 @@ import Notifications
 import ServiceLifecycle
 import Storage
 
-/// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``. Of several servers with the same
-/// store, one does it. A server that starts later than the time of day makes up for it if no other one has done it.
+/// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``, and in between looks up the customers
+/// that need it. Of several servers with the same store, one does it. A server that starts later than the time of day
+/// makes up for a reconciliation if no other one has done it.
 struct ReconciliationMonitor: Service {
     let store: any Store
     let live: ReloadableState
@@ -21,7 +22,13 @@ struct ReconciliationMonitor: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
-            repeat { await reconcileIfDue() } while (try? await Task.sleep(for: Self.pause)) != nil
+            var lookupsFrom = Timestamp.now
+            repeat {
+                await reconcileIfDue()
+                if .now >= lookupsFrom, await lookUpWaiting() {
+                    lookupsFrom = Timestamp.now.advanced(by: ReconciliationSchedule.pause.atTestSpeed())
+                }
+            } while (try? await Task.sleep(for: Self.pause)) != nil
         }
     }
 
@@ -29,9 +36,8 @@ struct ReconciliationMonitor: Service {
         // If the store is not open (yet), the code that opens it logs that.
         guard store.isOpen, let settings = live.now.settings.reconcile else { return }
         do throws(StorageError) {
-            let last = try await store.reconciliations.lastReconciliation()
+            guard try await isDue() else { return }
             let schedule = ReconciliationSchedule(time: settings.time)
-            guard schedule.isDue(after: last, at: .now) else { return }
             let progress = ReconciliationProgress()
             let reconciliation = Reconciliation(
                 receiver: live.now.pipelines.notifications, store: store, window: settings.window, progress: progress)
@@ -40,6 +46,34 @@ struct ReconciliationMonitor: Service {
             guard !Task.isCancelled else { return }
             logger.error(
                 "reconciliation stopped, because the store failed; will continue", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func isDue() async throws(StorageError) -> Bool {
+        guard let settings = live.now.settings.reconcile else { return false }
+        let last = try await store.reconciliations.lastReconciliation()
+        return ReconciliationSchedule(time: settings.time).isDue(after: last, at: .now)
+    }
+
+    /// Looks up the customers that need it. Returns whether something failed.
+    private func lookUpWaiting() async -> Bool {
+        guard store.isOpen else { return false }
+        let reconciliation = Reconciliation(
+            receiver: live.now.pipelines.notifications, store: store, window: 0, progress: ReconciliationProgress())
+        do throws(StorageError) {
+            guard let counts = try await reconciliation.lookUpWaiting(until: isDue) else { return false }
+            let gap = counts.gaps.first
+            logger.notice(
+                "customers that needed a lookup were looked up",
+                metadata: [
+                    "customers": .stringConvertible(counts.row.customers),
+                    "different": .stringConvertible(counts.row.different),
+                    "unknown": .stringConvertible(counts.unknown), "failed": .stringConvertible(counts.row.failed),
+                ].merging(gap.map { ["first": "\($0.sentence)"] } ?? [:]) { first, _ in first })
+            return gap != nil
+        } catch {
+            // The code that uses the store reports it.
+            return true
         }
     }
 

@@ -130,6 +130,9 @@ extension MetricFamily {
     package static let rejectedSecrets = counter(
         "shared_secret_rejected",
         "Responses 21004 of Apple's to the configured shared secret; the requests went to the next source.")
+    package static let customersToLookUp = gauge(
+        "customers_to_look_up",
+        "Customers whose stored records may lack something and who are being looked up; absent without a store.")
     package static let reconciliationEnd = gauge(
         "reconciliation_last_end_seconds",
         "End of the last complete reconciliation of any server, in seconds since 1970; absent without reconcile.")
@@ -210,8 +213,9 @@ extension MetricFamily {
             .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
             .deliveries, .deliveriesWaiting, .deliveriesDead, .deliveryLimit, .orderLookups, .consumptionOpen,
-            .consumptionDeadline, .refundDecisions, .reconciliationEnd, .comparisons, .differences, .comparisonsWaiting,
-            .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen, .storeWritesWaiting,
+            .consumptionDeadline, .refundDecisions, .reconciliationEnd, .customersToLookUp, .comparisons, .differences,
+            .comparisonsWaiting, .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen,
+            .storeWritesWaiting,
             .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
             .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,
         ] + events

@@ -52,15 +52,18 @@ struct ReconciliationPlanTests {
         #expect(ReconciliationSchedule.row(after: row(40), window: window, at: at(5)).startedAt == at(5))
     }
 
-    @Test("It reads the history of the window, then looks up who is about to end or was not paid, at last the rest")
+    @Test(
+        "It reads the history, then looks up who needs it, is about to end, was not paid, and was refunded"
+    )
     func plan() {
         let plan = ReconciliationPlan(window: 3 * Self.day, at: at(0))
         #expect(plan.history.start == at(-72).advanced(by: .minutes(-2)) && plan.history.end == at(0))
         #expect(
             plan.lookupsBeforeRefunds == [
+                .waiting,
                 .ending(ReconciliationInterval(from: at(-72), to: at(72))),
                 .ending(ReconciliationInterval(from: at(-72 - 60 * 24), to: at(-72), isOnlyUnpaid: true)),
             ])
-        #expect(plan.lookupsAfterRefunds == [.stale])
+        #expect(plan.lookupsAfterRefunds == [.waiting])
     }
 }

@@ -54,9 +54,15 @@ struct ReconciliationStoreTests {
         return found
     }
 
-    private func stale(begin: Int64 = 1_000, _ store: any Store) async throws -> [String] {
-        try await store.reconciliations.staleCustomers(notAskedSince: date(begin), after: .start)
-            .targets.map(\.identifier.rawValue)
+    /// The customers that need a lookup, as they are listed, and their number.
+    private func waiting(
+        before end: Int64 = 0, begin: Int64 = 1_000, in stage: StoreStage, apps: [BundleIdentifier]? = nil
+    ) async throws -> [String] {
+        let need = LookupNeed(of: apps ?? [stage.scope.bundleId], before: date(end), at: date(2_592_000_000))
+        let page = try await stage.store.reconciliations.customers(
+            with: need, notAskedSince: date(begin), after: .newest)
+        return page.targets.map(\.identifier.rawValue)
+            + ["\(try await stage.store.reconciliations.countCustomers(with: need))"]
     }
 
     @Test(
@@ -103,13 +109,13 @@ struct ReconciliationStoreTests {
         #expect(try await ending(0, 1_000, stage.store).isEmpty)
     }
 
-    @Test("Customers that need a lookup are listed until one was stored", arguments: StoreTestEngine.available)
-    func stale(on engine: StoreTestEngine) async throws {
+    @Test("Customers that a refund marked need a lookup until one was stored", arguments: StoreTestEngine.available)
+    func marked(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let (store, scope) = (stage.store, stage.scope)
         let rows = ["1", "2"].map { transaction($0, $0, ends: 500) }
         for row in rows { try await store.customers.save(customer([row]), of: scope) }
-        #expect(try await stale(store).isEmpty)
+        #expect(try await waiting(in: stage) == ["0"])
         let target = RefundTarget(
             scope: scope, identifier: try #require(TransactionIdentifier(rawValue: "2")), revision: nil)
         let refund = RefundRow(
@@ -117,11 +123,49 @@ struct ReconciliationStoreTests {
         #expect(
             try await store.refunds.save(
                 [refund], of: target, revision: "r", at: date(1_000), source: .reconcile, reportingTo: []) == 1)
-        #expect(try await stale(store) == ["2"])
-        #expect(try await stale(begin: 50, store).isEmpty)
+        #expect(try await waiting(in: stage) == ["2", "1"])
+        // Looked up since the run began, but it still needs a lookup.
+        #expect(try await waiting(begin: 50, in: stage) == ["1"])
         try await store.customers.save(
             customer([refund.transaction], asked: 1_001, signed: 31), of: scope)
-        #expect(try await stale(begin: 2_000, store).isEmpty)
+        #expect(try await waiting(begin: 2_000, in: stage) == ["0"])
+    }
+
+    @Test(
+        "Customers who were looked up before a time need a lookup, those of the last one first, on pages",
+        arguments: StoreTestEngine.available)
+    func early(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let (store, scope) = (stage.store, stage.scope)
+        // The first one has not been looked up for more than the 30 days.
+        for (id, asked) in [("1", -1), ("2", 200), ("3", 400), ("4", 300), ("5", 500)] as [(String, Int64)] {
+            try await store.customers.save(customer([transaction(id, id, ends: 500)], asked: asked), of: scope)
+        }
+        #expect(try await waiting(before: 500, in: stage) == ["3", "4", "2", "3"])
+        #expect(try await waiting(before: 500, in: stage, apps: []) == ["0"])
+        // One that was looked up, and one that the App Store does not know.
+        try await store.customers.save(customer([transaction("3", "3", ends: 500)], asked: 600), of: scope)
+        let need = LookupNeed(of: [scope.bundleId], before: date(500), at: date(2_592_000_000))
+        let page = try await store.reconciliations.customers(with: need, notAskedSince: date(0), after: .newest)
+        try await store.reconciliations.markUnknown(try #require(page.targets.first?.customer))
+        #expect(try await waiting(before: 500, in: stage) == ["2", "1"])
+        let keys = CustomerIdentifiers(originalTransactionIds: ["4"], transactionIds: [])
+        #expect(try await store.customers.customer(of: keys, in: scope)?.needsLookup == true)
+        // Known again.
+        try await store.customers.save(customer([transaction("4", "4", ends: 500)], asked: 700), of: scope)
+        #expect(try await store.customers.customer(of: keys, in: scope)?.needsLookup == false)
+        let count = ReconciliationPage.size + 3
+        for id in 10..<(10 + count) {
+            try await store.customers.save(
+                customer([transaction("\(id)", "\(id)", ends: 500)], asked: 100 + Int64(id % 2)), of: scope)
+        }
+        var (found, position): ([String], ReconciliationPage.Position?) = ([], .newest)
+        while let start = position {
+            let page = try await store.reconciliations.customers(with: need, notAskedSince: date(0), after: start)
+            found += page.targets.map(\.identifier.rawValue)
+            position = page.next
+        }
+        #expect(found.count == count + 1 && Set(found).count == count + 1 && found.first == "2")
     }
 
     @Test("The ends of transactions of an earlier version are added once", arguments: StoreTestEngine.available)

@@ -11,6 +11,8 @@ struct DatabaseChecks {
     let database: DatabaseConfiguration
     /// Whether the server is not to be contacted.
     let isOffline: Bool
+    /// The apps whose customers a server looks up.
+    let keyedApps: Set<String>
     let now: @Sendable () -> Timestamp
 
     /// Maximum time to wait for a connection.
@@ -73,6 +75,12 @@ struct DatabaseChecks {
         var results = [server(facts), tls(facts), rights(facts), isolation(facts), Self.clock(difference)]
         let steps: PostgreSQLResult? = if facts.hasTables { try await client.query(DatabaseFacts.steps) } else { nil }
         results.append(try Self.schema(steps))
+        if facts.hasTables {
+            let rows = try await client.query(PostgreSQLQuery(LookupNeed.counts(at: now()))).rows
+            var counts: [String: Int64] = [:]
+            for row in rows { counts[try row.text(0)] = try row.integer(1) }
+            results += Doctor.lookups(counts, of: keyedApps)
+        }
         if facts.port != nil, !address.hosts.contains(where: { Int64($0.port) == facts.port }) {
             results.append(pooler)
         }

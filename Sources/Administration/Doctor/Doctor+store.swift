@@ -13,15 +13,41 @@ extension Doctor {
                     "store", .warn, "none: no data survives a restart, and notifications are rejected",
                     advice: "store: sqlite:receipt-bridge.sqlite")
             ]
-        case .sqlite(let path): return [Self.storeFile(path)]
+        case .sqlite(let path): return storeFile(path)
         case .postgresql(let address):
             return await DatabaseChecks(
-                address: address, database: settings.database, isOffline: transport == nil, now: now
+                address: address, database: settings.database, isOffline: transport == nil,
+                keyedApps: keyedApps, now: now
             ).all()
         }
     }
 
-    private static func storeFile(_ path: String) -> CheckResult {
+    /// The apps whose customers a server looks up.
+    private var keyedApps: Set<String> {
+        Set(settings.apps.filter { $0.serverAPI != nil }.compactMap { $0.bundleId?.rawValue })
+    }
+
+    /// A warning if customers need a lookup.
+    ///
+    /// - Parameter counts: by bundle id.
+    static func lookups(_ counts: [String: Int64], of keyedApps: Set<String>) -> [CheckResult] {
+        let count = counts.filter { keyedApps.contains($0.key) }.values.reduce(0, +)
+        return count == 0
+            ? []
+            : [
+                CheckResult(
+                    "store lookups", .warn, "\(count) customers need a lookup",
+                    advice: "let the server run until its /readyz says 0, and only then put stored first in answer")
+            ]
+    }
+
+    private func storeFile(_ path: String) -> [CheckResult] {
+        var counts: [String: Int64] = [:]
+        let result = Self.storeFile(path) { counts = $0.customersToLookUp }
+        return [result] + Self.lookups(counts, of: keyedApps)
+    }
+
+    private static func storeFile(_ path: String, _ found: (StoreInspection) -> Void) -> CheckResult {
         let folder = URL(filePath: path).deletingLastPathComponent().path
         guard FileManager.default.isWritableFile(atPath: folder) else {
             return CheckResult(
@@ -39,6 +65,7 @@ extension Doctor {
         do throws(StorageError) {
             let facts = try StoreOpening.inspect(path)
             if let problem = problem(facts, path) { return problem }
+            found(facts)
             if let file = StoreFiles.exposed(of: path).first {
                 return CheckResult(
                     "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",

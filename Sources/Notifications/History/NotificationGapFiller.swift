@@ -66,7 +66,10 @@ package struct NotificationGapFiller: Sendable {
         let outcome = try await holdingLease { isHeld throws(StorageError) in
             await self.fetch([gap], .all, clients, isHeld)
         }
-        guard case .filled(let count) = outcome else { return outcome }
+        guard case .filled(let count) = outcome else {
+            if outcome == .failed { receiver.coverage.recordFailure() }
+            return outcome
+        }
         receiver.coverage.close(gap)
         return count > 0 ? outcome : nil
     }

@@ -50,6 +50,11 @@ package struct NotificationReceiver: Sendable {
     let logger: Logger
     private let logThrottle: LogThrottle<[String]>
 
+    /// The customers that need a lookup, and that can be looked up.
+    package var lookupNeed: LookupNeed {
+        coverage.lookupNeed(of: serverAPI?.clients.map(\.bundleId) ?? [], at: now())
+    }
+
     /// Creates a receiver.
     ///
     /// - Parameters:

@@ -3,6 +3,7 @@ import AppStorePayloads
 package import Base
 import BridgeConfiguration
 package import Storage
+import Synchronization
 import Telemetry
 import VerifyReceipt
 
@@ -12,20 +13,20 @@ import VerifyReceipt
 /// A run that was killed or stopped is continued by the next one: a customer that was looked up is not looked up
 /// again, and everything else can be repeated without harm.
 package struct Reconciliation: Sendable {
-    /// Number of customers that are looked up concurrently.
-    private static let workers = 4
     /// Number of transactions whose ends are added at once.
     private static let expiryPage = 500
     /// Length of a window of the notification history.
     private static let historyWindow = Duration.days(1)
-    /// Bounds of one lookup: an hour, because it may wait for the hourly limit, and 600 calls, retries included.
-    private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 600)
+    /// Limits of one lookup: an hour, because it may wait for the hourly limit, and 600 calls, retries included.
+    private static let (timeLimit, maximumCalls) = (Duration.seconds(3_600), 600)
+    /// Time limit of a lookup of a customer that needs it, apart from a daily run: the next attempt is in ten minutes.
+    private static let waitingTimeLimit = Duration.seconds(60)
 
     private let receiver: NotificationReceiver
     private let store: any Store
-    private let clients: [BundleIdentifier: ServerAPIClient]
+    let clients: [BundleIdentifier: ServerAPIClient]
     private let window: Int64
-    private let progress: ReconciliationProgress
+    let progress: ReconciliationProgress
     private let failures = AppFailures()
 
     /// - Parameters:
@@ -54,10 +55,38 @@ package struct Reconciliation: Sendable {
     package func runHoldingLease(
         on schedule: ReconciliationSchedule? = nil
     ) async throws(StorageError) -> ReconciliationCounts? {
-        let counts = try await TaskLease.whileHolding(.reconciliation, in: store.leases) {
-            [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
+        try await holdingLease { () throws(StorageError) in
             let last = try await store.reconciliations.lastReconciliation()
             if let schedule, !schedule.isDue(after: last, at: receiver.now()) { return nil }
+            return try await run(after: last)
+        }
+    }
+
+    /// Looks up the customers that need it, while this process has the lease of reconciliations.
+    ///
+    /// - Parameter isDue: whether a reconciliation is due, which looks up the others.
+    /// - Returns: `nil` if there are none, or if another process reconciles this store.
+    package func lookUpWaiting(
+        until isDue: @escaping @Sendable () async throws(StorageError) -> Bool
+    ) async throws(StorageError) -> ReconciliationCounts? {
+        guard try await store.reconciliations.countCustomers(with: receiver.lookupNeed) > 0 else { return nil }
+        return try await holdingLease { () throws(StorageError) in
+            // A customer whose lookups contradict each other is not looked up at every opportunity.
+            let lookups = ReconciliationLookups(
+                begin: receiver.now().advanced(by: .zero - ReconciliationSchedule.pause.atTestSpeed()),
+                timeLimit: Self.waitingTimeLimit)
+            try await inEachScope { includes throws(StorageError) in
+                try await lookUp(.waiting, lookups, includes) { () throws(StorageError) in try await !isDue() }
+            }
+            return progress.now
+        }
+    }
+
+    private func holdingLease(
+        _ body: () async throws(StorageError) -> ReconciliationCounts?
+    ) async throws(StorageError) -> ReconciliationCounts? {
+        let counts = try await TaskLease.whileHolding(.reconciliation, in: store.leases) {
+            [progress] isHeld throws(StorageError) -> ReconciliationCounts? in
             // A lookup can wait an hour for the rate limit, so the loss of the lease is noticed beside it.
             let watch = Task {
                 while (try? await Task.sleep(for: .seconds(5))) != nil {
@@ -65,7 +94,7 @@ package struct Reconciliation: Sendable {
                 }
             }
             defer { watch.cancel() }
-            return try await self.run(after: last)
+            return try await body()
         }
         return counts ?? nil
     }
@@ -79,11 +108,14 @@ package struct Reconciliation: Sendable {
         try await store.reconciliations.save(row)
         let plan = ReconciliationPlan(window: window, at: now)
         try await addExpiries()
-        await readHistory(plan.history)
-        let lookups = ReconciliationLookups(begin: row.startedAt)
-        for list in plan.lookupsBeforeRefunds { try await lookUp(list, lookups) }
-        try await readRefunds(since: row.startedAt)
-        for list in plan.lookupsAfterRefunds { try await lookUp(list, lookups) }
+        let lookups = ReconciliationLookups(begin: row.startedAt, timeLimit: Self.timeLimit)
+        let begin = row.startedAt
+        try await inEachScope { includes throws(StorageError) in
+            await readHistory(plan.history, includes)
+            for list in plan.lookupsBeforeRefunds { try await lookUp(list, lookups, includes, saveProgress) }
+            try await readRefunds(since: begin, includes)
+            for list in plan.lookupsAfterRefunds { try await lookUp(list, lookups, includes, saveProgress) }
+        }
         return try await end()
     }
 
@@ -119,58 +151,79 @@ package struct Reconciliation: Sendable {
     // MARK: - Notification history
 
     /// Receives the notifications of the history that are not stored.
-    private func readHistory(_ interval: HistoryWindows.Window) async {
+    private func readHistory(_ interval: HistoryWindows.Window, _ includes: ScopeFilter) async {
         let clients = HistoryClient.all(
             of: clients.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) })
         for each in clients where !progress.isStopped {
             let scope = AppScope(bundleId: each.bundleId, environment: each.environment)
+            guard includes(scope) else { continue }
+            let new = Mutex(0)
             let catchUp = NotificationCatchUp(
                 client: each.client, environment: each.environment, receiver: receiver
             ) { NotificationQuery(startDate: $0.start, endDate: $0.end) }
-            let before = progress.now.row.notifications
             do {
                 _ = try await catchUp.run(
                     over: HistoryWindows(
                         from: max(interval.start, HistoryWindows.oldest(in: each.environment, at: interval.end)),
                         to: interval.end, length: Self.historyWindow),
-                    counts: { counts in progress.change { $0.row.notifications = before + Int64(counts.new) } },
+                    counts: { counts in
+                        let added = new.withLock { new in
+                            defer { new = counts.new }
+                            return counts.new - new
+                        }
+                        progress.change { $0.row.notifications += Int64(added) }
+                    },
                     checkpoint: { _ in !progress.isStopped })
                 failures.succeeded(scope)
             } catch {
                 note(.history, scope, nil, error)
             }
-            receiver.events.add(.reconciledNotifications, Int(progress.now.row.notifications - before))
+            receiver.events.add(.reconciledNotifications, new.withLock(\.self))
         }
     }
 
     // MARK: - Lookups
 
     /// Looks up the customers of a list, page by page.
-    private func lookUp(_ list: ReconciliationPlan.Lookups, _ lookups: ReconciliationLookups) async throws(StorageError)
-    {
-        var position: ReconciliationPage.Position? = .start
+    ///
+    /// - Parameters:
+    ///   - includes: whether the customers of an app are looked up.
+    ///   - checkpoint: called after each page; `false` ends the list.
+    private func lookUp(
+        _ list: ReconciliationPlan.Lookups, _ lookups: ReconciliationLookups, _ includes: ScopeFilter,
+        _ checkpoint: () async throws(StorageError) -> Bool
+    ) async throws(StorageError) {
+        var position: ReconciliationPage.Position? = list == .waiting ? .newest : .start
         while let start = position, !progress.isStopped {
             let page =
                 switch list {
                 case .ending(let interval):
                     try await store.reconciliations.customers(
                         endingIn: interval, notAskedSince: lookups.begin, after: start)
-                case .stale:
-                    try await store.reconciliations.staleCustomers(notAskedSince: lookups.begin, after: start)
+                case .waiting:
+                    try await store.reconciliations.customers(
+                        with: receiver.lookupNeed, notAskedSince: lookups.begin, after: start)
                 }
-            try await forEach(lookups.new(of: page.targets)) { target throws(StorageError) in
+            try await forEach(lookups.new(of: page.targets.filter { includes($0.scope) })) {
+                target throws(StorageError) in
                 guard let client = self.client(of: target.scope),
                     try await self.isStored(target.identifier, target.scope)
                 else { return }
-                try await self.lookUp(target, client, lookups)
+                try await self.lookUp(target, client, lookups, isWaiting: list == .waiting)
             }
             position = page.next
-            try await store.reconciliations.save(progress.now.row)
+            guard try await checkpoint() else { return }
         }
     }
 
+    /// Stores how far the run is.
+    private func saveProgress() async throws(StorageError) -> Bool {
+        try await store.reconciliations.save(progress.now.row)
+        return true
+    }
+
     private func lookUp(
-        _ target: ReconciliationTarget, _ client: ServerAPIClient, _ lookups: ReconciliationLookups
+        _ target: ReconciliationTarget, _ client: ServerAPIClient, _ lookups: ReconciliationLookups, isWaiting: Bool
     ) async throws(StorageError) {
         let scope = target.scope
         let keys = CustomerIdentifiers(originalTransactionIds: [target.identifier.rawValue], transactionIds: [])
@@ -178,10 +231,12 @@ package struct Reconciliation: Sendable {
         let records: CustomerRecords
         do throws(UpstreamError) {
             records = try await client.records(
-                for: keys, bundleId: scope.bundleId.rawValue, environment: scope.environment, Self.options)
+                for: keys, bundleId: scope.bundleId.rawValue, environment: scope.environment,
+                Self.options(lookups.timeLimit))
         } catch {
             guard error.isAnswer else { return note(.customer, scope, target.identifier, error) }
             failures.succeeded(scope)
+            if isWaiting, let customer = target.customer { try await store.reconciliations.markUnknown(customer) }
             return progress.change { $0.unknown += 1 }
         }
         failures.succeeded(scope)
@@ -205,11 +260,11 @@ package struct Reconciliation: Sendable {
     // MARK: - Refunds
 
     /// Reads the refund histories of all customers that were not read since the beginning.
-    private func readRefunds(since begin: Timestamp) async throws(StorageError) {
+    private func readRefunds(since begin: Timestamp, _ includes: ScopeFilter) async throws(StorageError) {
         var position: Int64? = 0
         while let start = position, !progress.isStopped {
             let page = try await store.refunds.refundTargets(notSweptSince: begin, after: start)
-            try await forEach(page.targets) { target throws(StorageError) in
+            try await forEach(page.targets.filter { includes($0.scope) }) { target throws(StorageError) in
                 guard let client = self.client(of: target.scope, counts: false),
                     try await self.isStored(target.identifier, target.scope)
                 else { return }
@@ -226,7 +281,7 @@ package struct Reconciliation: Sendable {
         var revision: String?
         do throws(UpstreamError) {
             (refunds, revision) = try await client.refunds(
-                target.identifier, in: scope.environment, since: target.revision, Self.options)
+                target.identifier, in: scope.environment, since: target.revision, Self.options(Self.timeLimit))
             revision = revision ?? target.revision
         } catch {
             guard error.isAnswer else { return note(.refunds, scope, target.identifier, error) }
@@ -290,31 +345,8 @@ package struct Reconciliation: Sendable {
         progress.change { $0.add(ReconciliationGap(subject: .app, scope: scope, identifier: nil, reason: reason)) }
     }
 
-    /// Works on several items of a page at the same time, until the run is stopped or the store fails.
-    private func forEach<Item: Sendable>(
-        _ items: [Item], _ body: @escaping @Sendable (Item) async throws(StorageError) -> Void
-    ) async throws(StorageError) {
-        let result = await withTaskGroup(of: Result<Void, StorageError>.self) { group in
-            var rest = items[...]
-            var result = Result<Void, StorageError>.success(())
-            func addNext() {
-                guard !progress.isStopped, case .success = result, let item = rest.popFirst() else { return }
-                group.addTask {
-                    do throws(StorageError) {
-                        return .success(try await body(item))
-                    } catch {
-                        return .failure(error)
-                    }
-                }
-            }
-            for _ in 0..<Self.workers { addNext() }
-            while let next = await group.next() {
-                if case .failure = next { result = next }
-                addNext()
-            }
-            return result
-        }
-        try result.get()
+    private static func options(_ timeLimit: Duration) -> CallOptions {
+        CallOptions(priority: .batch, timeLimit: timeLimit, maximumCalls: maximumCalls)
     }
 }
 

@@ -18,9 +18,11 @@ final class ReconciliationLookups: Sendable {
 
     /// When the reconciliation began.
     let begin: Timestamp
+    /// The time of one lookup, with pauses and waiting.
+    let timeLimit: Duration
     private let asked = Mutex<Set<Subject>>([])
 
-    init(begin: Timestamp) { self.begin = begin }
+    init(begin: Timestamp, timeLimit: Duration) { (self.begin, self.timeLimit) = (begin, timeLimit) }
 
     /// Returns the customers that were not returned before.
     func new(of targets: [ReconciliationTarget]) -> [ReconciliationTarget] {

@@ -4,15 +4,16 @@ package import Storage
 /// What a reconciliation asks about, in this order. A value type without I/O.
 ///
 /// 1. Apple's notification history: what was lost arrives signed, and is received like any notification.
-/// 2. Customers with a subscription that ends within the window, before or after now.
-/// 3. Customers with a subscription in billing retry or in a grace period: Apple retries a payment for up to 60 days.
-/// 4. Refund histories, because any purchase can be refunded.
-/// 5. Customers that need a lookup for another reason, for example because of such a refund.
+/// 2. Customers that need a lookup, those that were asked for last first.
+/// 3. Customers with a subscription that ends within the window, before or after now.
+/// 4. Customers with a subscription in billing retry or in a grace period: Apple retries a payment for up to 60 days.
+/// 5. Refund histories, because any purchase can be refunded.
+/// 6. Customers that need a lookup because of such a refund.
 package struct ReconciliationPlan: Sendable, Hashable {
     /// A list of customers to look up.
     package enum Lookups: Sendable, Hashable {
         case ending(ReconciliationInterval)
-        case stale
+        case waiting
     }
 
     /// The time of the notification history.
@@ -30,12 +31,13 @@ package struct ReconciliationPlan: Sendable, Hashable {
         let start = now.advanced(by: .seconds(-window))
         history = HistoryWindows.Window(start: start.advanced(by: .zero - Self.clockDifference), end: now)
         lookupsBeforeRefunds = [
+            .waiting,
             .ending(ReconciliationInterval(from: start, to: now.advanced(by: .seconds(window)))),
             .ending(
                 ReconciliationInterval(
                     from: start.advanced(by: .zero - Self.billingRetry), to: start, isOnlyUnpaid: true)),
         ]
-        lookupsAfterRefunds = [.stale]
+        lookupsAfterRefunds = [.waiting]
     }
 }
 
@@ -44,7 +46,7 @@ package struct ReconciliationSchedule: Sendable, Hashable {
     /// How long after its beginning a reconciliation that stopped early is continued. Later a new one begins.
     private static let lifetime = Duration.days(1)
     /// Pause after failed calls to the App Store.
-    private static let pause = Duration.minutes(10)
+    package static let pause = Duration.minutes(10)
 
     /// Time of day in UTC, in seconds.
     package let time: Int64

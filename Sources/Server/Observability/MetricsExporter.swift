@@ -40,6 +40,7 @@ struct MetricsExporter: Sendable {
         writeOperations(requests, into: &text)
         text.single(
             .reconciliationEnd, health.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
+        text.single(.customersToLookUp, await health.customersToLookUp)
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)

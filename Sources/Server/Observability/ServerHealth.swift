@@ -19,6 +19,7 @@ struct ServerHealth: Sendable {
     /// Counts of rejected requests and connections, by ``ClientLimit``.
     let rejections: CounterTable
     let keyChecks: KeyChecks
+    let waiting: CustomersToLookUp
     let store: (any Store)?
     let shadow: Shadow?
     let state: LifecycleState
@@ -51,10 +52,15 @@ struct ServerHealth: Sendable {
     /// The store's file was removed or replaced, so only a restart opens it again.
     var isStoreLost: Bool { store?.isLost ?? false }
 
+    /// The number of customers that need a lookup; `nil` without a store.
+    var customersToLookUp: Int64? { get async { await waiting.count(in: store, of: pipelines) } }
+
     /// Returns the current warnings.
     ///
-    /// - Parameter backlog: The forwarding backlog of each app.
-    func warnings(_ backlog: [DeliveryBacklog]) -> [Warning] {
+    /// - Parameters:
+    ///   - backlog: The forwarding backlog of each app.
+    ///   - waiting: The number of customers that need a lookup.
+    func warnings(_ backlog: [DeliveryBacklog], _ waiting: Int64?) -> [Warning] {
         var warnings: [Warning] = []
         func warn(_ code: String, _ detail: String, of app: BundleIdentifier? = nil) {
             warnings.append(Warning(code: code, detail: detail, bundleId: app))
@@ -68,6 +74,18 @@ struct ServerHealth: Sendable {
             warn(
                 "storeNotOpen",
                 "The store could not be opened yet. Nothing is stored and notifications are rejected until it is open.")
+        }
+        if let gap = pipelines.notifications.coverage.gap {
+            warn(
+                "notificationsMissing",
+                "Notifications from \(gap.start.iso8601) to \(gap.end.iso8601) may be missing; they are being fetched."
+            )
+        }
+        if let waiting, waiting > 0 {
+            warn(
+                "customersToLookUp",
+                "\(waiting) customers are being looked up again; until then Apple is asked about their receipts."
+            )
         }
         // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.
         if let days = certificate?.daysLeft(at: Timestamp.now.seconds), days < 14 {

@@ -28,21 +28,26 @@ struct HealthController: Sendable {
                     body: ResponseBody(byteBuffer: ByteBuffer(string: phase == .ready ? "ok\n" : "not ready\n")))
             }
             let backlog = (try? await health.store?.outbox.deliveryBacklog()) ?? []
+            let waiting = await health.customersToLookUp
+            let report = Report(phase, health.warnings(backlog, waiting), waiting, health.version)
             return Response(
                 status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
-                body: ResponseBody(
-                    byteBuffer: ByteBuffer(bytes: Report(phase, health.warnings(backlog), health.version).json)))
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: report.json)))
         }
     }
 
-    /// The JSON of `/readyz`. For example, `{"status":"ok","version":"1.2.3","warnings":[]}`.
+    /// The JSON of `/readyz`. For example, `{"status":"ok","version":"1.2.3","customersToLookUp":0,"warnings":[]}`.
     private struct Report {
         /// `ok`, `starting` or `draining`.
         let status: String
         let version: String
+        let customersToLookUp: Int64?
         let warnings: [ServerHealth.Warning]
 
-        init(_ phase: LifecycleState.Phase, _ warnings: [ServerHealth.Warning], _ version: String) {
+        init(
+            _ phase: LifecycleState.Phase, _ warnings: [ServerHealth.Warning], _ waiting: Int64?, _ version: String
+        ) {
+            customersToLookUp = waiting
             status = phase == .ready ? "ok" : "\(phase)"
             self.version = version
             self.warnings = warnings
@@ -52,6 +57,7 @@ struct HealthController: Sendable {
             JSONWriter.object { writer in
                 writer.member("status", status)
                 writer.member("version", version)
+                if let customersToLookUp { writer.member("customersToLookUp", customersToLookUp) }
                 writer.array("warnings", warnings) { writer, warning in
                     writer.object {
                         $0.member("code", warning.code)

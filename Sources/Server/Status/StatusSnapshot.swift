@@ -68,7 +68,8 @@ extension StatusSnapshot {
         phase = health.state.phase
         uptime = .now - health.state.startedAt
         createdAt = .now
-        let warnings = health.warnings(backlog)
+        let waiting = await health.customersToLookUp
+        let warnings = health.warnings(backlog, waiting)
         self.warnings = warnings
         let settings = Dictionary(grouping: health.settings.apps) { $0.bundleId?.rawValue }
         let backlogs = Dictionary(grouping: backlog, by: \.bundleId.rawValue)
@@ -87,7 +88,9 @@ extension StatusSnapshot {
         budgets = health.pipelines.budgets
         notifications = health.pipelines.notifications.counts.now
         let reconciliation = try? await health.store?.reconciliations.lastReconciliation()
-        facts = Self.facts(health) + Self.facts(health.settings, reconciliation ?? nil)
+        facts =
+            Self.facts(health) + (waiting.map { [("Customers to look up", $0.grouped)] } ?? [])
+            + Self.facts(health.settings, reconciliation ?? nil)
     }
 
     /// Returns the facts about the daily reconciliation; none if it is off.

@@ -37,35 +37,67 @@ extension ReconciliationStore {
                 ) AS record JOIN app ON app.id = record.app ORDER BY expiresDate, record.id
                 """,
                 SQLValue(interval.start), SQLValue(interval.end), .boolean(interval.isOnlyUnpaid), SQLValue(begin),
-                .integer(position.expiresDate), .integer(position.id)))
+                .integer(position.key), .integer(position.id)))
     }
 
-    /// Returns customers that need a lookup for another reason, for example a refund, in pages. Customers that were
-    /// looked up at or after `begin` are left out.
-    package func staleCustomers(
-        notAskedSince begin: Timestamp, after position: ReconciliationPage.Position
+    /// Returns customers that need a lookup, in pages. Those that were looked up last come first: they were asked for
+    /// last.
+    ///
+    /// - Parameters:
+    ///   - begin: customers that were looked up at or after it are left out, unless the need is later.
+    ///   - position: ``ReconciliationPage/next`` of the page before, or ``ReconciliationPage/Position/newest``.
+    package func customers(
+        with need: LookupNeed, notAskedSince begin: Timestamp, after position: ReconciliationPage.Position
     ) async throws(StorageError) -> ReconciliationPage {
-        try await page(
+        let parts = LookupNeed.conditions("$1", "$2").enumerated().map { index, condition in
+            """
+            SELECT * FROM (
+                SELECT id, app, askedAt, needsLookupSince FROM customer WHERE \(condition)
+                    AND (askedAt, id) < ($3, $4)
+                ORDER BY askedAt DESC, id DESC LIMIT \(ReconciliationPage.size)) AS part\(index)
+            """
+        }
+        return try await page(
             after: position,
             SQLStatement(
                 """
-                SELECT customer.id, 0, customer.id, bundleId, environment,
+                SELECT -customer.id, -askedAt, customer.id, bundleId, environment,
                     (SELECT originalTransactionId FROM transactionRecord
                         WHERE transactionRecord.customer = customer.id ORDER BY place LIMIT 1),
-                    needsLookupSince IS NOT NULL AND askedAt < $1
-                FROM (SELECT * FROM customer WHERE id > $2 ORDER BY id LIMIT \(ReconciliationPage.size)) AS customer
-                JOIN app ON app.id = customer.app ORDER BY customer.id
-                """, SQLValue(begin), .integer(position.id)))
+                    \(dialect.isAny("bundleId", "$5")) AND (needsLookupSince IS NULL OR askedAt < $6)
+                FROM (
+                    \(parts.joined(separator: " UNION ALL "))
+                    ORDER BY askedAt DESC, id DESC LIMIT \(ReconciliationPage.size)
+                ) AS customer JOIN app ON app.id = customer.app ORDER BY askedAt DESC, customer.id DESC
+                """, SQLValue(need.start), SQLValue(need.end), .integer(-position.key), .integer(-position.id),
+                .texts(need.apps.map(\.rawValue)), SQLValue(begin)))
     }
 
-    /// Returns a page of rows of: row id, end of the period, customer, bundle id, environment, original transaction id,
-    /// and whether the customer is looked up.
+    /// Returns how many customers need a lookup. The count is read from indices.
+    package func countCustomers(with need: LookupNeed) async throws(StorageError) -> Int64 {
+        let counts = LookupNeed.conditions("$1", "$2").map {
+            "(SELECT count(*) FROM customer WHERE \($0) AND app = app.id)"
+        }
+        return try await read(
+            SQLStatement(
+                "SELECT \(counts.joined(separator: " + ")) FROM app WHERE \(dialect.isAny("bundleId", "$3"))",
+                SQLValue(need.start), SQLValue(need.end), .texts(need.apps.map(\.rawValue)))
+        ) { (row) throws(StorageError) in try row.integer(0) }.reduce(0, +)
+    }
+
+    /// Records that the App Store does not know a customer. Asking again would bring nothing.
+    package func markUnknown(_ customer: Int64) async throws(StorageError) {
+        try await write([SQLStatement("UPDATE customer SET needsLookupSince = 0 WHERE id = $1", .integer(customer))])
+    }
+
+    /// Returns a page of rows of: row id, what they are sorted by, customer, bundle id, environment, original
+    /// transaction id, and whether the customer is looked up.
     private func page(
         after position: ReconciliationPage.Position, _ statement: SQLStatement
     ) async throws(StorageError) -> ReconciliationPage {
         let rows = try await read(statement) { (row) throws(StorageError) in
             (
-                position: ReconciliationPage.Position(expiresDate: try row.integer(1), id: try row.integer(0)),
+                position: ReconciliationPage.Position(key: try row.integer(1), id: try row.integer(0)),
                 target: try self.intact(row) { (row) throws(StorageError) in try ReconciliationTarget(row) },
                 damage: row.damage(0)
             )
@@ -76,7 +108,7 @@ extension ReconciliationStore {
         }
         let next = last.position
         // In a damaged file a key can come again, and reading after it would never end.
-        guard (next.expiresDate, next.id) > (position.expiresDate, position.id) else { throw last.damage }
+        guard (next.key, next.id) > (position.key, position.id) else { throw last.damage }
         return ReconciliationPage(targets: targets, next: next)
     }
 

@@ -25,13 +25,15 @@ package struct ReconciliationTarget: Sendable, Hashable {
 
 /// A page of customers. It can be empty although others follow.
 package struct ReconciliationPage: Sendable, Hashable {
-    /// The last row of a page: the end of the period in milliseconds, and the row id.
+    /// The last row of a page: what the rows are sorted by, and the row id. Both are negative in a descending list.
     package struct Position: Sendable, Hashable {
-        package let expiresDate: Int64
+        package let key: Int64
         package let id: Int64
 
-        /// The position of the first page.
-        package static let start = Position(expiresDate: 0, id: 0)
+        /// The position of the first page of an ascending list.
+        package static let start = Position(key: 0, id: 0)
+        /// The position of the first page of a descending list.
+        package static let newest = Position(key: -.max, id: -.max)
     }
 
     package let targets: [ReconciliationTarget]

@@ -27,4 +27,6 @@ package struct StoreInspection: Sendable, Hashable {
     package let integrity: Integrity
     /// The damaged columns; empty if the structure is damaged or was not checked completely.
     package let damage: [DamagedColumn]
+    /// Number of customers of each app that need a lookup, by bundle id. Empty for a damaged store.
+    package let customersToLookUp: [String: Int64]
 }

@@ -22,9 +22,16 @@ extension SQLiteStore {
                 let (integrity, damage) = try check(db, at: path, limit: limit)
                 return StoreInspection(
                     bytes: StoreFiles.size(of: path), layout: schema.stepNames.last { applied[$0] != nil },
-                    isCurrent: missing.isEmpty, integrity: integrity, damage: damage)
+                    isCurrent: missing.isEmpty, integrity: integrity, damage: damage,
+                    customersToLookUp: integrity == .intact && !applied.isEmpty ? try customersToLookUp(db) : [:])
             }
         }
+    }
+
+    private static func customersToLookUp(_ db: Database) throws -> [String: Int64] {
+        try Dictionary(
+            db.rows(LookupNeed.counts(at: .now)).map { (try $0.text(0), try $0.integer(1)) },
+            uniquingKeysWith: +)
     }
 
     /// Returns `PRAGMA synchronous` of the writing connection: 2 if every commit waits until the data is on disk.

@@ -73,6 +73,12 @@ package struct StoreSchema: Sendable {
                 ]),
             SchemaStep("companionIndex", ["CREATE INDEX companionByIdentifier ON companion (identifier)"]),
             SchemaStep("factTimes", ["ALTER TABLE revocation ADD COLUMN askedAt \(integer)"]),
+            SchemaStep(
+                "customersToLookUp",
+                [("customerByLookup", "IS NULL"), ("customerToLookUp", "> 0")].map { name, condition in
+                    "CREATE INDEX \(name) ON customer (askedAt\(dialect == .sqlite ? "" : ", id")) "
+                        + "WHERE needsLookupSince \(condition)"
+                }),
         ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : [])
     }
 

@@ -43,13 +43,19 @@ extension StoreTable {
         ])
 
     /// A customer. `askedAt` is the time of the last lookup of the history, `revision` is its revision.
-    /// `needsLookupSince` is set while the customer is stale. `eventKey` is the key of the customer's events; NULL if
-    /// none was stored since the column exists.
+    /// `needsLookupSince` is set while the customer is stale; 0 if the App Store does not know the customer. `eventKey`
+    /// is the key of the customer's events; NULL if none was stored since the column exists.
     static let customer = StoreTable(
         "customer", .customers, copiedAs: "customers",
         [
             .number(), .app, .integer("askedAt"), .integer("appAppleId").optional, .text("revision").optional,
             .integer("needsLookupSince").optional, .text("eventKey").optional,
+        ],
+        indexes: [
+            Index("customerByLookup", "(askedAt) WHERE needsLookupSince IS NULL", .sqlite),
+            Index("customerByLookup", "(askedAt, id) WHERE needsLookupSince IS NULL", .postgreSQL),
+            Index("customerToLookUp", "(askedAt) WHERE needsLookupSince > 0", .sqlite),
+            Index("customerToLookUp", "(askedAt, id) WHERE needsLookupSince > 0", .postgreSQL),
         ])
 
     /// Aliases: identifiers of the customer's receipts that are not in the history.

@@ -16,6 +16,8 @@ package final class NotificationCoverage: Sendable {
         var first: Timestamp?
         /// The notifications that may be missing since the store was opened; `nil` if they were fetched.
         var gap: NotificationGap?
+        /// Whether an attempt to fetch them has failed.
+        var hasFailed = false
     }
 
     /// How old the newest notification may be without a look at the history. After a short restart Apple repeats what
@@ -45,6 +47,18 @@ package final class NotificationCoverage: Sendable {
 
     /// Records that the notifications of a gap have been fetched.
     package func close(_ gap: NotificationGap) { state.withLock { if $0.gap == gap { $0.gap = nil } } }
+
+    /// Records that the notifications of the gap could not be fetched. They will be tried again.
+    package func recordFailure() { state.withLock { $0.hasFailed = true } }
+
+    /// The customers of some apps that need a lookup. While the notifications of a gap are being fetched, it is none of
+    /// those that lack only them.
+    package func lookupNeed(of apps: [BundleIdentifier], at now: Timestamp) -> LookupNeed {
+        let isFetching = state.withLock { $0.gap != nil && !$0.hasFailed }
+        return LookupNeed(of: apps, before: isFetching ? first : completeSince, at: now)
+    }
+
+    private var first: Timestamp? { state.withLock(\.first) }
 
     /// Records that were looked up before this time may lack something; `nil` if that holds for none.
     package var completeSince: Timestamp? {

@@ -121,10 +121,12 @@ struct StoreCommand: ParsableCommand {
                 Terminal.say("\(error)")
                 throw error.code == .notADatabase ? ExitCode.someNotVerified : ExitCode.limit
             }
+            let waiting = facts.customersToLookUp.values.reduce(0, +)
             if json {
                 Terminal.line(
                     JSONWriter.object { writer in
                         writer.member("store", first)
+                        writer.member("customersToLookUp", waiting)
                         writer.array("damaged", facts.damage) { writer, column in
                             writer.object {
                                 $0.member("column", column.name)
@@ -135,6 +137,7 @@ struct StoreCommand: ParsableCommand {
             } else {
                 for column in facts.damage { Terminal.line("damaged  \(column.name)  \(column.count)") }
             }
+            if waiting > 0 { Terminal.inform("\(waiting) customers need a lookup") }
             guard case .damaged(let reason) = facts.integrity else { return Terminal.inform("\(first) is intact") }
             Terminal.say("\(first) is damaged: \(reason)", hint: "see Damaged stores in docs/STORE.md")
             throw ExitCode.someNotVerified

@@ -155,7 +155,10 @@ struct DamagedStoreTests {
         await call { _ = try await store.lastErasure() }
         await call { _ = try await store.claim(.refunds, for: "other", lasting: .seconds(1)) }
         await call { _ = try await store.lastReconciliation() }
-        await call { _ = try await store.staleCustomers(notAskedSince: now, after: .start) }
+        let need = LookupNeed(of: [scope.bundleId], before: now, at: now)
+        await call { _ = try await store.customers(with: need, notAskedSince: now, after: .newest) }
+        await call { _ = try await store.countCustomers(with: need) }
+        await call { try await store.markUnknown(1) }
         await call {
             _ = try await store.customers(
                 endingIn: ReconciliationInterval(from: Timestamp(milliseconds: 0), to: now), notAskedSince: now,
