@@ -1,27 +1,51 @@
 import Base
 
 /// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
-/// responses reveal. The latest are loaded into memory at the start, the others are looked up.
+/// responses reveal.
 package protocol RevocationStore: SQLEngine {}
 
+/// A page of revoked purchases, ascending by transaction id and app.
+package struct RevokedPurchases: Sendable {
+    /// The last row of a page.
+    package struct Position: Sendable, Hashable {
+        package let transactionId: String
+        package let app: Int64
+
+        /// The position of the first page.
+        package static let start = Position(transactionId: "", app: 0)
+    }
+
+    package let purchases: [(scope: AppScope, transactionId: String, webOrderLineItemId: String?)]
+    /// Where the next page begins; `nil` after the last one.
+    package let next: Position?
+}
+
 extension RevocationStore {
-    /// Returns the latest revocations by scope.
-    ///
-    /// - Parameter limit: maximum number of revocations of one app and environment.
-    package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
-        let apps = try await readIntact(SQLStatement("SELECT id, bundleId, environment FROM app")) {
-            (app) throws(StorageError) -> (id: Int64, scope: AppScope)? in
-            guard let scope = try app.scope(1, 2) else { return nil }
-            return (try app.integer(0), scope)
+    /// Returns all revoked purchases in pages. Damaged rows are left out.
+    package func revokedPurchases(
+        after position: RevokedPurchases.Position, limit: Int = 10_000
+    ) async throws(StorageError) -> RevokedPurchases {
+        let rows = try await read(
+            SQLStatement(
+                """
+                SELECT transactionId, page.app, webOrderLineItemId, bundleId, environment FROM (
+                    SELECT transactionId, app, webOrderLineItemId FROM revocation
+                    WHERE (transactionId, app) > ($1, $2) ORDER BY transactionId, app LIMIT $3
+                ) AS page LEFT JOIN app ON app.id = page.app ORDER BY transactionId, page.app
+                """, .text(position.transactionId), .integer(position.app), .integer(Int64(limit)))
+        ) { (row) throws(StorageError) in
+            try self.intact(row) { (row) throws(StorageError) in
+                (
+                    position: RevokedPurchases.Position(transactionId: try row.text(0), app: try row.integer(1)),
+                    lineItem: try row.optionalText(2), scope: try row.scope(3, 4)
+                )
+            }
         }
-        var found: [AppScope: [RevocationRow]] = [:]
-        for app in apps {
-            found[app.scope] = try await readIntact(
-                SQLStatement(
-                    "SELECT \(RevocationRow.columns) FROM revocation WHERE app = $1 ORDER BY date DESC LIMIT $2",
-                    .integer(app.id), .integer(Int64(limit))), RevocationRow.init)
-        }
-        return found
+        let intact = rows.compactMap(\.self)
+        let purchases = intact.compactMap { row in row.scope.map { ($0, row.position.transactionId, row.lineItem) } }
+        // Without a later position, reading would never end.
+        let next = rows.count < limit || intact.last?.position == position ? nil : intact.last?.position
+        return RevokedPurchases(purchases: purchases, next: next)
     }
 
     /// Returns the revocations of these purchases. Purchases that are not revoked are left out.

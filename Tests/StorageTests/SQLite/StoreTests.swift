@@ -2,6 +2,7 @@ import Base
 import Foundation
 import GRDB
 import Storage
+import StorageTestSupport
 import Synchronization
 import Testing
 import TestSupport
@@ -120,12 +121,12 @@ struct StoreTests {
             try await store.save(revoked: [refund("3")], valid: [], askedAt: .now, of: scope)
         }
         #expect(error?.code == .changed && !store.isOpen)
-        await #expect(throws: StorageError.self) { try await store.revocations(limit: 9) }
+        await #expect(throws: StorageError.self) { try await store.revoked(in: scope) }
         #expect(changes.withLock { $0 } == ["changed"])
         await store.close()
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        let found = try await SQLiteStore(path: path).revocations(limit: 9)
-        #expect(found[scope]?.map(\.transactionId) == ["2"], "\(found)")
+        let found = try await SQLiteStore(path: path).revoked(in: scope)
+        #expect(found.map(\.transactionId) == ["2"], "\(found)")
     }
 
     @Test("A closed store refuses reads and writes as one that is not open yet")
