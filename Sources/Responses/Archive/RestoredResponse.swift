@@ -39,10 +39,8 @@ package struct RestoredResponse: Sendable {
 
     // MARK: - Changes after archiving
 
-    /// Returns whether the response shows a purchase as refunded or revoked that is not.
-    package func isReversed(_ revocations: RevocationIndex) -> Bool {
-        rows.contains { $0.transactionId != nil && $0.revocation != nil && revocation(of: $0, revocations) == nil }
-    }
+    /// The transaction ids of the purchases that the response shows as refunded or revoked.
+    package var cancelled: [String] { rows.compactMap { $0.revocation == nil ? nil : $0.transactionId } }
 
     /// Returns whether the response may be outdated: the current period of a subscription has expired, and according
     /// to the response the subscription could have been renewed since.

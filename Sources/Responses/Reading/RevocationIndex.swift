@@ -61,6 +61,9 @@ package struct RevocationIndex: Sendable {
         byTransaction[transactionId] = revocation.map { Entry(revocation: $0, lineItem: webOrderLineItemId) }
     }
 
+    /// Returns whether the transaction id is in the index.
+    package func contains(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
+
     /// Returns the revocation by transaction id, otherwise by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
         transactionId.flatMap { byTransaction[$0]?.revocation } ?? webOrderLineItemId.flatMap { byLineItem[$0] }

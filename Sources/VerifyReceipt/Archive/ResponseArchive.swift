@@ -229,10 +229,11 @@ package final class ResponseArchive: ResponseObserver {
             else { return nil }
             let scope = found.scope
             let (index, isComplete) = await revocations.revocations(
-                of: restored.purchaseIdentifiers, in: scope, within: Self.lookupTimeLimit)
+                of: restored.purchaseIdentifiers, shown: restored.cancelled.map { .transaction($0) }, in: scope,
+                within: Self.lookupTimeLimit)
             // A refund in the response was reversed since. The response is not used, so that no customer loses access
             // because of it.
-            guard !isComplete || !restored.isReversed(index) else { return nil }
+            guard !isComplete || restored.cancelled.allSatisfy(index.contains) else { return nil }
             if !mayBeStale {
                 let ended = restored.ended(at: now, revocations: index)
                 guard !restored.mayBeStale(at: now, revocations: index) else { return nil }

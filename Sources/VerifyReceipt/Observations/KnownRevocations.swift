@@ -1,7 +1,7 @@
 import AppStoreClients
 package import AppStorePayloads
-import Base
-import Responses
+package import Base
+package import Responses
 package import Storage
 import Synchronization
 import Telemetry
@@ -62,14 +62,19 @@ package final class KnownRevocations: Sendable {
 
     /// Returns the revocations to show with some purchases. The store is asked about those that may be revoked.
     ///
-    /// - Parameter limit: timeout of the read from the store.
+    /// - Parameters:
+    ///   - shown: purchases that Apple has shown as revoked. The store is always asked about them.
+    ///   - limit: timeout of the read from the store.
     /// - Returns: `isComplete` is `false` if the store was to be asked and did not answer.
-    func revocations(
-        of purchases: [PurchaseIdentifier], in scope: AppScope, within limit: @autoclosure () -> Duration
+    package func revocations(
+        of purchases: [PurchaseIdentifier], shown: [PurchaseIdentifier] = [], in scope: AppScope,
+        within limit: @autoclosure () -> Duration
     ) async -> (index: RevocationIndex, isComplete: Bool) {
-        let asked = state.withLock { state in
-            purchases.filter { state.fingerprints.mayContain($0, in: scope) }
-        }
+        let asked =
+            shown
+            + state.withLock { state in
+                purchases.filter { state.fingerprints.mayContain($0, in: scope) }
+            }
         // Facts from before and after the read, because they may be written meanwhile.
         let before = facts(of: asked, in: scope)
         guard let store, !asked.isEmpty else { return (RevocationIndex(before), true) }
@@ -109,12 +114,12 @@ package final class KnownRevocations: Sendable {
     /// Records a customer's records from a lookup, which are not stored yet.
     ///
     /// - Returns: the facts that ``settle(_:in:areStored:)`` is to be called with.
-    func record(_ records: CustomerRecords, in scope: AppScope) -> [RevocationFact] {
+    package func record(_ records: CustomerRecords, in scope: AppScope) -> [RevocationFact] {
         remember(records.transactions.lazy.compactMap { RevocationFact($0.payload) }, in: scope).kept
     }
 
     /// Ends the storing of a lookup. Facts that are not stored as a part of it are written from here.
-    func settle(_ settled: [RevocationFact], in scope: AppScope, areStored: Bool) {
+    package func settle(_ settled: [RevocationFact], in scope: AppScope, areStored: Bool) {
         state.withLock { state in
             for fact in settled where facts[Key(fact, in: scope)] == fact {
                 if areStored { forget(fact, in: scope, &state) } else { state.due.insert(Key(fact, in: scope)) }
@@ -140,10 +145,11 @@ package final class KnownRevocations: Sendable {
     /// Records the rows of a verifyReceipt response.
     ///
     /// - Parameter askedAt: when the request began.
-    func record(_ rows: [VerifyReceiptResponse.Purchase], in scope: AppScope, askedAt: Timestamp) {
+    package func record(_ rows: [VerifyReceiptResponse.Purchase], in scope: AppScope, askedAt: Timestamp) {
         // `in_app` is as old as the receipt, so the last row of a purchase in the response counts.
         let last = Dictionary(
-            rows.compactMap { RevocationFact($0, askedAt: askedAt) }.map { ($0.transactionId, $0) }) { $1 }
+            rows.compactMap { RevocationFact($0, askedAt: askedAt) }.map { ($0.transactionId, $0) },
+            uniquingKeysWith: { $1 })
         let (kept, changed) = remember(last.values, in: scope)
         if !changed.isEmpty { onChange(changed.flatMap(\.identifiers), scope) }
         if store != nil { settle(kept, in: scope, areStored: false) }

@@ -4,7 +4,7 @@ import Responses
 import Storage
 
 /// What Apple said about the revocation of one purchase.
-struct RevocationFact: Sendable, Hashable {
+package struct RevocationFact: Sendable, Hashable {
     let transactionId: String
     var originalTransactionId: String?
     /// `nil` if the purchase is not revoked, or if its revocation was reversed.

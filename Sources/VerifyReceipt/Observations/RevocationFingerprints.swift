@@ -4,7 +4,7 @@ import Storage
 
 /// An identifier of a purchase whose revocation is looked up. A restored purchase may have another transaction id in a
 /// receipt than in the records; its web order line item id is the same.
-enum PurchaseIdentifier: Sendable, Hashable {
+package enum PurchaseIdentifier: Sendable, Hashable {
     case transaction(String)
     case lineItem(String)
 

@@ -93,6 +93,8 @@ struct RecordsSource: Sendable {
             return nil
         }
         guard !stored.contradicts(records) else { return nil }
+        // Another process may have stored them.
+        revocations.recordStored(records.transactions.lazy.map(\.payload), in: scope)
         let freshness = Freshness(of: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup)
         return atHand.add(records, freshness, for: key, from: .store, since: begin, now)
     }
@@ -117,9 +119,11 @@ struct RecordsSource: Sendable {
     /// Returns the records with revocations that other sources reported and the records do not have yet.
     private func revised(_ found: DatedRecords, in scope: AppScope, within limit: Duration) async -> DatedRecords {
         let records = found.records
-        let valid = records.transactions.compactMap { $0.payload.revocationDate == nil ? $0.payload.transactionId : nil }
-        let (index, _) = await revocations.revocations(
-            of: valid.map { .transaction($0) }, in: scope, within: limit)
+        let purchases = records.transactions.compactMap { transaction -> PurchaseIdentifier? in
+            guard transaction.payload.revocationDate == nil else { return nil }
+            return transaction.payload.transactionId.map { .transaction($0) }
+        }
+        let (index, _) = await revocations.revocations(of: purchases, in: scope, within: limit)
         guard !index.isEmpty else { return found }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
             guard signed.payload.revocationDate == nil, !signed.payload.isConsumable,
