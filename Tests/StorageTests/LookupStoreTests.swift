@@ -118,8 +118,8 @@ struct LookupStoreTests {
         var position: RevokedPurchases.Position? = .start
         while let start = position {
             let page = try await stage.store.revocations.revokedPurchases(after: start, limit: 2)
-            #expect(page.purchases.allSatisfy { $0.scope == stage.scope })
-            pages.append(page.purchases.map { "\($0.transactionId) \($0.webOrderLineItemId ?? "-")" })
+            #expect(page.rows.allSatisfy { $0.scope == stage.scope })
+            pages.append(page.rows.map { "\($0.row.transactionId) \($0.row.webOrderLineItemId ?? "-")" })
             position = page.next
         }
         #expect(pages == [["1 w1", "2 w2"], ["3 w3"]])

@@ -32,10 +32,10 @@ package enum FactTime: Sendable, Hashable {
         }
     }
 
-    /// When a request began whose unsigned answer would count over the same facts.
+    /// When a request began whose unsigned answer would count over the same facts, records of the same date excepted.
     package var asked: Timestamp {
         switch self {
-        case .signed(let time): time.advanced(by: Self.clockDifference)
+        case .signed(let time): time.advanced(by: Self.clockDifference - .milliseconds(1))
         case .asked(let time): time
         }
     }

@@ -15,7 +15,7 @@ package struct RevokedPurchases: Sendable {
         package static let start = Position(transactionId: "", app: 0)
     }
 
-    package let purchases: [(scope: AppScope, transactionId: String, webOrderLineItemId: String?)]
+    package let rows: [(scope: AppScope, row: RevocationRow)]
     /// Where the next page begins; `nil` after the last one.
     package let next: Position?
 }
@@ -25,27 +25,28 @@ extension RevocationStore {
     package func revokedPurchases(
         after position: RevokedPurchases.Position, limit: Int = 10_000
     ) async throws(StorageError) -> RevokedPurchases {
+        typealias Found = (row: RevocationRow, app: Int64, scope: AppScope?)
         let rows = try await read(
             SQLStatement(
                 """
-                SELECT transactionId, page.app, webOrderLineItemId, bundleId, environment FROM (
-                    SELECT transactionId, app, webOrderLineItemId FROM revocation
+                SELECT \(RevocationRow.columns), page.app, bundleId, environment FROM (
+                    SELECT \(RevocationRow.columns), app FROM revocation
                     WHERE (transactionId, app) > ($1, $2) ORDER BY transactionId, app LIMIT $3
                 ) AS page LEFT JOIN app ON app.id = page.app ORDER BY transactionId, page.app
                 """, .text(position.transactionId), .integer(position.app), .integer(Int64(limit)))
-        ) { (row) throws(StorageError) in
-            try self.intact(row) { (row) throws(StorageError) in
-                (
-                    position: RevokedPurchases.Position(transactionId: try row.text(0), app: try row.integer(1)),
-                    lineItem: try row.optionalText(2), scope: try row.scope(3, 4)
-                )
-            }
+        ) { (row) throws(StorageError) -> Found?? in
+            // A damaged row counts as a row of the page.
+            .some(
+                try self.intact(row) { (row) throws(StorageError) in
+                    (row: try RevocationRow(row), app: try row.integer(6), scope: try row.scope(7, 8))
+                })
         }
         let intact = rows.compactMap(\.self)
-        let purchases = intact.compactMap { row in row.scope.map { ($0, row.position.transactionId, row.lineItem) } }
+        let last = intact.last.map { RevokedPurchases.Position(transactionId: $0.row.transactionId, app: $0.app) }
         // Without a later position, reading would never end.
-        let next = rows.count < limit || intact.last?.position == position ? nil : intact.last?.position
-        return RevokedPurchases(purchases: purchases, next: next)
+        return RevokedPurchases(
+            rows: intact.compactMap { found in found.scope.map { ($0, found.row) } },
+            next: rows.count < limit || last == position ? nil : last)
     }
 
     /// Returns the revocations of these purchases. Purchases that are not revoked are left out.
@@ -123,7 +124,7 @@ extension RevocationRow {
     fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate, askedAt"
 
     /// Reads ``columns``.
-    @Sendable fileprivate init?(_ row: some SQLRow) throws(StorageError) {
+    @Sendable fileprivate init(_ row: some SQLRow) throws(StorageError) {
         self.init(
             transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1), date: try row.timestamp(2),
             reason: try row.optionalInteger(3), signedDate: try row.optionalTimestamp(4),

@@ -10,10 +10,7 @@ extension KnownRevocations {
         while let start = position {
             let page = try await store.revokedPurchases(after: start)
             state.withLock { state in
-                for row in page.purchases {
-                    state.fingerprints.insert(
-                        .all(row.transactionId, lineItem: row.webOrderLineItemId), in: row.scope)
-                }
+                for (scope, row) in page.rows { state.fingerprints.insert(row.purchaseIdentifiers, in: scope) }
             }
             position = page.next
         }

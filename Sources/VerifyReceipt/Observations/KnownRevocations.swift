@@ -36,6 +36,9 @@ package final class KnownRevocations: Sendable {
     /// The maximum number of facts in memory. If there are too many, the oldest are dropped.
     static let capacity = 100_000
 
+    /// How long a stored fact counts in memory, because a read of the store may have begun before.
+    private static let readingTime = Duration.seconds(10)
+
     let state = Mutex(State())
     /// By transaction id; of a revocation also by web order line item id. Changed while the state is locked.
     let facts = GenerationalCache<Key, RevocationFact>(limit: capacity)
@@ -122,10 +125,25 @@ package final class KnownRevocations: Sendable {
     package func settle(_ settled: [RevocationFact], in scope: AppScope, areStored: Bool) {
         state.withLock { state in
             for fact in settled where facts[Key(fact, in: scope)] == fact {
-                if areStored { forget(fact, in: scope, &state) } else { state.due.insert(Key(fact, in: scope)) }
+                if areStored {
+                    state.due.remove(Key(fact, in: scope))
+                } else {
+                    state.due.insert(Key(fact, in: scope))
+                }
             }
         }
-        if !areStored { write() }
+        guard areStored else { return write() }
+        guard !settled.isEmpty else { return }
+        Task { [weak self] in
+            try? await Task.sleep(for: Self.readingTime)
+            self?.forget(settled, in: scope)
+        }
+    }
+
+    private func forget(_ settled: [RevocationFact], in scope: AppScope) {
+        state.withLock { state in
+            for fact in settled where facts[Key(fact, in: scope)] == fact { forget(fact, in: scope, &state) }
+        }
     }
 
     /// Records transactions that are in the store.

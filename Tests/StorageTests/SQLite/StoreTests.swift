@@ -129,6 +129,33 @@ struct StoreTests {
         #expect(found.map(\.transactionId) == ["2"], "\(found)")
     }
 
+    @Test("A damaged revocation is left out, and those after it are read")
+    func damagedRevocation() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let store = try SQLiteStore(path: path)
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let rows = ["1", "2", "3"].map {
+            RevocationRow(transactionId: $0, webOrderLineItemId: nil, date: Timestamp(milliseconds: 5), reason: nil)
+        }
+        try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
+        await store.close()
+        try await DatabaseQueue(path: path).write {
+            try $0.execute(sql: "UPDATE revocation SET date = 'x' WHERE transactionId = '2'")
+        }
+        let damaged = try SQLiteStore(path: path)
+        var pages: [[String]] = []
+        var position: RevokedPurchases.Position? = .start
+        while let start = position {
+            let page = try await damaged.revokedPurchases(after: start, limit: 2)
+            pages.append(page.rows.map(\.row.transactionId))
+            position = page.next
+        }
+        #expect(pages == [["1"], ["3"], []])
+        await damaged.close()
+    }
+
     @Test("A closed store refuses reads and writes as one that is not open yet")
     func closed() async throws {
         let folder = try TemporaryFolder()
