@@ -69,7 +69,7 @@ package struct ServiceComponents: Sendable {
     }
 
     /// The purchases that became known as revoked.
-    package var revocations: RevocationCache { observations.revocations }
+    package var revocations: KnownRevocations { observations.revocations }
 
     /// Creates the components of a configuration.
     ///
@@ -157,8 +157,10 @@ package struct ServiceComponents: Sendable {
         let writer = store.map { store in
             BackgroundStoreWriter(store: store, logger: logger, now: now) { atHand.markStored($0, in: $1, by: $2) }
         }
-        return UpstreamObservations(
-            revocations: RevocationCache(writer: writer, store: store, counts: counts), writer: writer, store: store)
+        let revocations = KnownRevocations(store: store, writer: writer, counts: counts) {
+            atHand.markChanged($0, in: $1)
+        }
+        return UpstreamObservations(revocations: revocations, writer: writer, store: store)
     }
 }
 
@@ -179,6 +181,7 @@ extension ServiceComponents {
 
     /// Returns when every queued write is in the store. After that the store may be closed.
     package func finishWriting() async {
+        observations.revocations.write(isLast: true)
         await observations.writer?.finish()
     }
 }

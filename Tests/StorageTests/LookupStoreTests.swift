@@ -1,5 +1,6 @@
 import Base
 import Storage
+import StorageTestSupport
 import Testing
 import TestSupport
 
@@ -67,8 +68,8 @@ struct LookupStoreTests {
         let stored = try await stage.store.notifications.notification("abc\u{FFFD}def")?.summary
         #expect(stored?.type == "T\u{FFFD}" && stored?.subtype == "\u{FFFD}S")
         #expect(stored?.originalTransactionId == "2\u{FFFD}")
-        let revocations = try await stage.store.revocations.revocations(limit: 9)[stage.scope]
-        #expect(revocations?.map(\.webOrderLineItemId) == ["\u{FFFD}4"])
+        let revocations = try await stage.store.revocations.revoked(in: stage.scope)
+        #expect(revocations.map(\.webOrderLineItemId) == ["\u{FFFD}4"])
         await stage.store.close()
     }
 
@@ -112,6 +113,16 @@ struct LookupStoreTests {
         #expect(try await found(["2"], ["w2", "w3", "1"]) == [rows[1], rows[2]])
         #expect(try await found([], []) == [])
         #expect(try await found(["1"], ["w1"], .sandbox) == [])
+        // In pages of two.
+        var pages: [[String]] = []
+        var position: RevokedPurchases.Position? = .start
+        while let start = position {
+            let page = try await stage.store.revocations.revokedPurchases(after: start, limit: 2)
+            #expect(page.rows.allSatisfy { $0.scope == stage.scope })
+            pages.append(page.rows.map { "\($0.row.transactionId) \($0.row.webOrderLineItemId ?? "-")" })
+            position = page.next
+        }
+        #expect(pages == [["1 w1", "2 w2"], ["3 w3"]])
         await stage.store.close()
     }
 

@@ -82,7 +82,7 @@ struct OperationStoreTests {
         let row = RefundRow(
             transaction: transaction("12", "12", at: 2_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
         for _ in 0..<2 { try await stage.store.refunds.save([row], of: target, revision: "r8", at: Self.begin) }
-        #expect(try await stage.store.revocations.revocations(limit: 9)[stage.scope]?.map(\.transactionId) == ["12"])
+        #expect(try await stage.store.revocations.revoked(in: stage.scope).map(\.transactionId) == ["12"])
         let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == true)
         let unreported = try await stage.store.refunds.unreportedRefunds(limit: 9)

@@ -200,6 +200,27 @@ struct ResponseArchiveTests {
         #expect(row?["cancellation_reason"]?.text == "1")
     }
 
+    @Test(
+        "A response that was requested before a refund, and does not show it, is not archived; one after a reversal is",
+        arguments: [(minutes: 0, count: 0), (minutes: 4, count: 0), (minutes: 6, count: 1)])
+    func requestedBefore(minutes: Int64, count: Int) async throws {
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
+        let id = try #require(receipt.transactions.first?.transactionId)
+        let stage = try Stage()
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)), environment: .production)
+        let refund = RevocationRow(
+            transactionId: id, webOrderLineItemId: nil, date: SharedSimulator.noon, reason: 1,
+            signedDate: SharedSimulator.noon)
+        try await stage.store.save(revoked: [refund], valid: [], askedAt: .now, of: scope)
+        let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
+        let online = try stage.bridge(
+            saying: #"{"status":0,"receipt":{"in_app":[\#(row)]},"latest_receipt_info":[\#(row)]}"#,
+            after: minutes * 60_000)
+        #expect(await stage.ask(online, receipt.base64).source == .apple)
+        #expect(try await stage.store.lastGoodUsage().count == count)
+    }
+
     /// Apple's response for a subscription: the end of its period in hours after noon, and its renewal state.
     struct Scenario: Sendable, CustomTestStringConvertible {
         let name: String

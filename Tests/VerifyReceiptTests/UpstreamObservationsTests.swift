@@ -193,7 +193,7 @@ struct UpstreamObservationsTests {
         for receipt in [bought, empty] { #expect(await before.ask(receipt.base64).source == .apple) }
         let isKept = await eventually {
             let learnt = try? await store.customerIdentifiersByReceipt(limit: 10).map(\.keys)
-            let revoked = try? await store.revocations(limit: 10).values.flatMap { $0.map(\.transactionId) }
+            let revoked = try? await store.revokedPurchases(after: .start).rows.map(\.row.transactionId)
             return learnt?.first?.transactionIds.map(\.rawValue) == ["700000000000777"] && revoked == [id]
         }
         #expect(isKept)

@@ -30,7 +30,7 @@ package struct NotificationReceiver: Sendable {
     let store: (any Store)?
     /// Looks up customers; `nil` if no app has a Server API key.
     let serverAPI: ServerAPISource?
-    let revocations: RevocationCache
+    let revocations: KnownRevocations
     /// Discards the records of customers whose data changed.
     let recordsAtHand: RecordsAtHand
     /// Lookups for version 1 notifications.
@@ -152,7 +152,7 @@ package struct NotificationReceiver: Sendable {
         coverage.recordArrival(at: row.receivedAt)
         if !targetKeys.isEmpty { arrivals.signal() }
         if case .stored(isNew: true) = outcome, let transaction = verified.transaction?.payload {
-            revocations.record(transaction, of: scope.bundleId, in: scope.environment)
+            revocations.recordStored([transaction], in: scope)
         }
         // A repeated notification invalidates caches too: another process, which has ended since, may have received
         // the first one.

@@ -245,7 +245,7 @@ package struct Reconciliation: Sendable {
             let targetKeys = reportTargets(of: scope)
             differs = try await store.customers.save(row, of: scope, source: .reconcile, reportingTo: targetKeys)
             lookups.stored(target)
-            receiver.revocations.record(records, of: scope.bundleId)
+            receiver.revocations.recordStored(records.transactions.lazy.map(\.payload), in: scope)
             receiver.invalidate(records.watchedIdentifiers, in: scope)
             if differs, !targetKeys.isEmpty { receiver.arrivals.signal() }
         }
@@ -291,7 +291,7 @@ package struct Reconciliation: Sendable {
         let unknown = try await store.refunds.save(
             refunds.compactMap { RefundRow($0) }, of: target, revision: revision, at: receiver.now(),
             source: .reconcile, reportingTo: targetKeys)
-        for refund in refunds { receiver.revocations.record(refund.payload, of: scope.bundleId, in: scope.environment) }
+        receiver.revocations.recordStored(refunds.lazy.map(\.payload), in: scope)
         if unknown > 0 {
             receiver.invalidate(
                 refunds.flatMap { [$0.payload.originalTransactionId, $0.payload.appTransactionId] }.compactMap { $0 },

@@ -26,17 +26,21 @@ package struct RestoredResponse: Sendable {
     /// The original transaction ids of all purchases in the response, sorted.
     package var originals: [String] { Set(rows.compactMap(\.originalTransactionId)).sorted() }
 
-    /// The transaction ids and the web order line item ids of all purchases in the response.
-    package var purchaseIdentifiers: (transactionIds: [String], lineItems: [String]) {
-        (rows.compactMap(\.transactionId), rows.compactMap(\.webOrderLineItemId))
+    /// All purchases in the response, in document order.
+    package var purchases: [VerifyReceiptResponse.Purchase] { rows }
+
+    /// Returns whether the response shows no cancellation of a purchase that is revoked. Of several rows of a purchase,
+    /// the last one counts, because the receipt in a response is as old as the submitted one.
+    package func lacks(_ revocations: RevocationIndex) -> Bool {
+        var last: [String: VerifyReceiptResponse.Purchase] = [:]
+        for row in rows { last[row.transactionId ?? ""] = row }
+        return last.values.contains { !$0.isCancelled && revocation(of: $0, revocations) != nil }
     }
 
     // MARK: - Changes after archiving
 
     /// The transaction ids of the purchases that the response shows as refunded or revoked.
-    package var cancelled: [String] {
-        rows.compactMap { $0.isCancelled && !$0.isUpgraded ? $0.transactionId : nil }
-    }
+    package var cancelled: [String] { rows.compactMap { $0.revocation == nil ? nil : $0.transactionId } }
 
     /// Returns whether the response may be outdated: the current period of a subscription has expired, and according
     /// to the response the subscription could have been renewed since.

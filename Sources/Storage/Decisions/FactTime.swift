@@ -32,10 +32,11 @@ package enum FactTime: Sendable, Hashable {
         }
     }
 
-    /// The time by either clock.
-    package var time: Timestamp {
+    /// When a request began whose unsigned answer would count over the same facts, records of the same date excepted.
+    package var asked: Timestamp {
         switch self {
-        case .signed(let time), .asked(let time): time
+        case .signed(let time): time.advanced(by: Self.clockDifference - .milliseconds(1))
+        case .asked(let time): time
         }
     }
 }

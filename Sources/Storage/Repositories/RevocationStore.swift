@@ -1,27 +1,52 @@
 import Base
 
 /// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
-/// responses reveal. The latest are loaded into memory at the start, the others are looked up.
+/// responses reveal.
 package protocol RevocationStore: SQLEngine {}
 
+/// A page of revoked purchases, ascending by transaction id and app.
+package struct RevokedPurchases: Sendable {
+    /// The last row of a page.
+    package struct Position: Sendable, Hashable {
+        package let transactionId: String
+        package let app: Int64
+
+        /// The position of the first page.
+        package static let start = Position(transactionId: "", app: 0)
+    }
+
+    package let rows: [(scope: AppScope, row: RevocationRow)]
+    /// Where the next page begins; `nil` after the last one.
+    package let next: Position?
+}
+
 extension RevocationStore {
-    /// Returns the latest revocations by scope.
-    ///
-    /// - Parameter limit: maximum number of revocations of one app and environment.
-    package func revocations(limit: Int) async throws(StorageError) -> [AppScope: [RevocationRow]] {
-        let apps = try await readIntact(SQLStatement("SELECT id, bundleId, environment FROM app")) {
-            (app) throws(StorageError) -> (id: Int64, scope: AppScope)? in
-            guard let scope = try app.scope(1, 2) else { return nil }
-            return (try app.integer(0), scope)
+    /// Returns all revoked purchases in pages. Damaged rows are left out.
+    package func revokedPurchases(
+        after position: RevokedPurchases.Position, limit: Int = 10_000
+    ) async throws(StorageError) -> RevokedPurchases {
+        typealias Found = (row: RevocationRow, app: Int64, scope: AppScope?)
+        let rows = try await read(
+            SQLStatement(
+                """
+                SELECT \(RevocationRow.columns), page.app, bundleId, environment FROM (
+                    SELECT \(RevocationRow.columns), app FROM revocation
+                    WHERE (transactionId, app) > ($1, $2) ORDER BY transactionId, app LIMIT $3
+                ) AS page LEFT JOIN app ON app.id = page.app ORDER BY transactionId, page.app
+                """, .text(position.transactionId), .integer(position.app), .integer(Int64(limit)))
+        ) { (row) throws(StorageError) -> Found?? in
+            // A damaged row counts as a row of the page.
+            .some(
+                try self.intact(row) { (row) throws(StorageError) in
+                    (row: try RevocationRow(row), app: try row.integer(6), scope: try row.scope(7, 8))
+                })
         }
-        var found: [AppScope: [RevocationRow]] = [:]
-        for app in apps {
-            found[app.scope] = try await readIntact(
-                SQLStatement(
-                    "SELECT \(RevocationRow.columns) FROM revocation WHERE app = $1 ORDER BY date DESC LIMIT $2",
-                    .integer(app.id), .integer(Int64(limit))), RevocationRow.init)
-        }
-        return found
+        let intact = rows.compactMap(\.self)
+        let last = intact.last.map { RevokedPurchases.Position(transactionId: $0.row.transactionId, app: $0.app) }
+        // Without a later position, reading would never end.
+        return RevokedPurchases(
+            rows: intact.compactMap { found in found.scope.map { ($0, found.row) } },
+            next: rows.count < limit || last == position ? nil : last)
     }
 
     /// Returns the revocations of these purchases. Purchases that are not revoked are left out.
@@ -99,7 +124,7 @@ extension RevocationRow {
     fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate, askedAt"
 
     /// Reads ``columns``.
-    @Sendable fileprivate init?(_ row: some SQLRow) throws(StorageError) {
+    @Sendable fileprivate init(_ row: some SQLRow) throws(StorageError) {
         self.init(
             transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1), date: try row.timestamp(2),
             reason: try row.optionalInteger(3), signedDate: try row.optionalTimestamp(4),

@@ -37,7 +37,7 @@ package final class ResponseArchive: ResponseObserver {
     private let apps: AppRegistry
     private let store: any Store
     private let writer: BackgroundStoreWriter
-    private let revocations: RevocationCache
+    private let revocations: KnownRevocations
     private let logger: Logger
     private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: maximumRecent)
     private let logThrottle = LogThrottle<String>()
@@ -97,7 +97,8 @@ package final class ResponseArchive: ResponseObserver {
         writer.run(cost: answer.body.count) { store throws(StorageError) in
             let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
             guard let archived = ArchivedResponse(response, to: question.receipt.canonicalText.reveal()),
-                let row = self.rowIfChanged(archived, to: question.digest, at: now)
+                let row = self.rowIfChanged(archived, to: question.digest, at: now),
+                await !self.lacksRevocation(archived, in: scope, at: now)
             else { return }
             // Inserted before the write, so that a concurrent deletion removes it again if it deletes the row.
             self.recent.insert(PendingArchiveEntry(digest: row.digest, keptAt: now), for: row.question, cost: 1)
@@ -111,6 +112,14 @@ package final class ResponseArchive: ResponseObserver {
             for question in change.deleted { self.recent.remove(question) }
             try await self.makeRoom(for: change.bytes, at: now)
         }
+    }
+
+    /// Returns whether the response was requested before a purchase in it was revoked.
+    private func lacksRevocation(_ archived: ArchivedResponse, in scope: AppScope, at now: Timestamp) async -> Bool {
+        guard let response = RestoredResponse(archived, keptAt: now) else { return false }
+        let (index, _) = await revocations.revocations(
+            of: response.purchaseIdentifiers, in: scope, within: Self.lookupTimeLimit)
+        return response.lacks(index)
     }
 
     /// Returns the row to store; `nil` if the same response was stored less than a day ago.
@@ -219,13 +228,12 @@ package final class ResponseArchive: ResponseObserver {
                 let restored = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
             else { return nil }
             let scope = found.scope
-            let (transactionIds, lineItems) = restored.purchaseIdentifiers
-            let index = await revocations.revocations(
-                of: PurchaseIdentifiers(transactionIds: transactionIds, lineItems: lineItems), in: scope,
+            let (index, isComplete) = await revocations.revocations(
+                of: restored.purchaseIdentifiers, shown: restored.cancelled.map { .transaction($0) }, in: scope,
                 within: Self.lookupTimeLimit)
             // A refund in the response was reversed since. The response is not used, so that no customer loses access
             // because of it.
-            guard !revocations.hasReversal(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
+            guard !isComplete || restored.cancelled.allSatisfy(index.contains) else { return nil }
             if !mayBeStale {
                 let ended = restored.ended(at: now, revocations: index)
                 guard !restored.mayBeStale(at: now, revocations: index) else { return nil }
@@ -242,6 +250,13 @@ package final class ResponseArchive: ResponseObserver {
             }
             return nil
         }
+    }
+}
+
+extension RestoredResponse {
+    /// The identifiers of all purchases in the response.
+    fileprivate var purchaseIdentifiers: [PurchaseIdentifier] {
+        purchases.flatMap { [PurchaseIdentifier].all($0.transactionId, lineItem: $0.webOrderLineItemId) }
     }
 }
 

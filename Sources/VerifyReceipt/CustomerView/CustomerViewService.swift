@@ -17,7 +17,7 @@ package struct CustomerViewService: Sendable {
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
     private let stored: RecordsSource
-    private let revocations: RevocationCache
+    private let revocations: KnownRevocations
     private let renderer: CustomerViewRenderer
     private let deadline: RequestDeadline.Limit
     private let now: @Sendable () -> Timestamp
@@ -144,7 +144,7 @@ package struct CustomerViewService: Sendable {
     }
 
     private func history(of receipt: Receipt) async -> PurchaseHistory {
-        let index = await revocations.revocations(
+        let (index, _) = await revocations.revocations(
             of: receipt.contents.purchaseIdentifiers, in: AppScope(of: receipt),
             within: RequestDeadline(deadline).reading(before: 0))
         return PurchaseHistory(receipt: receipt, revocations: index)

@@ -6,7 +6,8 @@ import Storage
 import Synchronization
 
 /// A bounded write queue for the store, so that no request waits for the disk. A write that does not fit into the
-/// queue is dropped and counted; a later lookup or notification provides the same data again.
+/// queue is dropped and counted; a later lookup or notification provides the same data again. Revocations stay in memory
+/// until they are written (``KnownRevocations``).
 final class BackgroundStoreWriter: Sendable {
     private struct State {
         var waiting = 0
@@ -53,28 +54,27 @@ final class BackgroundStoreWriter: Sendable {
     ///   - keys: identifiers of the receipt that the records were looked up for.
     ///   - askedAt: when the lookup began.
     ///   - begin: the same instant.
+    ///   - whenDone: called with whether the records are stored.
     func save(
-        _ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp,
-        since begin: ContinuousClock.Instant
+        _ records: CustomerRecords, for keys: CustomerIdentifiers, in scope: AppScope, askedAt: Timestamp,
+        since begin: ContinuousClock.Instant, whenDone: @escaping @Sendable (Bool) -> Void
     ) {
         guard records.environment != .xcode,
             let row = CustomerRow(records, keys: keys, askedAt: askedAt)
-        else { return }
-        let scope = AppScope(bundleId: bundleId, environment: records.environment)
+        else { return whenDone(false) }
         let identifiers = records.watchedIdentifiers
-        run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(StorageError) in
-            try await store.customers.save(row, of: scope)
+        let cost = row.transactions.reduce(0) { $0 + $1.text.utf8.count }
+        let isQueued = run(cost: cost) { store throws(StorageError) in
+            do throws(StorageError) {
+                try await store.customers.save(row, of: scope)
+            } catch {
+                whenDone(false)
+                throw error
+            }
             self.onSave(identifiers, scope, begin)
+            whenDone(true)
         }
-    }
-
-    /// Saves revocations that a verifyReceipt response named, and transactions that it named as valid.
-    ///
-    /// - Parameter askedAt: when the request to verifyReceipt began.
-    func save(revoked: [RevocationRow], valid: [String], askedAt: Timestamp, of scope: AppScope) {
-        run(cost: (revoked.count + valid.count) * 128) { store throws(StorageError) in
-            try await store.revocations.save(revoked: revoked, valid: valid, askedAt: askedAt, of: scope)
-        }
+        if !isQueued { whenDone(false) }
     }
 
     /// Saves the transaction identifiers that are needed to look up a receipt.
@@ -88,10 +88,11 @@ final class BackgroundStoreWriter: Sendable {
         }
     }
 
-    /// Enqueues a write.
+    /// Enqueues a write. Returns `false` if the queue is full.
     ///
     /// - Parameter cost: bytes of memory that the write holds until it is done.
-    func run(cost: Int, _ body: @escaping @Sendable (any Store) async throws(StorageError) -> Void) {
+    @discardableResult
+    func run(cost: Int, _ body: @escaping @Sendable (any Store) async throws(StorageError) -> Void) -> Bool {
         let isQueued = state.withLock { state in
             guard state.waiting < Self.capacity, bytes.reserve(cost) else {
                 state.dropped += 1
@@ -100,7 +101,10 @@ final class BackgroundStoreWriter: Sendable {
             state.waiting += 1
             return true
         }
-        guard isQueued else { return logFailure("store write queue full; dropping a background write", nil) }
+        guard isQueued else {
+            logFailure("store write queue full; dropping a background write", nil)
+            return false
+        }
         Task {
             do throws(StorageError) {
                 try await body(store)
@@ -117,6 +121,7 @@ final class BackgroundStoreWriter: Sendable {
             }
             for continuation in waiters { continuation.resume() }
         }
+        return true
     }
 
     /// Waits until every enqueued write is done or has failed.

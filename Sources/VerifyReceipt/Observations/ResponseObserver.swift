@@ -44,16 +44,12 @@ struct AppIdentityRecorder: ResponseObserver {
     }
 }
 
-/// Records what Apple's verifyReceipt says about the purchases of an authentic receipt. Records at hand are
-/// discarded if they contradict it.
+/// Records what Apple's verifyReceipt says about the purchases of an authentic receipt.
 struct UpstreamResponseRecorder: ResponseObserver {
     let observations: UpstreamObservations
-    let atHand: RecordsAtHand
 
     func observe(_ response: SourceResponse, to request: ResolvedRequest) {
         guard case .apple(let answer, _) = response.origin, let receipt = request.authenticReceipt else { return }
-        let changedIds = observations.record(answer, for: receipt, askedAt: request.now)
-        guard !changedIds.isEmpty else { return }
-        atHand.markChanged(changedIds, in: AppScope(of: receipt))
+        observations.record(answer, for: receipt, askedAt: request.now)
     }
 }

@@ -10,7 +10,7 @@ import Storage
 /// refunded, and which customer a receipt without purchases belongs to. Only responses to authentic receipts are
 /// recorded. In memory, and bounded. With a store, the record is loaded again after a restart.
 struct UpstreamObservations: Sendable {
-    let revocations: RevocationCache
+    let revocations: KnownRevocations
     /// By the SHA-256 digest of the signed bytes of the receipt.
     private let identifiers = GenerationalCache<[UInt8], CustomerIdentifiers>(limit: capacity)
     let writer: BackgroundStoreWriter?
@@ -25,7 +25,7 @@ struct UpstreamObservations: Sendable {
     /// Creates an empty record.
     ///
     /// - Parameter writer: writes to the store; `nil` if nothing is stored across restarts.
-    init(revocations: RevocationCache, writer: BackgroundStoreWriter? = nil, store: (any Store)? = nil) {
+    init(revocations: KnownRevocations, writer: BackgroundStoreWriter? = nil, store: (any Store)? = nil) {
         self.revocations = revocations
         self.store = store
         self.writer = writer
@@ -57,10 +57,10 @@ struct UpstreamObservations: Sendable {
         }
     }
 
-    /// Replaces the record with what the store holds. If the store cannot be read, the record stays unchanged.
+    /// Replaces the record with what the store holds. Until that is read, the store is asked for revocations.
     func reload(from store: any RevocationStore) async throws(StorageError) {
         let identifiersByReceipt = try await store.customerIdentifiersByReceipt(limit: Self.maximumLoadedReceipts)
-        try await revocations.reload(from: store)
+        try await revocations.load(from: store)
         identifiers.removeAll()
         for (receipt, keys) in identifiersByReceipt { save(keys, of: receipt) }
     }
@@ -68,19 +68,17 @@ struct UpstreamObservations: Sendable {
     /// Records a response of Apple's.
     ///
     /// - Parameter askedAt: when the request began. What Apple said later about a purchase stays.
-    /// - Returns: the ids of purchases whose revocation state changed: newly revoked, or reversed. Cached records of
-    ///   them are out of date.
-    func record(_ answer: UpstreamResponse, for receipt: Receipt, askedAt: Timestamp) -> [String] {
-        guard answer.status == .valid || answer.status == .subscriptionExpired else { return [] }
-        let keys = receipt.contents.lookupKeys
+    func record(_ answer: UpstreamResponse, for receipt: Receipt, askedAt: Timestamp) {
+        guard answer.status == .valid || answer.status == .subscriptionExpired else { return }
+        let (keys, scope) = (receipt.contents.lookupKeys, AppScope(of: receipt))
         // Most responses reveal nothing new, and parsing all their rows is expensive.
         guard
             keys.isEmpty || Self.mentionsCancellation(answer.body)
-                || revocations.hasRevocation(for: keys, of: receipt.bundleId, in: receipt.environment)
-        else { return [] }
+                || revocations.mayBeRevoked(keys, in: scope)
+        else { return }
         let rows = (try? VerifyReceiptResponse(answer.body))?.revocationStates ?? []
         if keys.isEmpty { save(CustomerIdentifiers(rows), of: receipt) }
-        return revocations.record(rows, of: receipt.bundleId, in: receipt.environment, askedAt: askedAt)
+        revocations.record(rows, in: scope, askedAt: askedAt)
     }
 
     private func save(_ keys: CustomerIdentifiers, of receipt: Receipt) {

@@ -84,7 +84,7 @@ extension RequestEvaluation {
         let observers: [(any ResponseObserver)?] = [
             UpstreamResponseLog(logger: logger),
             AppIdentityRecorder(credentials: components.counts.rejectedCredentials),
-            UpstreamResponseRecorder(observations: observations, atHand: components.recordsAtHand), archive, cache,
+            UpstreamResponseRecorder(observations: observations), archive, cache,
         ]
         let api = ServerAPIResponseSource(
             customers: serverAPI, observations: observations, renderer: renderer, receipts: receipts,

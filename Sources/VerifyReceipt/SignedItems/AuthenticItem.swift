@@ -94,14 +94,12 @@ package struct AuthenticItem: Sendable {
     }
 
     /// The identifiers of the purchases in the item.
-    var purchaseIdentifiers: PurchaseIdentifiers {
+    var purchaseIdentifiers: [PurchaseIdentifier] {
         switch origin {
         case .receipt(let receipt): receipt.contents.purchaseIdentifiers
         case .transaction(let transaction):
-            PurchaseIdentifiers(
-                transactionIds: [transaction.transactionId].compactMap { $0 },
-                lineItems: [transaction.webOrderLineItemId].compactMap { $0 })
-        case .appTransaction, .handle: PurchaseIdentifiers(transactionIds: [])
+            .all(transaction.transactionId, lineItem: transaction.webOrderLineItemId)
+        case .appTransaction, .handle: []
         }
     }
 

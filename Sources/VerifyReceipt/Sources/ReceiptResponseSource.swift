@@ -7,7 +7,7 @@ import Responses
 /// The source `receipt`: the authentic receipt or signed transaction alone, with the refunds that became known since it
 /// was issued.
 struct ReceiptResponseSource: ResponseSource {
-    let revocations: RevocationCache
+    let revocations: KnownRevocations
     let renderer: VerifyReceiptRenderer
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
@@ -23,7 +23,7 @@ struct ReceiptResponseSource: ResponseSource {
     /// itself.
     func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) async -> SourceResult {
         guard item.holdsPurchases else { return .unavailable(fallback: request.unavailable(from: .receipt)) }
-        let index = await revocations.revocations(
+        let (index, _) = await revocations.revocations(
             of: item.purchaseIdentifiers, in: item.scope, within: request.deadline.reading(before: 0))
         let history = request.history(of: item, revocations: index)
         if isFallback, request.app.staleSubscription == .retry, history.receipt.mayBeStale(at: request.now) {

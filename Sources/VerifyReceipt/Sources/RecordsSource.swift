@@ -25,12 +25,12 @@ struct RecordsSource: Sendable {
     let coverage: NotificationCoverage
     /// `nil` if there is no store.
     private let store: (any Store)?
-    private let revocations: RevocationCache
+    private let revocations: KnownRevocations
     private let logger: Logger
     private let logThrottle = LogThrottle<String>()
 
     init(
-        atHand: RecordsAtHand, coverage: NotificationCoverage, store: (any Store)?, revocations: RevocationCache,
+        atHand: RecordsAtHand, coverage: NotificationCoverage, store: (any Store)?, revocations: KnownRevocations,
         logger: Logger
     ) {
         self.atHand = atHand
@@ -66,8 +66,8 @@ struct RecordsSource: Sendable {
         let key = RecordsAtHand.Key(keys, of: scope.bundleId, in: scope.environment)
         var found = atHand.stored(key, at: now)
         if found == nil { found = await read(key, in: scope, of: store, at: now, within: limit) }
-        guard let found, !revocations.contradicts(found.records) else { return nil }
-        return revised(found, in: scope)
+        guard let found, !revocations.contradicts(found.records, in: scope) else { return nil }
+        return await revised(found, in: scope, within: limit)
     }
 
     /// Reads a customer from the store.
@@ -93,11 +93,8 @@ struct RecordsSource: Sendable {
             return nil
         }
         guard !stored.contradicts(records) else { return nil }
-        revocations.reconcile(stored: records, of: scope.bundleId)
-        // Revocations that are not in memory; changes of them afterwards make the records out of date.
-        _ = await revocations.revocations(
-            of: PurchaseIdentifiers(transactionIds: records.transactions.compactMap(\.payload.transactionId)),
-            in: scope, within: limit)
+        // Another process may have stored them.
+        revocations.recordStored(records.transactions.lazy.map(\.payload), in: scope)
         let freshness = Freshness(of: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup)
         return atHand.add(records, freshness, for: key, from: .store, since: begin, now)
     }
@@ -120,14 +117,14 @@ struct RecordsSource: Sendable {
     }
 
     /// Returns the records with revocations that other sources reported and the records do not have yet.
-    private func revised(_ found: DatedRecords, in scope: AppScope) -> DatedRecords {
-        let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
+    private func revised(_ found: DatedRecords, in scope: AppScope, within limit: Duration) async -> DatedRecords {
         let records = found.records
-        guard !index.isEmpty,
-            records.transactions.contains(where: {
-                $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.contains) ?? false
-            })
-        else { return found }
+        let purchases = records.transactions.compactMap { transaction -> PurchaseIdentifier? in
+            guard transaction.payload.revocationDate == nil else { return nil }
+            return transaction.payload.transactionId.map { .transaction($0) }
+        }
+        let (index, _) = await revocations.revocations(of: purchases, in: scope, within: limit)
+        guard !index.isEmpty else { return found }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
             guard signed.payload.revocationDate == nil, !signed.payload.isConsumable,
                 let revocation = index.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)

@@ -24,8 +24,8 @@ package struct ServerAPISource: Sendable {
     private let now: @Sendable () -> Timestamp
     /// Writes records to the store; `nil` if there is no store.
     private let writer: BackgroundStoreWriter?
-    /// Stores the revocations that each lookup returns. `nil` if revocations are not used, for example in a migration.
-    private let revocations: RevocationCache?
+    /// Remembers the revocations that each lookup returns. `nil` if revocations are not used, for example in a migration.
+    private let revocations: KnownRevocations?
     /// `nil` if nothing is counted.
     private let counts: ProxyMetrics?
 
@@ -41,7 +41,7 @@ package struct ServerAPISource: Sendable {
         atHand: RecordsAtHand = RecordsAtHand(),
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
         retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
-        revocations: RevocationCache? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil,
+        revocations: KnownRevocations? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil,
         previous: ServerAPISource? = nil
     ) throws {
         let hosts: EnvironmentURLs
@@ -187,8 +187,11 @@ package struct ServerAPISource: Sendable {
         // Another request may have begun the lookup earlier.
         let begin = records.begunAt ?? called
         let askedAt = calledAt.advanced(by: min(.zero, called.duration(to: begin)))
-        revocations?.record(records, of: key.bundleId)
-        writer?.save(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt, since: begin)
+        let scope = AppScope(bundleId: key.bundleId, environment: records.environment)
+        let facts = revocations?.record(records, in: scope) ?? []
+        writer?.save(records, for: key.identifiers, in: scope, askedAt: askedAt, since: begin) { [revocations] in
+            revocations?.settle(facts, in: scope, areStored: $0)
+        }
         let freshness = Freshness(of: records, askedAt: askedAt)
         // No source would ask for them.
         guard app.maximumAge > .zero || writer != nil else {

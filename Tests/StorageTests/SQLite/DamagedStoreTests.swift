@@ -126,7 +126,7 @@ struct DamagedStoreTests {
         await call { _ = try await store.transactionsWithoutToken(limit: 1) }
         await call { _ = try await store.recordedIdentifiers([first], of: scope.bundleId) }
         await call { _ = try await store.hasNewerRecord(of: [first.rawValue], in: scope, since: now) }
-        await call { _ = try await store.revocations(limit: 9) }
+        await call { _ = try await store.revokedPurchases(after: .start) }
         await call { _ = try await store.revocations(of: [second.rawValue], lineItems: ["55"], in: scope) }
         await call { _ = try await store.customerIdentifiers(of: Array("\(prefix)-digest".utf8)) }
         await call { _ = try await store.customerIdentifiersByReceipt(limit: 9) }

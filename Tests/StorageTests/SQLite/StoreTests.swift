@@ -2,6 +2,7 @@ import Base
 import Foundation
 import GRDB
 import Storage
+import StorageTestSupport
 import Synchronization
 import Testing
 import TestSupport
@@ -120,12 +121,39 @@ struct StoreTests {
             try await store.save(revoked: [refund("3")], valid: [], askedAt: .now, of: scope)
         }
         #expect(error?.code == .changed && !store.isOpen)
-        await #expect(throws: StorageError.self) { try await store.revocations(limit: 9) }
+        await #expect(throws: StorageError.self) { try await store.revoked(in: scope) }
         #expect(changes.withLock { $0 } == ["changed"])
         await store.close()
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        let found = try await SQLiteStore(path: path).revocations(limit: 9)
-        #expect(found[scope]?.map(\.transactionId) == ["2"], "\(found)")
+        let found = try await SQLiteStore(path: path).revoked(in: scope)
+        #expect(found.map(\.transactionId) == ["2"], "\(found)")
+    }
+
+    @Test("A damaged revocation is left out, and those after it are read")
+    func damagedRevocation() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let store = try SQLiteStore(path: path)
+        let scope = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let rows = ["1", "2", "3"].map {
+            RevocationRow(transactionId: $0, webOrderLineItemId: nil, date: Timestamp(milliseconds: 5), reason: nil)
+        }
+        try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
+        await store.close()
+        try await DatabaseQueue(path: path).write {
+            try $0.execute(sql: "UPDATE revocation SET date = 'x' WHERE transactionId = '2'")
+        }
+        let damaged = try SQLiteStore(path: path)
+        var pages: [[String]] = []
+        var position: RevokedPurchases.Position? = .start
+        while let start = position {
+            let page = try await damaged.revokedPurchases(after: start, limit: 2)
+            pages.append(page.rows.map(\.row.transactionId))
+            position = page.next
+        }
+        #expect(pages == [["1"], ["3"], []])
+        await damaged.close()
     }
 
     @Test("A closed store refuses reads and writes as one that is not open yet")

@@ -1,0 +1,106 @@
+import Base
+import ReceiptDecoding
+import Storage
+
+/// An identifier of a purchase whose revocation is looked up. A restored purchase may have another transaction id in a
+/// receipt than in the records; its web order line item id is the same.
+package enum PurchaseIdentifier: Sendable, Hashable {
+    case transaction(String)
+    case lineItem(String)
+
+    var transactionId: String? { if case .transaction(let id) = self { id } else { nil } }
+    var lineItem: String? { if case .lineItem(let id) = self { id } else { nil } }
+}
+
+extension ReceiptContents {
+    /// The identifiers of all purchases in the receipt.
+    var purchaseIdentifiers: [PurchaseIdentifier] {
+        switch self {
+        case .app(let receipt):
+            receipt.purchases.flatMap { purchase in
+                [PurchaseIdentifier].all(
+                    purchase.transactionId, lineItem: purchase.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" })
+            }
+        case .transaction(let receipt):
+            .all(receipt.transactionId, lineItem: receipt["web-order-line-item-id"])
+        }
+    }
+}
+
+extension [PurchaseIdentifier] {
+    /// The identifiers of one purchase.
+    static func all(_ transactionId: String?, lineItem: String?) -> Self {
+        [transactionId.map { .transaction($0) }, lineItem.map { .lineItem($0) }].compactMap(\.self)
+    }
+}
+
+extension RevocationRow {
+    /// The identifiers by which a receipt can have the purchase.
+    var purchaseIdentifiers: [PurchaseIdentifier] { .all(transactionId, lineItem: webOrderLineItemId) }
+}
+
+/// Fingerprints of the identifiers of all purchases that were ever revoked: a purchase that is not among them is
+/// certainly not revoked. Nothing is removed, and two identifiers can have one fingerprint; either costs a read of the
+/// store and nothing else.
+///
+/// A fingerprint has 64 bits and depends on a random key, so nobody can choose identifiers that collide. Until those of
+/// the store are added, and if there are too many, every identifier counts as present.
+struct RevocationFingerprints: Sendable {
+    private var fingerprints: Set<Int> = []
+    private var isFull = false
+    private var isLoaded = false
+    /// The number of the last load.
+    private var loads = 0
+    private let key = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+    private let limit: Int
+
+    /// - Parameter limit: the maximum number of fingerprints, about 16 bytes each.
+    init(limit: Int) { self.limit = limit }
+
+    /// Whether an identifier that was not added is certainly not one of a revoked purchase.
+    var isComplete: Bool { isLoaded && !isFull }
+
+    /// Records that all identifiers of the store are being added. Those so far stay, because the store may not have
+    /// them yet.
+    ///
+    /// - Returns: the number of the load.
+    mutating func beginLoading() -> Int {
+        isLoaded = false
+        loads += 1
+        return loads
+    }
+
+    /// Records that all identifiers have been added since the load began, unless another one has begun.
+    mutating func endLoading(_ number: Int) {
+        if number == loads { isLoaded = true }
+    }
+
+    /// Adds the identifiers of a revoked purchase. Returns whether it was certainly not among them.
+    @discardableResult
+    mutating func insert(_ identifiers: [PurchaseIdentifier], in scope: AppScope) -> Bool {
+        guard !isFull else { return false }
+        let isNew = isComplete && !identifiers.contains { contains($0, in: scope) }
+        fingerprints.formUnion(identifiers.map { fingerprint($0, in: scope) })
+        if fingerprints.count > limit { (fingerprints, isFull) = ([], true) }
+        return isNew
+    }
+
+    /// Returns whether an identifier was added.
+    func contains(_ identifier: PurchaseIdentifier, in scope: AppScope) -> Bool {
+        fingerprints.contains(fingerprint(identifier, in: scope))
+    }
+
+    /// Returns whether an identifier may be one of a revoked purchase.
+    func mayContain(_ identifier: PurchaseIdentifier, in scope: AppScope) -> Bool {
+        !isComplete || contains(identifier, in: scope)
+    }
+
+    private func fingerprint(_ identifier: PurchaseIdentifier, in scope: AppScope) -> Int {
+        var hasher = Hasher()
+        hasher.combine(key.0)
+        hasher.combine(key.1)
+        hasher.combine(scope)
+        hasher.combine(identifier)
+        return hasher.finalize()
+    }
+}
