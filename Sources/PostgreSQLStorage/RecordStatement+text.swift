@@ -207,7 +207,8 @@ extension RecordStatement {
         """
         queued AS (
             INSERT INTO delivery (addressee, notification, subject, createdAt, queuedAt, nextAttempt)
-            SELECT target.id, live.notification, live.purchase, live.receivedAt, live.receivedAt, live.receivedAt
+            SELECT target.id, live.notification, live.purchase, live.receivedAt, \(PostgreSQLStore.clock),
+                \(PostgreSQLStore.clock)
             FROM unnest(\(parameter(2, "bigint[]")), \(parameter(3, "bigint[]"))) AS target (position, id)
             JOIN live ON live.position = target.position ORDER BY live.position)
         """,

@@ -69,6 +69,9 @@ struct ServerHealth: Sendable {
                 "storeNotOpen",
                 "The store could not be opened yet. Nothing is stored and notifications are rejected until it is open.")
         }
+        if let clock = pipelines.cluster?.clock, clock.isTooLarge, let difference = clock.difference {
+            warn("clockDiffersFromDatabase", "Correct the clock that is wrong: \(difference.description).")
+        }
         // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.
         if let days = certificate?.daysLeft(at: Timestamp.now.seconds), days < 14 {
             warn(
