@@ -220,6 +220,8 @@ struct RetentionStoreTests {
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
             try await receive(uuid, days, to: [targetKey], on: stage)
         }
+        // As if the store's clock had been the servers' one.
+        try await outbox.write([SQLStatement("UPDATE delivery SET queuedAt = createdAt")])
         for delivery in try await outbox.claim(to: targetKey, by: "test", at: Self.now) {
             switch delivery.uuid {
             case "done", "new": try await outbox.settle(delivery, .delivered(bodies: 1), at: Self.now)

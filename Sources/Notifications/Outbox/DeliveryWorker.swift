@@ -11,12 +11,7 @@ import VerifyReceipt
 /// Delivers notifications to one target, several at the same time, those with the earliest due time first.
 ///
 /// Workers of different targets are independent. A failed delivery does not block the others of its target, because
-/// it is retried at its own time. Two deliveries about one purchase are never in flight together, so that the second
-/// cannot overtake the first.
-///
-/// Deliveries are claimed with leases. The worker renews those of all deliveries that it holds, so that another worker
-/// takes them over soon after this one was killed. No post begins after the end of its delivery's lease. All of that is
-/// decided by ``DeliveryQueue``; the worker performs its actions.
+/// it is retried at its own time. ``DeliveryQueue`` decides; the worker performs its actions.
 final class DeliveryWorker: Sendable {
     /// Dependencies that all workers share.
     struct Dependencies: Sendable {
@@ -61,7 +56,10 @@ final class DeliveryWorker: Sendable {
                     if isEnding { queue.stop() }
                     return queue.actions(after: current, at: dependencies.instant())
                 }
-                for action in actions { group.addTask { await self.perform(action, signals) } }
+                for action in actions {
+                    if case .settle(let delivery, let outcome) = action { report(delivery, outcome) }
+                    group.addTask { await self.perform(action, signals) }
+                }
                 event = queue.withLock(\.isDone) ? nil : await group.next()
             }
             group.cancelAll()
@@ -79,48 +77,31 @@ final class DeliveryWorker: Sendable {
 
     /// Performs an action and returns the event that it ends with.
     private func perform(_ action: DeliveryQueue.Action, _ signals: UInt64) async -> DeliveryQueue.Event {
-        switch action {
-        case .awaitArrival:
-            await wakeUp.wait(after: signals, atMost: .seconds(3_600))
-            return .arrived
-        case .awaitRenewal:
-            // Once the task is canceled, the worker is stopping and needs no further renewal.
-            return (try? await Task.sleep(for: dependencies.options.renewal)) == nil ? .arrived : .renewalDue
-        case .claim(let limit, let end):
-            return .claimed(
-                await stored("cannot read due deliveries from the store; will retry") { () throws(StorageError) in
-                    try await outbox.claim(
-                        to: targetKey, for: lease, at: dependencies.now(), takingOverUntil: end, limit: limit)
-                })
-        case .renew(let ids):
-            return .renewed(
-                await stored("cannot renew the claims of deliveries in the store; will retry") {
-                    () throws(StorageError) in
-                    try await outbox.renew(ids, for: lease, at: dependencies.now())
-                })
-        case .send(let delivery): return await send(delivery)
-        case .settle(let delivery, let outcome):
-            await settle(delivery, outcome)
-            return .ended([delivery.id])
-        case .release(let deliveries):
-            await stored("cannot release deliveries in the store; they wait until their leases end") {
-                () throws(StorageError) in
-                try await outbox.release(deliveries)
+        while true {
+            do throws(StorageError) {
+                switch action {
+                case .awaitArrival: await wakeUp.wait(after: signals, atMost: .seconds(3_600))
+                // A task that is canceled needs no further renewal.
+                case .awaitRenewal:
+                    return (try? await Task.sleep(for: dependencies.options.renewal)) == nil ? .arrived : .renewalDue
+                case .claim(let limit, let end):
+                    return .claimed(
+                        try await outbox.claim(
+                            to: targetKey, for: lease, at: dependencies.now(), takingOverUntil: end, limit: limit))
+                case .renew(let ids): return .renewed(try await outbox.renew(ids, for: lease, at: dependencies.now()))
+                case .send(let delivery): return await send(delivery)
+                case .settle(let delivery, let outcome):
+                    try await outbox.settle(delivery, outcome, at: dependencies.now())
+                case .release(let deliveries): try await outbox.release(deliveries)
+                }
+                return action.end.event
+            } catch {
+                logFailure(action.end.failure, error.code.rawValue)
+                // Otherwise, the same notification would be posted again and again while the disk is full.
+                guard case .settle = action, (try? await Task.sleep(for: dependencies.options.poll)) != nil else {
+                    return action.end.event
+                }
             }
-            return .ended(deliveries.map(\.id))
-        }
-    }
-
-    /// Returns the result of an access to the store; `nil` if it failed, which is logged.
-    @discardableResult
-    private func stored<Result>(
-        _ failure: String, _ access: () async throws(StorageError) -> Result
-    ) async -> Result? {
-        do throws(StorageError) {
-            return try await access()
-        } catch {
-            logFailure(failure, error.code.rawValue)
-            return nil
         }
     }
 
@@ -166,30 +147,23 @@ final class DeliveryWorker: Sendable {
         guard (200...299).contains(response.status) else { throw ForwardingFailure("http.\(response.status)") }
     }
 
-    /// Counts and records the outcome, and retries until the store accepts it. Otherwise, the same notification would
-    /// be posted again and again while the disk is full.
-    private func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
-        report(delivery, outcome)
-        while await stored(
-            "cannot record delivery outcome; will retry",
-            { () throws(StorageError) in try await outbox.settle(delivery, outcome, at: dependencies.now()) }) == nil
-        {
-            do { try await Task.sleep(for: dependencies.options.poll) } catch { return }
-        }
-    }
-
+    /// Counts and logs an outcome that is to be recorded.
     private func report(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) {
-        dependencies.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome))
+        let deliveries = dependencies.counts[targetKey.bundleId].deliveries
         switch outcome {
-        case .failed(let code, _, _): logFailure("notification delivery failed; will retry", code)
+        case .delivered: deliveries.add(DeliveryLabel.delivered)
+        case .skipped: deliveries.add(DeliveryLabel.nothing)
+        case .failed(let code, _, _):
+            deliveries.add(DeliveryLabel.failed)
+            logFailure("notification delivery failed; will retry", code)
         case .abandoned(let code, _):
+            deliveries.add(DeliveryLabel.dead)
             dependencies.logger.error(
                 "notification delivery failed for good; no more retries",
                 metadata: [
                     "notificationUUID": "\(delivery.uuid)", "host": "\(target.url.host)",
                     "as": "\(target.form.rawValue)", "reason": "\(code)",
                 ])
-        case .delivered, .skipped: break
         }
     }
 
@@ -205,13 +179,16 @@ final class DeliveryWorker: Sendable {
     }
 }
 
-extension DeliveryLabel {
-    fileprivate init(_ outcome: DeliveryOutcome) {
-        switch outcome {
-        case .delivered: self = .delivered
-        case .skipped: self = .nothing
-        case .failed: self = .failed
-        case .abandoned: self = .dead
+extension DeliveryQueue.Action {
+    /// The event after a failure of the store, or after an action without a result, and the log line of the failure.
+    fileprivate var end: (event: DeliveryQueue.Event, failure: String) {
+        switch self {
+        case .claim: (.claimed(nil), "cannot read due deliveries from the store; will retry")
+        case .renew: (.renewed(nil), "cannot renew the claims of deliveries in the store; will retry")
+        case .settle(let delivery, _): (.ended([delivery.id]), "cannot record delivery outcome; will retry")
+        case .release(let deliveries):
+            (.ended(deliveries.map(\.id)), "cannot release deliveries in the store; they wait until their leases end")
+        case .awaitArrival, .awaitRenewal, .send: (.arrived, "")
         }
     }
 }

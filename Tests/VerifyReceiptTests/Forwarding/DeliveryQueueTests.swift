@@ -103,7 +103,7 @@ struct DeliveryQueueTests {
         #expect(stage.queue.beginPost(of: 2, at: stage.at(25)) == nil)
         // A claim returns what this worker has already, because its lease had ended in the store.
         #expect(stage.after(stage.found(2...3), at: 15) == [])
-        #expect(stage.after(.ended([2]), at: 16) == ["send 4", "claim 8"])
+        #expect(stage.after(.ended([2]), at: 16) == ["send 4", "claim 7"])
         // A renewal that failed changes nothing.
         #expect(stage.after(.renewalDue, at: 17) == ["renew [3, 4]"])
         #expect(stage.after(.renewed(nil), at: 17) == ["await renewal"])
