@@ -107,12 +107,13 @@ struct NotificationReceiverTests {
         let text = try #require(JSONValue(reading: body)["signedPayload"]?.text)
         bridge.appStore.update { $0.notifications = [text] }
         let filler = NotificationGapFiller(
-            receiver: bridge.pipelines.notifications, store: bridge.store, logger: Logger(label: "test"))
+            receiver: bridge.pipelines.notifications, store: bridge.store, logger: .silent)
         bridge.now = SharedSimulator.noon.advanced(by: .minutes(-10))
         #expect(await bridge.refusal(body) == .signedInFuture)
         #expect(await filler.fill() == .nothingToDo)
         #expect(bridge.appStore.update { $0.historyWindows } == [])
-        bridge.now = SharedSimulator.noon.advanced(by: .minutes(-5))
+        // The transaction inside was signed a second later.
+        bridge.now = SharedSimulator.noon.advanced(by: .seconds(-299))
         let outcome = await filler.fill()
         #expect(outcome == .filled(1))
         #expect(try await bridge.notifications() == 1)

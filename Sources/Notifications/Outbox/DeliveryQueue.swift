@@ -81,10 +81,10 @@ package struct DeliveryQueue: Sendable {
             renewal = (leases, now)
             return [.renew(Set(leases.keys))]
         case .renewed(let ends):
-            if let ends { recordRenewal(ends) }
+            if let ends { recordRenewal(ends, at: now) }
             return [.awaitRenewal]
         case .claimed(let found):
-            recordClaim(found)
+            recordClaim(found, at: now)
             return []
         case .attempted(let delivery, let bodiesSent, let failure):
             return [end(of: delivery, bodiesSent, failure)]
@@ -98,11 +98,11 @@ package struct DeliveryQueue: Sendable {
 
     // MARK: - Leases
 
-    private mutating func recordClaim(_ found: DeliveryClaim?) {
+    private mutating func recordClaim(_ found: DeliveryClaim?, at now: Instant) {
         guard let (limit, begin) = claim else { return }
         claim = nil
         guard let found else { return }
-        takeover.recordResponse(at: found.time)
+        takeover.recordResponse(at: found.time, received: now)
         // If all that may be sent were found, there is nothing to find before the next event.
         mayFind = mayFind || found.deliveries.count == limit
         for delivery in found.deliveries {
@@ -114,9 +114,11 @@ package struct DeliveryQueue: Sendable {
     }
 
     /// Deliveries that another worker has claimed since are not begun.
-    private mutating func recordRenewal(_ ends: [Int64: Timestamp]) {
+    private mutating func recordRenewal(_ ends: [Int64: Timestamp], at now: Instant) {
         guard let (held, begin) = renewal else { return }
-        if let end = ends.values.max() { takeover.recordResponse(at: end.advanced(by: .zero - DeliveryLease.length)) }
+        if let end = ends.values.max() {
+            takeover.recordResponse(at: end.advanced(by: .zero - DeliveryLease.length), received: now)
+        }
         // A delivery that has ended meanwhile can even have been claimed again.
         for (id, end) in held where leases[id] == end {
             leases[id] = ends[id] == nil ? nil : begin + DeliveryLease.length
@@ -131,7 +133,7 @@ package struct DeliveryQueue: Sendable {
         let missing = max(concurrency.limit - inFlight.count, 0) + ahead - claimed.count
         guard mayFind, claim == nil, missing > ahead / 2 else { return [] }
         (claim, mayFind) = ((missing, now), false)
-        return [.claim(limit: missing, takingOverUntil: takeover.limit)]
+        return [.claim(limit: missing, takingOverUntil: takeover.limit(at: now))]
     }
 
     private mutating func releaseClaimed() -> [Action] {

@@ -133,6 +133,13 @@ struct DeliveryQueueTests {
             for case .claim(_, let end) in stage.queue.actions(after: .arrived, at: stage.at(0)) { ends.append(end) }
         }
         #expect(ends.map(\.seconds) == [0, 0, 106, 109, 0, 0, 136, 140, 0, 96])
+        // Time that passes after a response counts, unless it is an outage.
+        for (seconds, end) in [(6, 105), (13, 99)] as [(Int, Int64)] {
+            _ = stage.after(stage.found(nil, at: 99))
+            for case .claim(_, let limit) in stage.queue.actions(after: .arrived, at: stage.at(seconds)) {
+                #expect(limit.seconds == end)
+            }
+        }
     }
 
     @Test("A failure of the target halves the limit, a refusal does not, and successes raise it")
