@@ -56,7 +56,7 @@ extension PostgreSQLStore: ClusterStore {
         let age = position.map { now.milliseconds - $0.readAt.milliseconds } ?? 0
         return ChangePage(
             changes: changes, position: ChangePosition(readAt: readAt, returned: returned),
-            hasGap: age > Self.changeLifetime - Self.overlap, hasMore: hasMore)
+            hasGap: age > Self.changeLifetime - Self.overlap, hasMore: hasMore, time: now)
     }
 
     package func expireChanges() async throws(StorageError) {

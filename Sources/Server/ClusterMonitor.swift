@@ -1,10 +1,11 @@
+import Base
 import Logging
 import ServiceLifecycle
 import Storage
 import VerifyReceipt
 
-/// Reads every second what other servers stored, so that nothing outdated stays in memory, and records that this server
-/// runs.
+/// Reads every second what other servers stored, so that nothing outdated stays in memory, compares this machine's clock
+/// with the database's, and records that this server runs.
 struct ClusterMonitor: Service {
     let cluster: ServerCluster
     let store: any Store
@@ -46,13 +47,23 @@ struct ClusterMonitor: Service {
     ///
     /// - Returns: the position to continue from.
     private func read(since position: ChangePosition?) async throws(StorageError) -> ChangePosition {
-        let services = live.now.pipelines
+        let (services, begin) = (live.now.pipelines, Timestamp.now)
         var page = try await cluster.store.changes(since: position)
+        record(ClockDifference(of: page.time, readBetween: begin, and: .now))
         try await services.apply(page, from: store)
         while page.hasMore {
             page = try await cluster.store.changes(since: page.position)
             try await services.apply(page, from: store)
         }
         return page.position
+    }
+
+    /// Logs a difference between the clocks when it becomes too large and when it ends.
+    private func record(_ difference: ClockDifference) {
+        switch cluster.record(difference) {
+        case true: logger.warning("\(difference.description)", metadata: ["code": "clockDiffersFromDatabase"])
+        case false: logger.notice("this machine's clock and the database's agree again")
+        case nil: break
+        }
     }
 }

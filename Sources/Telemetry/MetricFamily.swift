@@ -179,6 +179,9 @@ extension MetricFamily {
         "Responses to customers of a rollout, by the outcome of their comparison.", by: "app", "outcome")
     package static let storeOpen = gauge(
         "store_open", "1 if the configured store is open, otherwise 0; absent if no store is configured.")
+    package static let storeClockDifference = gauge(
+        "store_clock_difference_seconds",
+        "Seconds by which the database's clock is ahead of this machine's, negative if behind; absent with SQLite.")
     package static let storeWritesWaiting = gauge("store_writes_waiting", "Writes waiting for the disk.")
     package static let storeWrites = counter("store_writes", "Writes that are on disk.")
     package static let storeErrors = counter(
@@ -215,8 +218,8 @@ extension MetricFamily {
             .deliveries, .deliveriesWaiting, .deliveriesDead, .deliveryLimit, .orderLookups, .consumptionOpen,
             .consumptionDeadline, .refundDecisions, .reconciliationEnd, .customersToLookUp, .comparisons, .differences,
             .comparisonsWaiting, .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen,
-            .storeWritesWaiting,
-            .storeWrites, .storeErrors, .droppedLogLines, .processCPU, .processStart,
+            .storeWritesWaiting, .storeWrites, .storeErrors, .storeClockDifference, .droppedLogLines, .processCPU,
+            .processStart,
             .processResident, .processVirtual, .processThreads, .processOpenFiles, .processMaximumFiles,
         ] + events
 }

@@ -4,9 +4,6 @@ import Testing
 
 @Suite("Outbox in the store")
 struct OutboxTests {
-    private static let now = Timestamp(milliseconds: 10_000)
-    private static let later = Timestamp(milliseconds: 11_000)
-
     /// Stores notifications about purchases, one after another.
     ///
     /// - Parameter times: when each was received, in milliseconds; by default in the same order.
@@ -30,10 +27,9 @@ struct OutboxTests {
     }
 
     private func claim(
-        _ lessee: String, at now: Timestamp = now, limit: Int = 9, on store: any Store, _ target: ForwardingTargetKey
+        _ lessee: String, limit: Int = 9, on store: any Store, _ target: ForwardingTargetKey
     ) async throws -> [StoredDelivery] {
-        let lease = DeliveryLease(lessee: lessee, until: now.advanced(by: .seconds(1)))
-        return try await store.outbox.claim(to: target, for: lease, at: now, limit: limit)
+        try await store.outbox.claim(to: target, by: lessee, limit: limit)
     }
 
     @Test("Two workers never get the same delivery, nor two about one purchase", arguments: StoreTestEngine.available)
@@ -46,7 +42,7 @@ struct OutboxTests {
         #expect(first.map(\.uuid) == ["0", "1"] && first.map(\.text) == ["text 0", "text 1"])
         #expect(try await claim("b", on: other, target).map(\.uuid) == ["3"])
         #expect(try await claim("a", on: stage.store, target).isEmpty)
-        try await stage.store.outbox.settle(first[0], .delivered(bodies: 1))
+        try await stage.store.outbox.settle(first[0], .delivered(bodies: 1), at: .now)
         #expect(try await claim("b", on: other, target).map(\.uuid) == ["2"])
         await other.close()
     }
@@ -62,13 +58,16 @@ struct OutboxTests {
             ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/other")
         )
         try await receive(["1"], on: stage, leased, due, delivered)
-        #expect(try await outbox.dueTargets(at: Timestamp(milliseconds: -1)).isEmpty)
+        try await outbox.pass(.days(-36_500))
+        #expect(try await stage.dueTargets().isEmpty)
+        try await outbox.pass(.days(36_500))
         _ = try await claim("a", on: stage.store, leased)
         for delivery in try await claim("b", on: stage.store, delivered) {
-            try await outbox.settle(delivery, .delivered(bodies: 1))
+            try await outbox.settle(delivery, .delivered(bodies: 1), at: .now)
         }
-        #expect(try await outbox.dueTargets(at: Self.now) == [due])
-        #expect(try await outbox.dueTargets(at: Self.later) == [leased, due])
+        #expect(try await stage.dueTargets() == [due])
+        try await outbox.pass(.minutes(1))
+        #expect(try await stage.dueTargets() == [leased, due])
     }
 
     @Test(
@@ -81,22 +80,55 @@ struct OutboxTests {
         #expect(try await claim("a", on: stage.store, target).map(\.uuid) == ["0"])
     }
 
-    @Test("A server whose clock is ahead is not overtaken by another one", arguments: StoreTestEngine.available)
-    func skewedClock(on engine: StoreTestEngine) async throws {
+    @Test(
+        "Leases and due times are those of the database's clock, whatever the clocks of the servers are",
+        arguments: [Duration.minutes(-10), .minutes(10)])
+    func clocks(difference: Duration) async throws {
         // A store in a file belongs to one machine, which has one clock.
-        guard engine == .postgresql else { return }
-        let stage = try await StoreStage(engine)
-        let target = target(stage)
-        try await receive(["1", "1", "2"], at: [Self.later.milliseconds, 4, 5], on: stage, target)
+        guard StoreTestEngine.available.contains(.postgresql) else { return }
+        let stage = try await StoreStage(.postgresql)
+        let (outbox, target) = (stage.store.outbox, target(stage))
+        let other = Timestamp.now.advanced(by: difference)
+        try await receive(["1", "2"], at: [other.milliseconds, 5], on: stage, target)
+        let first = try await outbox.claim(to: target, by: "a")
+        #expect(first.map(\.uuid) == ["0", "1"] && first.allSatisfy { $0.age < .minutes(1) })
+        #expect(try await outbox.claim(to: target, by: "b", at: other).isEmpty)
+        let lease = DeliveryLease(lessee: "a", lasting: .minutes(2))
+        #expect(try await outbox.renew([first[1].id], for: lease, at: other).count == 1)
+        try await outbox.settle(
+            first[0], .failed(code: "x", bodiesSent: 0, pause: .seconds(90)), at: other)
+        try await outbox.pass(.minutes(1))
+        #expect(try await outbox.claim(to: target, by: "b").isEmpty)
+        #expect(try await stage.dueTargets(at: other).isEmpty)
+        try await outbox.pass(.minutes(1))
+        #expect(try await stage.dueTargets(at: other) == [target])
+        #expect(try await outbox.claim(to: target, by: "b", at: other).count == 2)
+        let queued = try await outbox.replay(.notification(uuid: "0"), to: nil, at: other)
+        #expect(queued.allSatisfy { $0.nextAttempt.map { $0 < .now.advanced(by: .minutes(1)) } ?? false })
+    }
+
+    @Test(
+        "A delivery that is due later than the next one about its purchase, as the clock was set back, stays the first")
+    func clockSetBack() async throws {
+        guard StoreTestEngine.available.contains(.postgresql) else { return }
+        let stage = try await StoreStage(.postgresql)
+        let (outbox, target) = (stage.store.outbox, target(stage))
+        try await receive(["1", "1", "2"], on: stage, target)
+        try await outbox.write([
+            SQLStatement(
+                """
+                UPDATE delivery SET nextAttempt = nextAttempt + 60000 WHERE id = (SELECT min(id) FROM delivery)
+                """)
+        ])
         let other = try await claim("a", on: stage.store, target)
         #expect(other.map(\.uuid) == ["2"])
-        try await stage.store.outbox.settle(try #require(other.first), .delivered(bodies: 1))
-        let first = try await claim("a", at: Self.later, on: stage.store, target)
+        try await outbox.settle(try #require(other.first), .delivered(bodies: 1), at: .now)
+        try await outbox.pass(.minutes(1))
+        let first = try await claim("a", on: stage.store, target)
         #expect(first.map(\.uuid) == ["0"])
         // After a failed attempt, the others no longer wait.
-        let next = Self.later.advanced(by: .minutes(1))
-        try await stage.store.outbox.settle(first[0], .failed(code: "x", bodiesSent: 0, next: next))
-        #expect(try await claim("a", at: Self.later, on: stage.store, target).map(\.uuid) == ["1"])
+        try await outbox.settle(first[0], .failed(code: "x", bodiesSent: 0, pause: .minutes(1)), at: .now)
+        #expect(try await claim("a", on: stage.store, target).map(\.uuid) == ["1"])
     }
 
     @Test("Concurrent workers get each delivery once", arguments: StoreTestEngine.available)
@@ -127,17 +159,18 @@ struct OutboxTests {
         let (outbox, target) = (stage.store.outbox, target(stage))
         try await receive(["1"], on: stage, target)
         let first = try #require(try await claim("a", on: stage.store, target).first)
-        let early = Self.later.advanced(by: .milliseconds(-1))
-        #expect(try await outbox.dueTargets(at: early).isEmpty)
-        #expect(try await claim("b", at: early, on: stage.store, target).isEmpty)
-        #expect(try await outbox.dueTargets(at: Self.later) == [target])
-        let second = try #require(try await claim("b", at: Self.later, on: stage.store, target).first)
-        try await outbox.settle(first, .failed(code: "x", bodiesSent: 0, next: Self.now))
+        try await outbox.pass(.seconds(30))
+        #expect(try await stage.dueTargets().isEmpty)
+        #expect(try await claim("b", on: stage.store, target).isEmpty)
+        try await outbox.pass(.seconds(30))
+        #expect(try await stage.dueTargets() == [target])
+        let second = try #require(try await claim("b", on: stage.store, target).first)
+        try await outbox.settle(first, .failed(code: "x", bodiesSent: 0, pause: .zero), at: .now)
         #expect(try await outbox.deliveries().map(\.attempts) == [0])
-        #expect(try await claim("c", at: Self.later, on: stage.store, target).isEmpty)
-        try await outbox.settle(second, .failed(code: "y", bodiesSent: 0, next: Self.later))
+        #expect(try await claim("c", on: stage.store, target).isEmpty)
+        try await outbox.settle(second, .failed(code: "y", bodiesSent: 0, pause: .zero), at: .now)
         #expect(try await outbox.deliveries().map(\.lastFailure) == ["y"])
-        #expect(try await claim("c", at: Self.later, on: stage.store, target).count == 1)
+        #expect(try await claim("c", on: stage.store, target).count == 1)
     }
 
     @Test(
@@ -149,19 +182,21 @@ struct OutboxTests {
         try await receive(["1", "2", "3"], on: stage, target)
         let claimed = try await claim("a", on: stage.store, target)
         let ids = Set(claimed.map(\.id))
-        func renew(_ lessee: String, at now: Timestamp) async throws -> Set<Int64> {
-            let lease = DeliveryLease(lessee: lessee, until: now.advanced(by: .seconds(1)))
-            return try await outbox.renew(ids, for: lease)
+        func renew(_ lessee: String) async throws -> Set<Int64> {
+            let lease = DeliveryLease(lessee: lessee, lasting: .minutes(1))
+            return Set(try await outbox.renew(ids, for: lease, at: .now).keys)
         }
-        try await outbox.settle(claimed[0], .delivered(bodies: 1))
-        #expect(try await renew("b", at: Self.now) == [])
-        #expect(try await renew("a", at: Self.now.advanced(by: .milliseconds(500))) == ids.subtracting([claimed[0].id]))
-        #expect(try await claim("b", at: Self.later, on: stage.store, target).isEmpty)
-        let end = Self.now.advanced(by: .milliseconds(1_500))
-        #expect(try await claim("b", at: end, limit: 1, on: stage.store, target).map(\.id) == [claimed[1].id])
-        #expect(try await renew("a", at: end) == [claimed[2].id])
-        #expect(try await claim("b", at: end, on: stage.store, target).isEmpty)
-        #expect(try await outbox.renew([], for: claimed[0].lease) == [])
+        try await outbox.settle(claimed[0], .delivered(bodies: 1), at: .now)
+        #expect(try await renew("b") == [])
+        try await outbox.pass(.seconds(30))
+        #expect(try await renew("a") == ids.subtracting([claimed[0].id]))
+        try await outbox.pass(.seconds(30))
+        #expect(try await claim("b", on: stage.store, target).isEmpty)
+        try await outbox.pass(.seconds(30))
+        #expect(try await claim("b", limit: 1, on: stage.store, target).map(\.id) == [claimed[1].id])
+        #expect(try await renew("a") == [claimed[2].id])
+        #expect(try await claim("b", on: stage.store, target).isEmpty)
+        #expect(try await outbox.renew([], for: DeliveryLease(lessee: "a"), at: .now) == [:])
     }
 
     @Test(
@@ -172,14 +207,14 @@ struct OutboxTests {
         let (outbox, target) = (stage.store.outbox, target(stage))
         try await receive(["1", "1", "2"], on: stage, target)
         #expect(try await claim("a", limit: 1, on: stage.store, target).map(\.uuid) == ["0"])
-        func takeOver(until end: Timestamp) async throws -> [String] {
-            let lease = DeliveryLease(lessee: "b", until: Self.later.advanced(by: .seconds(1)))
-            return try await outbox.claim(
-                to: target, for: lease, at: Self.later, takingOverUntil: end, limit: 9
-            ).map(\.uuid)
+        func takeOver(until end: Timestamp) async throws -> DeliveryClaim {
+            let lease = DeliveryLease(lessee: "b", lasting: .minutes(1))
+            return try await outbox.claim(to: target, for: lease, at: .now, takingOverUntil: end, limit: 9)
         }
-        #expect(try await takeOver(until: Self.later.advanced(by: .milliseconds(-1))) == ["2"])
-        #expect(try await takeOver(until: Self.later) == ["0"])
+        try await outbox.pass(.minutes(1))
+        let early = try await takeOver(until: Timestamp(milliseconds: 0))
+        #expect(early.deliveries.map(\.uuid) == ["2"])
+        #expect(try await takeOver(until: early.time).deliveries.map(\.uuid) == ["0"])
     }
 
     @Test(
@@ -190,16 +225,16 @@ struct OutboxTests {
         let (outbox, target) = (stage.store.outbox, target(stage))
         try await receive(["1", "1"], on: stage, target)
         let late = try #require(try await claim("a", on: stage.store, target).first)
-        let second = try #require(try await claim("b", at: Self.later, on: stage.store, target).first)
-        try await outbox.settle(late, .delivered(bodies: 1))
+        try await outbox.pass(.minutes(1))
+        let second = try #require(try await claim("b", on: stage.store, target).first)
+        try await outbox.settle(late, .delivered(bodies: 1), at: .now)
         // Otherwise the next one about this purchase would be sent at the same time.
-        #expect(try await claim("c", at: Self.later, on: stage.store, target).isEmpty)
-        let next = Self.later.advanced(by: .minutes(1))
-        try await outbox.settle(second, .failed(code: "x", bodiesSent: 0, next: next))
-        try await outbox.settle(late, .delivered(bodies: 1))
+        #expect(try await claim("c", on: stage.store, target).isEmpty)
+        try await outbox.settle(second, .failed(code: "x", bodiesSent: 0, pause: .minutes(1)), at: .now)
+        try await outbox.settle(late, .delivered(bodies: 1), at: .now)
         #expect(try await outbox.deliveries().map(\.state) == [.delivered, .waiting])
         // A late failure changes nothing in any case.
-        try await outbox.settle(late, .failed(code: "late", bodiesSent: 0, next: next))
+        try await outbox.settle(late, .failed(code: "late", bodiesSent: 0, pause: .minutes(1)), at: .now)
         #expect(try await outbox.deliveries().map(\.lastFailure) == [nil, nil])
     }
 
@@ -228,11 +263,11 @@ struct OutboxTests {
         // The lease of another worker stays.
         try await outbox.release([claimed[1]])
         #expect(try await claim("c", on: stage.store, target).isEmpty)
-        let queued = try await outbox.replay(.notification(uuid: "0"), to: nil, at: Self.now)
+        let queued = try await outbox.replay(.notification(uuid: "0"), to: nil, at: .now)
         #expect(queued.map(\.uuid) == ["0"])
         // The attempt in flight goes on, and no other begins.
         #expect(try await claim("c", on: stage.store, target).isEmpty)
-        try await outbox.settle(claimed[0], .delivered(bodies: 1))
+        try await outbox.settle(claimed[0], .delivered(bodies: 1), at: .now)
         #expect(try await claim("c", on: stage.store, target).map(\.uuid) == ["0"])
         #expect(try await outbox.deliveryBacklog().map(\.waiting) == [2])
     }
@@ -252,5 +287,12 @@ struct OutboxTests {
     func selectionByID() {
         let due = [(3, "a"), (1, "a"), (2, "b")].map { DueDelivery(id: $0, subject: $1) }
         #expect(ClaimSelection.ids(of: due, leasedSubjects: [], limit: 9) == [1, 2])
+    }
+}
+
+extension StoreStage {
+    /// The targets to which a delivery is due.
+    fileprivate func dueTargets(at now: Timestamp = .now) async throws -> Set<ForwardingTargetKey> {
+        try await store.outbox.dueTargets(at: now)
     }
 }

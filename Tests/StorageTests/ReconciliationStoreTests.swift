@@ -220,11 +220,10 @@ struct ReconciliationStoreTests {
     /// Delivers what is due, and returns the bodies.
     private func reports(_ store: any Store, _ target: ForwardingTargetKey) async throws -> [JSONValue] {
         var bodies: [JSONValue] = []
-        let lease = DeliveryLease(lessee: "a", until: date(90_000))
-        while let delivery = try await store.outbox.claim(to: target, for: lease, at: date(80_000), limit: 1).first {
+        while let delivery = try await store.outbox.claim(to: target, by: "a", at: date(80_000), limit: 1).first {
             bodies.append(try JSONValue(reading: try #require(delivery.report)))
             #expect(bodies.last?["reportUUID"]?.text == delivery.uuid)
-            try await store.outbox.settle(delivery, .delivered(bodies: 1))
+            try await store.outbox.settle(delivery, .delivered(bodies: 1), at: date(80_000))
         }
         return bodies
     }

@@ -6,7 +6,6 @@ import TestSupport
 
 @Suite("Outbox of several servers")
 struct SharedOutboxTests {
-    private static let now = Timestamp(milliseconds: 10_000)
     private static let purchases = 1_000
     private static let perPurchase = 3
 
@@ -78,10 +77,9 @@ struct SharedOutboxTests {
     }
 
     private func claim(
-        _ lessee: String, at now: Timestamp = now, from store: any Store, _ targetKey: ForwardingTargetKey
+        _ lessee: String, from store: any Store, _ targetKey: ForwardingTargetKey
     ) async throws -> [StoredDelivery] {
-        let lease = DeliveryLease(lessee: lessee, until: now.advanced(by: .minutes(1)))
-        return try await store.outbox.claim(to: targetKey, for: lease, at: now, limit: 16)
+        try await store.outbox.claim(to: targetKey, by: lessee, limit: 16)
     }
 
     @Test(
@@ -106,7 +104,7 @@ struct SharedOutboxTests {
                             for delivery in claimed {
                                 settling.addTask {
                                     attempts.end(delivery.uuid)
-                                    try await store.outbox.settle(delivery, .delivered(bodies: 1))
+                                    try await store.outbox.settle(delivery, .delivered(bodies: 1), at: .now)
                                 }
                             }
                             try await settling.waitForAll()
@@ -135,20 +133,20 @@ struct SharedOutboxTests {
         #expect(stopped.count == 16)
         let other = try await stage.second()
         #expect(try await claim("other", from: other, targetKey).count == 4)
-        let end = Self.now.advanced(by: .minutes(1))
-        let taken = try await claim("third", at: end, from: other, targetKey)
+        try await other.outbox.pass(.minutes(1))
+        let taken = try await claim("third", from: other, targetKey)
         #expect(taken.count == 16)
         let before = try await other.outbox.deliveries()
         for delivery in stopped {
-            try await stage.store.outbox.settle(delivery, .failed(code: "late", bodiesSent: 1, next: Self.now))
-            try await stage.store.outbox.settle(delivery, .delivered(bodies: 1))
+            try await stage.store.outbox.settle(delivery, .failed(code: "late", bodiesSent: 1, pause: .zero), at: .now)
+            try await stage.store.outbox.settle(delivery, .delivered(bodies: 1), at: .now)
         }
         try await stage.store.outbox.release(stopped)
         #expect(try await other.outbox.deliveries() == before)
         // Of the last four, nothing was settled either.
-        #expect(try await claim("fourth", at: end, from: stage.store, targetKey).count == 4)
-        #expect(try await claim("fifth", at: end, from: stage.store, targetKey).isEmpty)
-        for delivery in taken { try await other.outbox.settle(delivery, .delivered(bodies: 1)) }
+        #expect(try await claim("fourth", from: stage.store, targetKey).count == 4)
+        #expect(try await claim("fifth", from: stage.store, targetKey).isEmpty)
+        for delivery in taken { try await other.outbox.settle(delivery, .delivered(bodies: 1), at: .now) }
         #expect(try await other.outbox.deliveries(in: .delivered).count == 16)
         await other.close()
     }

@@ -109,9 +109,22 @@ extension NotificationStore {
 
 extension DeliveryOutbox {
     /// Leases due deliveries, also those of all leases that have ended.
+    ///
+    /// - Parameter now: the time of the server, of which the store's clock is independent if there can be others.
     func claim(
-        to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, limit: Int
+        to targetKey: ForwardingTargetKey, by lessee: String, at now: Timestamp = .now, limit: Int = 9
     ) async throws(StorageError) -> [StoredDelivery] {
-        try await claim(to: targetKey, for: lease, at: now, takingOverUntil: now, limit: limit)
+        let end = try await due(to: targetKey, at: now).time
+        let lease = DeliveryLease(lessee: lessee, lasting: .minutes(1))
+        return try await claim(to: targetKey, for: lease, at: now, takingOverUntil: end, limit: limit).deliveries
+    }
+
+    /// Moves the ends of leases and the due times into the past, as if a time had passed by the store's clock.
+    func pass(_ duration: Duration) async throws(StorageError) {
+        try await write([
+            SQLStatement(
+                "UPDATE delivery SET leasedUntil = leasedUntil - $1, nextAttempt = nextAttempt - $1",
+                .integer(duration.inMilliseconds))
+        ])
     }
 }

@@ -99,6 +99,46 @@ struct NotificationReceiverTests {
         #expect(await bridge.refusal(nested) == .signedInFuture)
     }
 
+    @Test("What a server whose clock is ten minutes slow rejects is fetched once the clock allows it")
+    func slowClock() async throws {
+        let bridge = try StoringTestProxy()
+        let body = try bridge.appStore.notification(
+            "REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
+        let text = try #require(JSONValue(reading: body)["signedPayload"]?.text)
+        bridge.appStore.update { $0.notifications = [text] }
+        let filler = NotificationGapFiller(
+            receiver: bridge.pipelines.notifications, store: bridge.store, logger: .silent)
+        bridge.now = SharedSimulator.noon.advanced(by: .minutes(-10))
+        #expect(await bridge.refusal(body) == .signedInFuture)
+        #expect(await filler.fill() == .nothingToDo)
+        #expect(bridge.appStore.update { $0.historyWindows } == [])
+        // The transaction inside was signed a second later.
+        bridge.now = SharedSimulator.noon.advanced(by: .seconds(-299))
+        let outcome = await filler.fill()
+        #expect(outcome == .filled(1))
+        #expect(try await bridge.notifications() == 1)
+        #expect(
+            bridge.appStore.update { $0.historyWindows }.contains { $0.contains(SharedSimulator.noon.milliseconds) })
+        #expect(await filler.fill() == .nothingToDo)
+    }
+
+    @Test("A certificate that is not valid yet by this machine's clock is no forgery if the notification has no date")
+    func certificateNotYetValid() async throws {
+        let bridge = try StoringTestProxy()
+        let notification = JSONValue.object([
+            "notificationType": .string("TEST"), "notificationUUID": .string("undated"),
+            "data": .object([
+                "bundleId": .string(ScriptedAppStore.bundleId), "environment": .string("Sandbox"),
+            ]),
+        ])
+        let body = ScriptedAppStore.body(try MintedReceipts.pki.jwsSigner.jws(payload: notification))
+        bridge.now = Timestamp(seconds: 0)
+        #expect(await bridge.refusal(body) == .signedInFuture)
+        #expect(bridge.pipelines.notifications.gaps.current != nil)
+        bridge.now = SharedSimulator.noon
+        #expect(await bridge.refusal(body) == nil)
+    }
+
     @Test("A notification is rejected with 503 if no store is configured")
     func noStore() async throws {
         let appStore = ScriptedAppStore()

@@ -66,6 +66,8 @@ final class ScriptedAppStore: HTTPTransport {
         var questions: [String] = []
         /// The signed notifications of the history. With `nil`, a request for the history gets 404.
         var notifications: [String]?
+        /// The times between which notifications were asked for, in milliseconds.
+        var historyWindows: [Range<Int64>] = []
         /// Runs between the next request for a history, or to verifyReceipt, and its response.
         var meanwhile: (@Sendable () async -> Void)?
 
@@ -122,6 +124,11 @@ final class ScriptedAppStore: HTTPTransport {
             return HTTPResponse(status: 200, body: Array(answer.utf8))
         }
         if path.contains("/notifications/history"), let texts = update({ $0.notifications }) {
+            if let query = try? JSONValue(reading: request.body), let start = query["startDate"]?.integer,
+                let end = query["endDate"]?.integer, start < end
+            {
+                update { $0.historyWindows.append(start..<end) }
+            }
             let records = texts.map { JSONValue.object(["signedPayload": .string($0), "sendAttempts": .array([])]) }
             return HTTPResponse(
                 status: 200,

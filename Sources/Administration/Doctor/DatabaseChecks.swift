@@ -19,8 +19,6 @@ struct DatabaseChecks {
     private static let connectionTimeout = Duration.seconds(10)
     /// Oldest version of the server, as in `server_version_num`.
     private static let minimumVersion: Int64 = 140_000
-    /// Largest difference between the clocks that needs no action, in milliseconds. Leases last for seconds.
-    private static let acceptedClockDifference: Int64 = 1_000
 
     func all() async -> [CheckResult] {
         let library = Self.library(database.library)
@@ -71,7 +69,8 @@ struct DatabaseChecks {
             PostgreSQLQuery("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
         let end = now()
         let facts = try DatabaseFacts(await client.query(DatabaseFacts.query))
-        let difference = try clock.rows[0].integer(0) - (begin.milliseconds + end.milliseconds) / 2
+        let time = Timestamp(milliseconds: try clock.rows[0].integer(0))
+        let difference = ClockDifference(of: time, readBetween: begin, and: end)
         var results = [server(facts), tls(facts), rights(facts), isolation(facts), Self.clock(difference)]
         let steps: PostgreSQLResult? = if facts.hasTables { try await client.query(DatabaseFacts.steps) } else { nil }
         results.append(try Self.schema(steps))
@@ -138,10 +137,9 @@ struct DatabaseChecks {
             advice: "ALTER ROLE \"\(address.user)\" SET default_transaction_isolation = 'read committed'")
     }
 
-    /// - Parameter difference: in milliseconds; positive if the server's clock is ahead.
-    private static func clock(_ difference: Int64) -> CheckResult {
-        let text = "the database is \(abs(difference)) ms \(difference < 0 ? "behind" : "ahead of") this machine"
-        guard abs(difference) > acceptedClockDifference else { return CheckResult("store clock", .pass, text) }
+    private static func clock(_ difference: ClockDifference) -> CheckResult {
+        let text = difference.description
+        guard difference.isTooLarge else { return CheckResult("store clock", .pass, text) }
         return CheckResult("store clock", .warn, text, advice: "synchronize both clocks with NTP")
     }
 

@@ -1,3 +1,4 @@
+package import Base
 import Cryptography
 
 /// The reason why a JWS was rejected. Programs match on `code`; the rest is for people.
@@ -14,9 +15,16 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     package let claimed: String?
     /// The app of the notification that contains the JWS; `nil` if the JWS is not inside one.
     package let holder: String?
+    /// The begin of the validity of the signer's chain, if the payload has no date and this machine's clock is before
+    /// that time. So the clock is wrong, because the App Store had signed the text when it arrived.
+    package let validFrom: Timestamp?
 
     /// Creates an error of the given kind for the given part.
-    package init(_ code: Code, at place: String, _ reason: String, claimed: String? = nil, holder: String? = nil) {
+    package init(
+        _ code: Code, at place: String, _ reason: String, claimed: String? = nil, holder: String? = nil,
+        validFrom: Timestamp? = nil
+    ) {
+        self.validFrom = validFrom
         self.code = code
         self.place = place
         self.reason = reason
@@ -42,7 +50,8 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     ///
     /// - Parameter app: the app of the notification.
     func inside(_ member: String, of app: String?) -> SignedPayloadError {
-        SignedPayloadError(code, at: "\(member) › \(place)", reason, claimed: claimed, holder: app)
+        SignedPayloadError(
+            code, at: "\(member) › \(place)", reason, claimed: claimed, holder: app, validFrom: validFrom)
     }
 }
 
@@ -108,7 +117,7 @@ extension SignedPayloadError {
     }
 
     /// What the failure says about the text.
-    package var verdict: Verdict { code.verdict }
+    package var verdict: Verdict { validFrom == nil ? code.verdict : .notJudged }
 
     /// Creates the error that corresponds to a failed check of certificates or signatures.
     init(_ error: CryptographyError) {

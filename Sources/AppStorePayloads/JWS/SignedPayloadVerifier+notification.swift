@@ -56,7 +56,7 @@ extension SignedPayloadVerifier {
         let dates = [
             transaction?.payload.signingDate, renewal?.payload.signingDate, appTransaction?.payload.signingDate,
         ]
-        try Self.check(payload.signingDate ?? dates.compactMap { $0 }.max() ?? now, "signedDate", window)
+        try Self.check(payload.signingDate ?? dates.compactMap { $0 }.max(), "signedDate", window, now: now)
         try requirements.check(payload)
         return VerifiedNotification(
             notification: Signed(payload: payload, text: text), transaction: transaction, renewal: renewal,

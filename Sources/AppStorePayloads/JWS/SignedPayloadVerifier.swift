@@ -36,7 +36,7 @@ package struct SignedPayloadVerifier: Sendable {
         now: Timestamp
     ) throws(SignedPayloadError) -> Signed<Payload> {
         let (payload, text, window) = try open(text, as: kind)
-        try Self.check(payload.signingDate ?? now, Payload.signingDateName, window)
+        try Self.check(payload.signingDate, Payload.signingDateName, window, now: now)
         try requirements.check(payload)
         return Signed(payload: payload, text: text)
     }
@@ -154,12 +154,16 @@ package struct SignedPayloadVerifier: Sendable {
         }
     }
 
-    /// Throws `outsideValidity` if the time is outside the validity of the signer's chain.
-    static func check(_ time: Timestamp, _ claim: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
-        guard window.contains(time.seconds) else {
-            throw SignedPayloadError(
-                .outsideValidity, at: claim, "the signer's chain was not valid at the time of signing")
-        }
+    /// Throws `outsideValidity` if the date of signing is outside the validity of the signer's chain.
+    ///
+    /// - Parameter now: The time of signing to assume without a date.
+    static func check(
+        _ date: Timestamp?, _ claim: String, _ window: ClosedRange<Int64>, now: Timestamp
+    ) throws(SignedPayloadError) {
+        guard !window.contains((date ?? now).seconds) else { return }
+        throw SignedPayloadError(
+            .outsideValidity, at: claim, "the signer's chain was not valid at the time of signing",
+            validFrom: date == nil && now.seconds < window.lowerBound ? Timestamp(seconds: window.lowerBound) : nil)
     }
 
     /// Prepares the single signature verification that a JWS with a cached header costs, so that a benchmark can

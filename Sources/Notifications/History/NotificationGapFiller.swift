@@ -5,8 +5,8 @@ package import Storage
 import Telemetry
 import VerifyReceipt
 
-/// Fetches the notifications that were refused while the store was unavailable from Apple's notification history, once
-/// the store is available again, and those that may be missing since the store was opened. Of several servers with the
+/// Fetches the notifications that were refused while the store was unavailable or this machine's clock was wrong from
+/// Apple's notification history, once they can be stored, and those that may be missing since the store was opened. Of several servers with the
 /// same store, one does it for all.
 package struct NotificationGapFiller: Sendable {
     /// The result of one attempt.
@@ -47,7 +47,8 @@ package struct NotificationGapFiller: Sendable {
                 try await cluster.add(gap)
                 receiver.gaps.remove(gap)
             }
-            guard try await !cluster.notificationGaps().gaps.isEmpty else { return .nothingToDo }
+            let known = try await cluster.notificationGaps().gaps
+            guard !known.isEmpty, canReceive(known) else { return .nothingToDo }
             return try await holdingLease { isHeld throws(StorageError) in
                 let stored = try await cluster.notificationGaps()
                 let outcome = await self.fetch(stored.gaps, .failures, clients, isHeld)
@@ -83,12 +84,19 @@ package struct NotificationGapFiller: Sendable {
 
     /// Fills the gap of this process, which is the only one with the store.
     private func fillOwnGap(_ clients: [HistoryClient]) async throws(StorageError) -> Outcome {
-        guard let gap = receiver.gaps.current else { return .nothingToDo }
+        guard let gap = receiver.gaps.current, canReceive([gap]) else { return .nothingToDo }
         return try await holdingLease { isHeld throws(StorageError) in
             let outcome = await self.fetch([gap], .failures, clients, isHeld)
             if case .filled = outcome { self.receiver.gaps.remove(gap) }
             return outcome
         }
+    }
+
+    /// Returns whether this machine's clock allows to receive the notifications of some gaps. If it is behind, another
+    /// server does it, or this one when its clock is right or the time has passed.
+    private func canReceive(_ gaps: [NotificationGap]) -> Bool {
+        let limit = receiver.now().advanced(by: NotificationReceiver.maximumClockSkew)
+        return gaps.allSatisfy { $0.end <= limit }
     }
 
     private func holdingLease(
@@ -102,15 +110,17 @@ package struct NotificationGapFiller: Sendable {
         _ gaps: [NotificationGap], _ selection: Selection, _ clients: [HistoryClient],
         _ isHeld: @Sendable () async -> Bool
     ) async -> Outcome {
+        // To the present, because the clock may have been wrong during the gap. Apple accepts an end in the future.
         var stored = 0
+        let now = receiver.now()
         for gap in NotificationGap.union(of: gaps, margin: Self.clockDifference) {
             for each in clients {
                 do {
                     var counts = NotificationCatchUp.Counts()
                     let isDone = try await catchUp(each, selection).run(
                         over: HistoryWindows(
-                            from: max(gap.start, HistoryWindows.oldest(in: each.environment, at: Timestamp.now)),
-                            to: min(gap.end, Timestamp.now), length: Self.windowLength),
+                            from: max(gap.start, HistoryWindows.oldest(in: each.environment, at: now)),
+                            to: max(gap.end, now), length: Self.windowLength),
                         counts: { counts = $0 }, checkpoint: { _ in await isHeld() })
                     stored += counts.new
                     receiver.events.add(.recoveredNotifications, counts.new)

@@ -2,8 +2,9 @@ import Base
 package import Storage
 import Synchronization
 
-/// The time in which this process refused notifications because the store was unavailable, while it is not known
-/// elsewhere. Apple sends these notifications again, but only an hour later and at most five times.
+/// The time in which this process refused notifications because the store was unavailable or this machine's clock is
+/// wrong, while it is not known elsewhere. Apple sends these notifications again, but only an hour later and at most
+/// five times, and those of the sandbox never.
 package final class NotificationGaps: Sendable {
     private let gap = Mutex<NotificationGap?>(nil)
 
@@ -13,9 +14,12 @@ package final class NotificationGaps: Sendable {
     package var current: NotificationGap? { gap.withLock { $0 } }
 
     /// Records that a notification was refused.
-    func extend(to now: Timestamp) {
+    ///
+    /// - Parameter times: when, by this machine's clock, and also by Apple's if they differ.
+    func extend(to times: [Timestamp]) {
         gap.withLock { gap in
-            gap = NotificationGap(from: min(gap?.start ?? now, now), to: max(gap?.end ?? now, now))
+            let times = times + (gap.map { [$0.start, $0.end] } ?? [])
+            gap = times.min().flatMap { start in times.max().map { NotificationGap(from: start, to: $0) } }
         }
     }
 

@@ -1,8 +1,8 @@
-package import Base
+import Base
 
 /// The retry schedule of a delivery: when a failed delivery is retried, and after how long it is given up.
 ///
-/// It has no clock; callers pass the number of failures, the time of queuing and the current time.
+/// It has no clock; callers pass the number of failures and the time since the delivery was queued.
 package struct DeliverySchedule: Sendable, Hashable {
     /// Pauses after the first failure, the second failure, and so on. The last pause applies to all further failures.
     package var pauses: [Duration]
@@ -22,11 +22,11 @@ package struct DeliverySchedule: Sendable, Hashable {
         self.maximumAttempts = maximumAttempts
     }
 
-    /// Returns the time of the next attempt; `nil` if the delivery is given up.
-    package func next(afterFailures failures: Int, queuedAt: Timestamp, now: Timestamp) -> Timestamp? {
+    /// Returns the pause before the next attempt; `nil` if the delivery is given up.
+    package func pause(afterFailures failures: Int, age: Duration) -> Duration? {
         guard failures < maximumAttempts, let last = pauses.last else { return nil }
         let index = max(failures - 1, 0)
-        let next = now.advanced(by: pauses.indices.contains(index) ? pauses[index] : last)
-        return queuedAt.duration(to: next) <= timeout ? next : nil
+        let pause = pauses.indices.contains(index) ? pauses[index] : last
+        return age + pause <= timeout ? pause : nil
     }
 }

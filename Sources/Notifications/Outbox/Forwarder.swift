@@ -53,6 +53,7 @@ package final class Forwarder: Service {
     private let tables: FieldTables
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
+    private let instant: @Sendable () -> ContinuousClock.Instant
     private let logThrottle = LogThrottle<String>()
 
     /// Returns `nil` if there is no store, and so no context. If no app has a target, the forwarder waits for a
@@ -60,7 +61,8 @@ package final class Forwarder: Service {
     package init?(
         settings: ProxyConfiguration, context: ForwardingContext?, transport: any HTTPTransport, tables: FieldTables,
         logger: Logger,
-        options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now }
+        options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now },
+        instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         guard let context else { return nil }
         plan = Mutex(Plan(workers: [], outbox: context.store.outbox))
@@ -70,6 +72,7 @@ package final class Forwarder: Service {
         self.tables = tables
         self.logger = logger
         self.now = now
+        self.instant = instant
         apply(settings, context)
     }
 
@@ -77,7 +80,7 @@ package final class Forwarder: Service {
     package func apply(_ settings: ProxyConfiguration, _ context: ForwardingContext) {
         let dependencies = DeliveryWorker.Dependencies(
             source: context, bodies: DeliveryBodies(source: context, tables: tables), transport: transport,
-            options: options, counts: context.counts, now: now, logger: logger)
+            options: options, counts: context.counts, now: now, instant: instant, logger: logger)
         let workers = settings.apps.flatMap { app in
             zip(app.forward, app.targetKeys).map {
                 DeliveryWorker(target: $0, targetKey: $1, dependencies: dependencies)

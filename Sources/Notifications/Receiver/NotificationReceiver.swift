@@ -44,7 +44,7 @@ package struct NotificationReceiver: Sendable {
     var events: EventCounters { metrics.events }
     /// For which time the store's notifications are complete.
     package let coverage: NotificationCoverage
-    /// When notifications were refused because the store was unavailable.
+    /// When notifications were refused because the store was unavailable or this machine's clock is wrong.
     package let gaps: NotificationGaps
     let now: @Sendable () -> Timestamp
     let logger: Logger
@@ -105,7 +105,7 @@ package struct NotificationReceiver: Sendable {
             return outcome
         } catch {
             counts.count { $0.refused[error.code, default: 0] += 1 }
-            if error.code == .storeUnavailable { gaps.extend(to: now()) }
+            if error.isFetchedLater { gaps.extend(to: [now(), error.signedAt ?? now()]) }
             log(error)
             throw error
         }
@@ -147,7 +147,7 @@ package struct NotificationReceiver: Sendable {
         } catch {
             // It is authentic, so what this server has in memory about the customer is outdated, stored or not.
             invalidate(changed, in: scope)
-            throw NotificationRejection(error)
+            throw NotificationRejection(error, signedAt: row.signedDate)
         }
         coverage.recordArrival(at: row.receivedAt)
         if !targetKeys.isEmpty { arrivals.signal() }
@@ -167,7 +167,7 @@ package struct NotificationReceiver: Sendable {
             do throws(StorageError) {
                 try await PurchaseCases(store, counts: metrics).update(original, in: scope, at: now())
             } catch {
-                throw NotificationRejection(error)
+                throw NotificationRejection(error, signedAt: row.signedDate)
             }
         }
         log(row, outcome, of: scope)
@@ -189,8 +189,7 @@ package struct NotificationReceiver: Sendable {
             verified.renewal?.payload.signedDate, verified.appTransaction?.payload.receiptCreationDate,
         ].compactMap { $0 }.max()
         if let latest, latest > now().advanced(by: Self.maximumClockSkew) {
-            throw NotificationRejection(
-                .signedInFuture, "the signing date is more than five minutes ahead of this machine's clock")
+            throw NotificationRejection(signedInFuture: latest)
         }
         return verified
     }

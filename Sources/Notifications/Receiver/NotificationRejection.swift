@@ -1,4 +1,5 @@
 import AppStorePayloads
+import Base
 import Storage
 
 /// The reason that a notification was rejected: a stable code, an HTTP status, and a message that contains nothing of
@@ -34,7 +35,8 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         case unreadableNotification
         /// Version 1, and the sender exceeded the rate limit.
         case tooManyRequests
-        /// The signing date is in the future: this machine's clock is wrong, because the App Store's is not.
+        /// The signing date, or the begin of the validity of the certificates, is in the future: this machine's clock is
+        /// wrong, because the App Store's is not.
         case signedInFuture
         /// Authentic, but a member that decides has another type than documented, or names no environment of the App
         /// Store.
@@ -70,26 +72,43 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
     package let retryAfter: String?
     /// The error of a nested part that belongs elsewhere, for the log.
     let mismatch: SignedPayloadError?
+    /// When the App Store signed a notification that only this server cannot receive; `nil` if it is not known.
+    let signedAt: Timestamp?
 
     /// Creates a rejection with the given code.
     package init(_ code: Code, _ reason: String) {
         self.init(code, reason, mismatch: nil)
     }
 
-    private init(_ code: Code, _ reason: String, mismatch: SignedPayloadError?) {
+    private init(
+        _ code: Code, _ reason: String, mismatch: SignedPayloadError?, signedAt: Timestamp? = nil,
+        retryAfter: String? = nil
+    ) {
         self.code = code
         self.reason = reason
         self.mismatch = mismatch
-        retryAfter = nil
+        self.signedAt = signedAt
+        self.retryAfter = retryAfter
     }
 
     /// Creates a rejection because a client exceeded the rate limit for version 1 notifications.
     init(tooManyUntil retryAfter: String) {
-        code = .tooManyRequests
-        reason = "rate limit for version 1 notifications of one client exceeded; retry after the time in Retry-After"
-        self.retryAfter = retryAfter
-        mismatch = nil
+        self.init(
+            .tooManyRequests,
+            "rate limit for version 1 notifications of one client exceeded; retry after the time in Retry-After",
+            mismatch: nil, retryAfter: retryAfter)
     }
+
+    /// Creates a rejection of an authentic notification because this machine's clock is behind.
+    init(signedInFuture date: Timestamp) {
+        self.init(
+            .signedInFuture, "the signing date is more than five minutes ahead of this machine's clock", mismatch: nil,
+            signedAt: date)
+    }
+
+    /// Whether the notification is good and only this server is wrong, so that it is fetched from Apple's history when
+    /// the server can take it.
+    var isFetchedLater: Bool { [.storeUnavailable, .signedInFuture].contains(code) }
 
     /// Code and reason, for example `notAuthentic: signature: …`.
     package var description: String { "\(code.rawValue): \(reason)" }
@@ -97,6 +116,10 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
 
 extension NotificationRejection {
     init(_ error: SignedPayloadError) {
+        if let date = error.validFrom {
+            self.init(signedInFuture: date)
+            return
+        }
         let reason = "\(error.code.rawValue): \(error.place)"
         guard !error.isNested || !error.isMisplaced else {
             self.init(.nestedItemMismatch, "\(error.place): \(error.reason)", mismatch: error)
@@ -114,7 +137,10 @@ extension NotificationRejection {
         }
     }
 
-    init(_ error: StorageError) {
-        self.init(.storeUnavailable, "the notification could not be stored: \(error.code.rawValue)")
+    /// - Parameter date: the signing date of the notification.
+    init(_ error: StorageError, signedAt date: Timestamp? = nil) {
+        self.init(
+            .storeUnavailable, "the notification could not be stored: \(error.code.rawValue)", mismatch: nil,
+            signedAt: date)
     }
 }

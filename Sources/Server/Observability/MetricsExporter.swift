@@ -44,6 +44,8 @@ struct MetricsExporter: Sendable {
         writeShadow(into: &text)
         writeRollouts(into: &text)
         writeStore(into: &text)
+        let difference = pipelines.cluster?.clock.difference
+        text.single(.storeClockDifference, difference.map { Double($0.duration.inMilliseconds) / 1_000 })
         text.single(.droppedLogLines, NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
         pipelines.counts.events.write(into: &text)

@@ -87,6 +87,9 @@ struct ServerHealth: Sendable {
                 "\(waiting) customers are being looked up again; until then Apple is asked about their receipts."
             )
         }
+        if let clock = pipelines.cluster?.clock, clock.isTooLarge, let difference = clock.difference {
+            warn("clockDiffersFromDatabase", "Correct the clock that is wrong: \(difference.description).")
+        }
         // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.
         if let days = certificate?.daysLeft(at: Timestamp.now.seconds), days < 14 {
             warn(

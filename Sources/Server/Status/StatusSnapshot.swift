@@ -123,6 +123,7 @@ extension StatusSnapshot {
         if let cluster = health.pipelines.cluster {
             let servers = Int64(cluster.servers).grouped
             add("Servers with this store", "\(servers); this one is \(health.settings.instanceName)")
+            if let difference = cluster.clock.difference { add("Clock", difference.description) }
         }
         add("Receipts of apps that are not configured", health.settings.unknownApps.rawValue)
         add("Profile", health.settings.usesTolerantProfile ? "tolerant" : "apple")

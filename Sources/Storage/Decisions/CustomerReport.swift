@@ -72,13 +72,13 @@ extension CustomerReport {
             VALUES ($1, $2, $3, $4, $5, $6)
             """, .text(row.uuid), .integer(Int64(row.version)), .integer(app), SQLValue(row.receivedAt),
             .text(originalTransactionId), .jws(.raw(row.text)))
-        let (subject, value) = dialect.subject
+        let ((subject, value), now) = (dialect.subject, dialect.now("receivedAt"))
         return [insert]
             + keys.map { key in
                 SQLStatement(
                     """
                     INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt\(subject))
-                    SELECT addressee.id, notification.id, receivedAt, receivedAt, receivedAt\(value)
+                    SELECT addressee.id, notification.id, receivedAt, \(now), \(now)\(value)
                     FROM notification JOIN addressee ON bundleId = $2 AND form = $3 AND url = $4 WHERE uuid = $1
                     """, [.text(row.uuid)] + key)
             }

@@ -2,26 +2,32 @@ package import Base
 
 /// The parts of a claim that both engines share, and renewals of leases.
 extension DeliveryOutbox {
-    /// Returns whether a delivery to a target is due that is not leased.
-    package func hasDueDelivery(to targetKey: ForwardingTargetKey, at now: Timestamp) async throws(StorageError) -> Bool
-    {
-        try await !read(
+    /// Returns the time, and whether a delivery to a target is due that is not leased.
+    package func due(
+        to targetKey: ForwardingTargetKey, at now: Timestamp
+    ) async throws(StorageError) -> (time: Timestamp, exists: Bool) {
+        try await read(
             SQLStatement(
                 """
-                SELECT id FROM delivery
-                WHERE addressee = \(ForwardingTargetKey.id)
-                    AND state = 0 AND nextAttempt <= $4 AND NOT \(dialect.isLeased(after: "$4", at: "$4"))
-                LIMIT 1
+                SELECT clock.now, CASE WHEN EXISTS (
+                    SELECT 1 FROM delivery WHERE addressee = \(ForwardingTargetKey.id) AND state = 0
+                        AND nextAttempt <= clock.now AND NOT \(dialect.isLeased(after: "clock.now", at: "clock.now"))
+                    ) THEN 1 ELSE 0 END
+                FROM (SELECT \(dialect.now("$4")) AS now) AS clock
                 """, targetKey.values + [SQLValue(now)])
-        ) { _ in true }.isEmpty
+        ) { (row) throws(StorageError) in
+            (time: try row.timestamp(0), exists: try row.integer(1) != 0)
+        }.first ?? (now, false)
     }
 
     /// Reads a row of ``StoredDelivery/columns``. What is damaged, or belongs to an app that no version writes, has
     /// only its id.
-    package func claimed(_ row: Row, for lease: DeliveryLease) throws(StorageError) -> ClaimedDelivery {
+    package func claimed(
+        _ row: Row, for lease: DeliveryLease, at time: Timestamp
+    ) throws(StorageError) -> ClaimedDelivery {
         ClaimedDelivery(
             id: try row.integer(0),
-            delivery: try intact(row) { (row) throws(StorageError) in try delivery(row, for: lease) })
+            delivery: try intact(row) { (row) throws(StorageError) in try delivery(row, for: lease, at: time) })
     }
 
     /// Returns the claimed deliveries that can be read, and abandons the others, so that they do not block later ones
@@ -44,33 +50,39 @@ extension DeliveryOutbox {
         return claimed.compactMap(\.delivery)
     }
 
-    private func delivery(_ row: Row, for lease: DeliveryLease) throws(StorageError) -> StoredDelivery? {
+    private func delivery(
+        _ row: Row, for lease: DeliveryLease, at time: Timestamp
+    ) throws(StorageError) -> StoredDelivery? {
         guard let scope = try row.scope(1, 2) else { return nil }
+        let queuedAt = try row.timestamp(9)
         return StoredDelivery(
             id: try row.integer(0), scope: scope, notification: try row.integer(3), uuid: try row.text(4),
             text: try intact(row) { (row) throws(StorageError) in try row.signedText(5) },
             rawBody: try row.optionalBytes(6), attempts: Int(try row.integer(7)), bodiesSent: Int(try row.integer(8)),
-            queuedAt: try row.timestamp(9), lease: lease)
+            queuedAt: queuedAt, age: queuedAt.duration(to: time), lessee: lease.lessee)
     }
 
     /// Extends the leases of deliveries, also those that ended if no other worker has claimed the delivery since.
     ///
     /// - Parameters:
     ///   - ids: the deliveries that the lessee claimed.
-    ///   - lease: the lessee, and the new end of its leases.
-    /// - Returns: The deliveries whose lease was extended. The others may belong to another worker.
-    package func renew(_ ids: Set<Int64>, for lease: DeliveryLease) async throws(StorageError) -> Set<Int64> {
-        guard !ids.isEmpty else { return [] }
+    ///   - lease: the lessee, and how long its leases last from now on.
+    /// - Returns: The deliveries whose lease was extended, with its new end. The others may belong to another worker.
+    package func renew(
+        _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
+    ) async throws(StorageError) -> [Int64: Timestamp] {
+        guard !ids.isEmpty else { return [:] }
         let renewed = try await write([
             SQLStatement(
                 """
-                UPDATE delivery SET leasedUntil = $1 WHERE id IN (
+                UPDATE delivery SET leasedUntil = \(dialect.now("$4")) + $1 WHERE id IN (
                     SELECT id FROM delivery WHERE \(dialect.isAny("id", "$2")) AND lessee = $3
                     ORDER BY id \(dialect.locking))
-                RETURNING id
-                """, SQLValue(lease.until), .integers(ids.sorted()), .text(lease.lessee))
-        ]) { (row) throws(StorageError) in try row.integer(0) }
-        return Set(renewed)
+                RETURNING id, leasedUntil
+                """, .integer(lease.duration.inMilliseconds), .integers(ids.sorted()), .text(lease.lessee),
+                SQLValue(now))
+        ]) { (row) throws(StorageError) in (try row.integer(0), try row.timestamp(1)) }
+        return Dictionary(renewed) { first, _ in first }
     }
 
     /// Queues deliveries again, with no attempts counted, and returns them in their new state.
@@ -82,12 +94,12 @@ extension DeliveryOutbox {
         _ replay: DeliveryReplay, to url: String?, at now: Timestamp
     ) async throws(StorageError) -> [DeliverySummary] {
         let (subject, value) = dialect.subject
-        let values: [SQLValue] = [SQLValue(now), SQLValue(url)]
+        let (present, values): (String, [SQLValue]) = (dialect.now("$1"), [SQLValue(now), SQLValue(url)])
         let queue: (String, [SQLValue]) -> SQLStatement = { [dialect] condition, values in
             SQLStatement(
                 """
-                UPDATE delivery SET state = 0, attempts = 0, bodiesSent = 0, lastFailure = NULL, queuedAt = $1,
-                    nextAttempt = $1
+                UPDATE delivery SET state = 0, attempts = 0, bodiesSent = 0, lastFailure = NULL,
+                    queuedAt = \(present), nextAttempt = \(present)
                 WHERE id IN (
                     SELECT id FROM delivery WHERE \(condition)
                         AND (addressee IN (SELECT id FROM addressee WHERE url = $2) OR $2 IS NULL)
@@ -103,7 +115,7 @@ extension DeliveryOutbox {
                     SQLStatement(
                         """
                         INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt\(subject))
-                        SELECT addressee.id, notification.id, $1, $1, $1\(value)
+                        SELECT addressee.id, notification.id, \(present), \(present), \(present)\(value)
                         FROM notification JOIN app ON app.id = notification.app
                         JOIN addressee ON addressee.bundleId = app.bundleId
                         WHERE uuid = $3 AND version = 2 AND addressee.url = $2 ORDER BY addressee.id

@@ -4,12 +4,13 @@ package import Base
 extension DeliveryOutbox {
     /// Returns the targets, also former ones, to which a delivery is due that is not leased.
     package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
+        let present = dialect.now("$1")
         let found = try await readIntact(
             SQLStatement(
                 """
                 SELECT bundleId, form, url FROM addressee WHERE EXISTS (
-                    SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= $1
-                        AND (leasedUntil IS NULL OR leasedUntil <= $1))
+                    SELECT 1 FROM delivery WHERE addressee = addressee.id AND state = 0 AND nextAttempt <= \(present)
+                        AND NOT \(dialect.isLeased(after: present, at: present)))
                 """, SQLValue(now))
         ) { (row) throws(StorageError) in try ForwardingTargetKey(row, 0) }
         return Set(found)

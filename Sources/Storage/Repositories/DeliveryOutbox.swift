@@ -2,15 +2,18 @@ package import Base
 
 /// The outbox of forwarded notifications: one delivery for each notification and target. A delivery is queued in the
 /// transaction that stores its notification, see ``NotificationStore``.
+///
+/// All times are those of the store's clock, so that the clocks of several servers do not matter. A server passes its
+/// own time as `now`, which only a store of one machine uses.
 package protocol DeliveryOutbox: SQLEngine {
     /// Leases due deliveries of different purchases, the one that has waited longest first. No delivery is leased to
     /// two workers, and no two deliveries about one purchase to the same target are leased at the same time.
     ///
     /// - Parameters:
-    ///   - end: leases that ended until then are taken over; at most `now`.
+    ///   - end: leases that ended until then are taken over: a time of an earlier claim or renewal.
     ///   - limit: maximum number of deliveries.
     func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
         limit: Int
-    ) async throws(StorageError) -> [StoredDelivery]
+    ) async throws(StorageError) -> DeliveryClaim
 }

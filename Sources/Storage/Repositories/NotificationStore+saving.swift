@@ -154,11 +154,11 @@ private struct NotificationBatch<Engine: SQLEngine>: Sendable {
         let queued = writes.flatMap { write in write.targetKeys.map { (uuid: write.row.uuid, target: $0) } }
         guard !queued.isEmpty else { return [] }
         let columns = [("uuid", "$1"), ("bundle", "$2"), ("form", "$3"), ("url", "$4")]
-        let (subject, value) = dialect.subject
+        let (now, (subject, value)) = (dialect.now("receivedAt"), dialect.subject)
         let insert = SQLStatement(
             """
             INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt\(subject))
-            SELECT target.id, added.id, receivedAt, receivedAt, receivedAt\(value)
+            SELECT target.id, added.id, receivedAt, \(now), \(now)\(value)
             FROM \(dialect.rows(columns, as: "queued"))
             \(dialect.lookUp("notification", where: "uuid = queued.uuid", as: "added"))
             \(dialect.lookUp(

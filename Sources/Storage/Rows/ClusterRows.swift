@@ -51,8 +51,11 @@ package struct ChangePage: Sendable {
     package let hasGap: Bool
     /// `true` if there are more changes to read at once.
     package let hasMore: Bool
+    /// The time of the read, by the store's clock.
+    package let time: Timestamp
 
-    package init(changes: [StoredChange], position: ChangePosition, hasGap: Bool, hasMore: Bool) {
+    package init(changes: [StoredChange], position: ChangePosition, hasGap: Bool, hasMore: Bool, time: Timestamp) {
+        self.time = time
         self.changes = changes
         self.position = position
         self.hasGap = hasGap

@@ -35,16 +35,18 @@ package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The right to send a delivery, for a limited time. The delivery is not given to others before it ends.
+/// The right to send a delivery, for a limited time by the store's clock. The delivery is not given to others before
+/// it ends.
 package struct DeliveryLease: Sendable, Hashable {
     /// Identifies the worker that has the lease.
     package let lessee: String
-    /// The end of the lease. A delivery that was not settled until then can be claimed again.
-    package let until: Timestamp
+    /// How long the lease lasts from the claim or renewal. A delivery that was not settled until then can be claimed
+    /// again.
+    package let duration: Duration
 
-    package init(lessee: String, until: Timestamp) {
+    package init(lessee: String, lasting duration: Duration = length) {
         self.lessee = lessee
-        self.until = until
+        self.duration = duration
     }
 
     /// Length of a lease. What a server that was killed had claimed waits for others until it ends, so
@@ -73,9 +75,33 @@ package struct StoredDelivery: Sendable {
     package let attempts: Int
     /// Number of bodies of this notification that the target has already accepted.
     package let bodiesSent: Int
-    /// When it was last queued.
+    /// When it was last queued, by the store's clock.
     package let queuedAt: Timestamp
-    package let lease: DeliveryLease
+    /// The time from then to the claim.
+    package let age: Duration
+    /// The worker that claimed it.
+    package let lessee: String
+
+    package init(
+        id: Int64, scope: AppScope, notification: Int64, uuid: String, text: String?, rawBody: [UInt8]?, attempts: Int,
+        bodiesSent: Int, queuedAt: Timestamp, age: Duration, lessee: String
+    ) {
+        (self.id, self.scope, self.notification, self.uuid) = (id, scope, notification, uuid)
+        (self.text, self.rawBody, self.attempts, self.bodiesSent) = (text, rawBody, attempts, bodiesSent)
+        (self.queuedAt, self.age, self.lessee) = (queuedAt, age, lessee)
+    }
+}
+
+/// The deliveries of one claim.
+package struct DeliveryClaim: Sendable {
+    /// When they were claimed, by the store's clock.
+    package let time: Timestamp
+    package let deliveries: [StoredDelivery]
+
+    package init(time: Timestamp, deliveries: [StoredDelivery]) {
+        self.time = time
+        self.deliveries = deliveries
+    }
 }
 
 /// Outcome of a delivery attempt.
@@ -84,8 +110,8 @@ package enum DeliveryOutcome: Sendable, Hashable {
     case delivered(bodies: Int)
     /// There was nothing to send, see ``DeliveryState/skipped``.
     case skipped
-    /// To be retried at `next`.
-    case failed(code: String, bodiesSent: Int, next: Timestamp)
+    /// To be retried after a pause.
+    case failed(code: String, bodiesSent: Int, pause: Duration)
     /// Failed, and not to be retried.
     case abandoned(code: String, bodiesSent: Int)
 }

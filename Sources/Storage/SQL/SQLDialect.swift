@@ -126,19 +126,21 @@ package enum SQLDialect: Sendable {
         either(sqlite: "LIMIT -1 OFFSET \(parameter)", postgreSQL: "OFFSET \(parameter)")
     }
 
-    /// The time in milliseconds: the database's, which all its servers share, or that of the only server.
+    /// The time in milliseconds: the database's, which all its servers share, or that of the only server. What several
+    /// servers compare by time is compared with it. Two uses in one statement can differ.
     ///
     /// - Parameter parameter: the server's time, which PostgreSQL does not use.
     package func now(_ parameter: String) -> String {
-        either(sqlite: parameter, postgreSQL: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+        // A subquery is evaluated once in a statement, so that an index can be searched for its result.
+        either(sqlite: parameter, postgreSQL: "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)")
     }
 
     /// A condition: a delivery has a lease that ends after a time. Leases are short, so that one which ends in an hour
     /// or is no number is damaged and does not count.
     ///
     /// - Parameters:
-    ///   - end: the parameter with that time.
-    ///   - now: the parameter with the present time.
+    ///   - end: that time.
+    ///   - now: the present time, see ``now(_:)``.
     package func isLeased(after end: String, at now: String) -> String {
         let isRecent = "leasedUntil > \(end) AND leasedUntil < \(now) + 3600000"
         return either(sqlite: "(leasedUntil IS NOT NULL AND \(isRecent))", postgreSQL: "(\(isRecent))")

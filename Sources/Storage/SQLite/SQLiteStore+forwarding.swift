@@ -34,9 +34,9 @@ extension SQLiteStore: DeliveryOutbox {
     package func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
         limit: Int
-    ) async throws(StorageError) -> [StoredDelivery] {
+    ) async throws(StorageError) -> DeliveryClaim {
         // The writer is needed only if there is something to claim.
-        guard try await hasDueDelivery(to: targetKey, at: now) else { return [] }
+        guard try await due(to: targetKey, at: now).exists else { return DeliveryClaim(time: now, deliveries: []) }
         let isToTarget = "addressee = \(ForwardingTargetKey.id)"
         let leased = SQLStatement(
             """
@@ -60,7 +60,7 @@ extension SQLiteStore: DeliveryOutbox {
                 let ids = ClaimSelection.ids(of: due, leasedSubjects: Set(subjects), limit: limit)
                 let claim = SQLStatement(
                     "UPDATE delivery SET leasedUntil = $1, lessee = $2 WHERE \(Self.dialect.isAny("id", "$3"))",
-                    SQLValue(lease.until), .text(lease.lessee), .integers(ids))
+                    SQLValue(now.advanced(by: lease.duration)), .text(lease.lessee), .integers(ids))
                 return .end(ids, after: [claim])
             })
         let claimed = try await read(
@@ -69,7 +69,7 @@ extension SQLiteStore: DeliveryOutbox {
                 SELECT \(StoredDelivery.columns) FROM delivery \(StoredDelivery.joins)
                 WHERE \(dialect.isAny("delivery.id", "$1")) ORDER BY nextAttempt, delivery.id
                 """, .integers(ids))
-        ) { (row) throws(StorageError) in try self.claimed(row, for: lease) }
-        return try await readable(claimed, for: lease)
+        ) { (row) throws(StorageError) in try self.claimed(row, for: lease, at: now) }
+        return DeliveryClaim(time: now, deliveries: try await readable(claimed, for: lease))
     }
 }

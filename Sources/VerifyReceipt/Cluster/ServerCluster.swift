@@ -10,6 +10,7 @@ package final class ServerCluster: Sendable {
     /// Unique to this process: the name of the server, a slash and a random text.
     private let name: String
     private let count = Atomic<Int>(1)
+    private let watch = Mutex(ClockWatch())
 
     /// Servers that were not seen for this long do not count.
     private static let absence = Duration.seconds(30)
@@ -22,6 +23,15 @@ package final class ServerCluster: Sendable {
 
     /// The number of running servers, as last seen.
     package var servers: Int { count.load(ordering: .relaxed) }
+
+    /// The comparisons of this machine's clock with the database's.
+    package var clock: ClockWatch { watch.withLock { $0 } }
+
+    /// Records a comparison of the clocks. Returns whether they differ too much from it on, or no longer do; `nil` if
+    /// that is as before.
+    package func record(_ difference: ClockDifference) -> Bool? {
+        watch.withLock { $0.record(difference) ? $0.isTooLarge : nil }
+    }
 
     /// Records that this server runs, and counts the others.
     package func checkIn() async throws(StorageError) {

@@ -175,9 +175,9 @@ struct DamagedStoreTests {
             await call { _ = try await store.rows(other.content, after: nil, limit: 9, decodesJWS: true) }
         }
         await call {
-            let claimed = try await store.claim(
-                to: target, for: DeliveryLease(lessee: "1/2/3", until: now), at: now, takingOverUntil: now, limit: 9)
-            for delivery in claimed { try await store.settle(delivery, .delivered(bodies: 1)) }
+            for delivery in try await store.claim(to: target, by: "1/2/3", at: now) {
+                try await store.settle(delivery, .delivered(bodies: 1), at: now)
+            }
         }
         await call { _ = try await store.replay(.allDead, to: nil, at: now) }
         await call { try await CustomerDataFixture(prefix, token: nil, in: scope).save(to: store) }
@@ -277,11 +277,8 @@ struct DamagedStoreTests {
         }
         var sent: [String] = []
         for _ in 0..<4 {
-            let claimed = try await store.claim(
-                to: target, for: DeliveryLease(lessee: "1/2/3", until: now.advanced(by: .seconds(12))), at: now,
-                takingOverUntil: now, limit: 9)
-            for delivery in claimed {
-                try await store.settle(delivery, .delivered(bodies: 1))
+            for delivery in try await store.claim(to: target, by: "1/2/3", at: now) {
+                try await store.settle(delivery, .delivered(bodies: 1), at: now)
                 sent.append(delivery.uuid)
             }
         }

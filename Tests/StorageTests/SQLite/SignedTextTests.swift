@@ -73,14 +73,12 @@ struct SignedTextTests {
 
     /// Returns the text of the notification that is due last, as it is forwarded.
     private func forwarded(by store: SQLiteStore) async throws -> String? {
-        let now = Timestamp(milliseconds: 1_000_000)
-        let lease = DeliveryLease(lessee: "test", until: now.advanced(by: .milliseconds(1)))
         var due: [StoredDelivery] = []
         while true {
             // Deliveries about one purchase are claimed one after another.
-            let claimed = try await store.claim(to: targetKey, for: lease, at: now, limit: 100)
+            let claimed = try await store.claim(to: targetKey, by: "test", limit: 100)
             guard !claimed.isEmpty else { break }
-            for delivery in claimed { try await store.settle(delivery, .delivered(bodies: 1)) }
+            for delivery in claimed { try await store.settle(delivery, .delivered(bodies: 1), at: .now) }
             due += claimed
         }
         return due.max { $0.id < $1.id }?.text
@@ -232,9 +230,7 @@ struct SignedTextTests {
         }
         await store.close()
         let again = try SQLiteStore(path: store.path)
-        let now = Timestamp(milliseconds: 1_000_000)
-        let lease = DeliveryLease(lessee: "test", until: now)
-        let due = try await again.claim(to: targetKey, for: lease, at: now, limit: 100)
+        let due = try await again.claim(to: targetKey, by: "test", limit: 100)
         #expect(due.map(\.text) == headers.map { Self.jws("{}", header: $0) })
         // A stored header is still used.
         _ = try await again.save(
@@ -295,9 +291,7 @@ struct SignedTextTests {
         await store.close()
         try await DatabaseQueue(path: store.path).write { try $0.execute(sql: change) }
         let again = try SQLiteStore(path: store.path)
-        let now = Timestamp(milliseconds: 1_000_000)
-        let lease = DeliveryLease(lessee: "test", until: now)
-        let delivery = try #require(try await again.claim(to: targetKey, for: lease, at: now, limit: 2).first)
+        let delivery = try #require(try await again.claim(to: targetKey, by: "test", limit: 2).first)
         #expect(delivery.uuid == "1" && delivery.text == nil)
         // Ignoring a customer's record without its text would give a response without a purchase.
         guard change == "DELETE FROM signedHeader" else { return }

@@ -86,12 +86,13 @@ final class ForwardingTestProxy: Sendable {
         options.poll = .milliseconds(5)
         options.renewal = renewal
         options.grace = .milliseconds(50)
-        let bridge = bridge
+        let (bridge, start) = (bridge, ContinuousClock.now)
         guard
             let forwarder = Forwarder(
                 settings: settings, context: bridge.pipelines.forwarding, transport: targets, tables: .bundled,
                 logger: log,
-                options: options, now: { bridge.now })
+                options: options, now: { bridge.now },
+                instant: { start + SharedSimulator.noon.duration(to: bridge.now) })
         else { throw SharedSimulator.Missing(what: "a target") }
         let group = ServiceGroup(configuration: .init(services: [forwarder], logger: log))
         let running = Task { try await group.run() }
