@@ -68,7 +68,7 @@ struct MutationTests {
         var random = SeededGenerator("surgery")
         let (name, bytes, statement) = try sample(style)
         let decoder = try Decoders.tolerant
-        for _ in 0..<TestSize.pick(debug: 200, release: 1_000) {
+        for _ in 0..<TestSize.pick(debug: 150, release: 1_000) {
             var mutant = bytes
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let start = Int.random(in: 0..<mutant.count, using: &random)
