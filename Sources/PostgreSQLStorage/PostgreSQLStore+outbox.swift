@@ -5,8 +5,8 @@ package import Storage
 /// that stores the notification.
 ///
 /// Servers share the work by leases. Claims to one target wait for each other, because they lock the row of the target
-/// first, so each sees the purchases that are in flight for the others. An outcome that arrives after the lease was taken
-/// over is ignored by the lessee's name.
+/// first, so each sees the purchases that are in flight for the others. An outcome that arrives after the lease was
+/// taken over is ignored by the lessee's name.
 extension PostgreSQLStore: DeliveryOutbox {
     /// SQL condition of a delivery that is due and not leased. `$4` is the end of the leases that count no longer.
     private static let isDue = """

@@ -4,8 +4,8 @@ import ServiceLifecycle
 import Storage
 import VerifyReceipt
 
-/// Reads every second what other servers stored, so that nothing outdated stays in memory, compares this machine's clock
-/// with the database's, and records that this server runs.
+/// Reads every second what other servers stored, so that nothing outdated stays in memory, compares this machine's
+/// clock with the database's, and records that this server runs.
 struct ClusterMonitor: Service {
     let cluster: ServerCluster
     let store: any Store

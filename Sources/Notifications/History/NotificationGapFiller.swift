@@ -6,8 +6,8 @@ import Telemetry
 import VerifyReceipt
 
 /// Fetches the notifications that were refused while the store was unavailable or this machine's clock was wrong from
-/// Apple's notification history, once they can be stored, and those that may be missing since the store was opened. Of several servers with the
-/// same store, one does it for all.
+/// Apple's notification history, once they can be stored, and those that may be missing since the store was opened. Of
+/// several servers with the same store, one does it for all.
 package struct NotificationGapFiller: Sendable {
     /// The result of one attempt.
     package enum Outcome: Sendable, Hashable {

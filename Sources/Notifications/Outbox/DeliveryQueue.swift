@@ -3,9 +3,10 @@ package import Storage
 
 /// Decides what the worker of one target does next: its claims, leases and limits without their I/O.
 ///
-/// Events are passed in, and ``actions(after:at:)`` returns what to do next. Deliveries are claimed with leases, which are
-/// renewed for all that are held, so that another worker takes them over soon after this one was killed. No post begins
-/// after the end of its delivery's lease. After ``stop()`` none is sent any more, and those that wait are released.
+/// Events are passed in, and ``actions(after:at:)`` returns what to do next. Deliveries are claimed with leases, which
+/// are renewed for all that are held, so that another worker takes them over soon after this one was killed. No post
+/// begins after the end of its delivery's lease. After ``stop()`` none is sent any more, and those that wait are
+/// released.
 package struct DeliveryQueue: Sendable {
     package typealias Instant = ContinuousClock.Instant
 

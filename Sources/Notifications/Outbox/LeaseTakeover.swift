@@ -22,8 +22,9 @@ struct LeaseTakeover: Sendable {
         last = (time, instant)
     }
 
-    /// Returns the time until which a lease must have ended to be taken over, by the store's clock; long ago if none may
-    /// be. After an outage it is that of the last response, because what has ended since then is to be renewed first.
+    /// Returns the time until which a lease must have ended to be taken over, by the store's clock; long ago if none
+    /// may be. After an outage it is that of the last response, because what has ended since then is to be renewed
+    /// first.
     func limit(at now: ContinuousClock.Instant) -> Timestamp {
         guard let last, steadySince.duration(to: last.time) >= Self.steadiness else {
             return Timestamp(milliseconds: 0)

@@ -35,8 +35,8 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         case unreadableNotification
         /// Version 1, and the sender exceeded the rate limit.
         case tooManyRequests
-        /// The signing date, or the begin of the validity of the certificates, is in the future: this machine's clock is
-        /// wrong, because the App Store's is not.
+        /// The signing date, or the begin of the validity of the certificates, is in the future: this machine's clock
+        /// is wrong, because the App Store's is not.
         case signedInFuture
         /// Authentic, but a member that decides has another type than documented, or names no environment of the App
         /// Store.

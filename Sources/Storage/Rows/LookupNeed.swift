@@ -19,8 +19,8 @@ package struct LookupNeed: Sendable, Hashable {
         self.end = end ?? start
     }
 
-    /// The SQL that counts the customers of each app that need a lookup, from the whole table, in a store that may be of
-    /// an earlier version. The rows are a bundle id and a count.
+    /// The SQL that counts the customers of each app that need a lookup, from the whole table, in a store that may be
+    /// of an earlier version. The rows are a bundle id and a count.
     package static func counts(at now: Timestamp) -> String {
         let first = "(SELECT receivedAt FROM notification WHERE version = 2 ORDER BY id LIMIT 1)"
         let conditions = conditions("\(now.advanced(by: .zero - horizon).milliseconds)", first)

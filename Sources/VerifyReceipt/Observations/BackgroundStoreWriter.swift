@@ -5,8 +5,8 @@ import Logging
 import Storage
 import Synchronization
 
-/// A bounded write queue for the store, so that no request waits for the disk. A write that does not fit into the
-/// queue is dropped and counted; a later lookup or notification provides the same data again. Revocations stay in memory
+/// A bounded write queue for the store, so that no request waits for the disk. A write that does not fit into the queue
+/// is dropped and counted; a later lookup or notification provides the same data again. Revocations stay in memory
 /// until they are written (``KnownRevocations``).
 final class BackgroundStoreWriter: Sendable {
     private struct State {

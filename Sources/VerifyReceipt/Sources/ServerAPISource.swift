@@ -24,7 +24,8 @@ package struct ServerAPISource: Sendable {
     private let now: @Sendable () -> Timestamp
     /// Writes records to the store; `nil` if there is no store.
     private let writer: BackgroundStoreWriter?
-    /// Remembers the revocations that each lookup returns. `nil` if revocations are not used, for example in a migration.
+    /// Remembers the revocations that each lookup returns. `nil` if revocations are not used, for example in a
+    /// migration.
     private let revocations: KnownRevocations?
     /// `nil` if nothing is counted.
     private let counts: ProxyMetrics?
