@@ -25,7 +25,7 @@ package final class KnownRevocations: Sendable {
 
     /// What is known of the store.
     struct State {
-        var fingerprints = RevocationFingerprints(limit: 2_000_000)
+        var fingerprints: RevocationFingerprints
         /// The purchases whose facts are to be written from here. The others are part of a lookup that is being stored.
         var due: Set<Key> = []
         var writing = Writing.idle
@@ -39,7 +39,8 @@ package final class KnownRevocations: Sendable {
     /// How long a stored fact counts in memory, because a read of the store may have begun before.
     private static let readingTime = Duration.seconds(10)
 
-    let state = Mutex(State())
+    private let key = FingerprintKey()
+    let state: Mutex<State>
     /// By transaction id; of a revocation also by web order line item id. Changed while the state is locked.
     let facts = GenerationalCache<Key, RevocationFact>(limit: capacity)
     /// `nil` if nothing is stored across restarts.
@@ -57,6 +58,7 @@ package final class KnownRevocations: Sendable {
         onChange: @escaping @Sendable ([String], AppScope) -> Void = { _, _ in }
     ) {
         (self.store, self.writer, self.counts, self.onChange) = (store, writer, counts, onChange)
+        state = Mutex(State(fingerprints: RevocationFingerprints(key, limit: 2_000_000)))
         // Without a store there is nothing to add.
         if store == nil { state.withLock { $0.fingerprints.endLoading(0) } }
     }
@@ -73,11 +75,7 @@ package final class KnownRevocations: Sendable {
         of purchases: [PurchaseIdentifier], shown: [PurchaseIdentifier] = [], in scope: AppScope,
         within limit: @autoclosure () -> Duration
     ) async -> (index: RevocationIndex, isComplete: Bool) {
-        let asked =
-            shown
-            + state.withLock { state in
-                purchases.filter { state.fingerprints.mayContain($0, in: scope) }
-            }
+        let asked = shown + mayBeRevoked(purchases, in: scope)
         // Facts from before and after the read, because they may be written meanwhile.
         let before = facts(of: asked, in: scope)
         guard let store, !asked.isEmpty else { return (RevocationIndex(before), true) }
@@ -92,8 +90,14 @@ package final class KnownRevocations: Sendable {
 
     /// Returns whether one of these purchases may be revoked.
     func mayBeRevoked(_ keys: CustomerIdentifiers, in scope: AppScope) -> Bool {
-        state.withLock { state in
-            keys.transactionIds.contains { state.fingerprints.mayContain(.transaction($0.rawValue), in: scope) }
+        !mayBeRevoked(keys.transactionIds.map { .transaction($0.rawValue) }, in: scope).isEmpty
+    }
+
+    /// Returns the purchases that may be revoked.
+    private func mayBeRevoked(_ purchases: [PurchaseIdentifier], in scope: AppScope) -> [PurchaseIdentifier] {
+        let fingerprints = key.fingerprints(of: purchases, in: scope)
+        return state.withLock { state in
+            zip(purchases, fingerprints).filter { state.fingerprints.mayContain($1) }.map(\.0)
         }
     }
 

@@ -51,11 +51,11 @@ struct RevocationFingerprints: Sendable {
     private var isLoaded = false
     /// The number of the last load.
     private var loads = 0
-    private let key = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+    private let key: FingerprintKey
     private let limit: Int
 
     /// - Parameter limit: the maximum number of fingerprints, about 16 bytes each.
-    init(limit: Int) { self.limit = limit }
+    init(_ key: FingerprintKey, limit: Int) { (self.key, self.limit) = (key, limit) }
 
     /// Whether an identifier that was not added is certainly not one of a revoked purchase.
     var isComplete: Bool { isLoaded && !isFull }
@@ -79,28 +79,36 @@ struct RevocationFingerprints: Sendable {
     @discardableResult
     mutating func insert(_ identifiers: [PurchaseIdentifier], in scope: AppScope) -> Bool {
         guard !isFull else { return false }
-        let isNew = isComplete && !identifiers.contains { contains($0, in: scope) }
-        fingerprints.formUnion(identifiers.map { fingerprint($0, in: scope) })
+        let new = key.fingerprints(of: identifiers, in: scope)
+        let isNew = isComplete && fingerprints.isDisjoint(with: new)
+        fingerprints.formUnion(new)
         if fingerprints.count > limit { (fingerprints, isFull) = ([], true) }
         return isNew
     }
 
     /// Returns whether an identifier was added.
     func contains(_ identifier: PurchaseIdentifier, in scope: AppScope) -> Bool {
-        fingerprints.contains(fingerprint(identifier, in: scope))
+        !fingerprints.isDisjoint(with: key.fingerprints(of: [identifier], in: scope))
     }
 
-    /// Returns whether an identifier may be one of a revoked purchase.
-    func mayContain(_ identifier: PurchaseIdentifier, in scope: AppScope) -> Bool {
-        !isComplete || contains(identifier, in: scope)
-    }
+    /// Returns whether the identifier with this fingerprint may be one of a revoked purchase.
+    func mayContain(_ fingerprint: Int) -> Bool { !isComplete || fingerprints.contains(fingerprint) }
+}
 
-    private func fingerprint(_ identifier: PurchaseIdentifier, in scope: AppScope) -> Int {
-        var hasher = Hasher()
-        hasher.combine(key.0)
-        hasher.combine(key.1)
-        hasher.combine(scope)
-        hasher.combine(identifier)
-        return hasher.finalize()
+/// The random key of fingerprints.
+struct FingerprintKey: Sendable {
+    private let key = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+
+    /// Returns the fingerprints of identifiers of one app, in their order.
+    func fingerprints(of identifiers: [PurchaseIdentifier], in scope: AppScope) -> [Int] {
+        var common = Hasher()
+        common.combine(key.0)
+        common.combine(key.1)
+        common.combine(scope)
+        return identifiers.map { identifier in
+            var hasher = common
+            hasher.combine(identifier)
+            return hasher.finalize()
+        }
     }
 }

@@ -200,7 +200,7 @@ class Judge:
             kind = "unseen" if isUnseen else "denied"
         if kind in ("served", "denied"):
             self.failures.add(f"{time.monotonic() - self.begin:.1f} s{', at the end' if isFinal else ''}: {name} {kind} {row['id']}: "
-                              f"{sorted(more or missing)} from {source}, status {body['status']}, changed "
+                              f"{sorted(more or missing)} from {source}, status {body['status']}, shown {sorted(ours[1])}, changed "
                               f"{begin - shop.changed.get(customer, begin):.1f} s before{', lost' if customer in shop.lost else ''}")
         self.count(name, ("final " if isFinal else "") + kind, source)
 
