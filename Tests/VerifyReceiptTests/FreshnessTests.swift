@@ -1,5 +1,6 @@
 import AppStorePayloads
 import Base
+import Storage
 import Testing
 import VerifyReceipt
 
@@ -90,5 +91,26 @@ struct FreshnessTests {
         let freshness = Freshness(of: Self.records(status: 1, ends: 86_400), askedAt: Self.noon)
         #expect(!freshness.denies(at: Self.noon) && freshness.withUnsignedRefund.denies(at: Self.noon))
         #expect(freshness.denies(at: Self.noon.advanced(by: .days(2))))
+    }
+
+    @Test("A history is stored with the time of its transactions: what was signed before a later status may be missing")
+    func signedDate() throws {
+        var transaction = TransactionPayload()
+        transaction.transactionId = "101"
+        transaction.signedDate = Self.noon
+        var renewal = RenewalPayload()
+        renewal.originalTransactionId = "101"
+        renewal.signedDate = Self.noon.advanced(by: .seconds(2))
+        let records = CustomerRecords(
+            environment: .production, bundleId: nil, appAppleId: nil,
+            transactions: [Signed(payload: transaction, text: "")],
+            subscriptions: [
+                SubscriptionRecord(
+                    subscriptionGroupIdentifier: nil, originalTransactionId: "101", status: 1, transaction: nil,
+                    renewal: Signed(payload: renewal, text: ""))
+            ], revision: "1")
+        let row = try #require(
+            CustomerRow(records, keys: CustomerIdentifiers(originals: [], transactions: []), askedAt: Self.noon))
+        #expect(row.signedDate == Self.noon)
     }
 }

@@ -4,7 +4,7 @@ package import Base
 package struct CustomerRow: Sendable {
     /// When the lookup began, by this machine's clock.
     package let askedAt: Timestamp
-    /// When the response was signed, by the App Store's clock.
+    /// When the history was signed, by the App Store's clock. What was signed later need not be in it.
     package let signedDate: Timestamp
     package let appAppleId: Int64?
     /// Revision of the history.
