@@ -71,6 +71,8 @@ extension MetricFamily {
         by: "repair")
     package static let revocations = counter(
         "revocations_seen", "Purchases that were reported as refunded or revoked.", by: "app", "environment")
+    package static let denialConfirmations = counter(
+        "denial_confirmations", "Denials that the App Store was asked about, by what it says.", by: "result")
     package static let recordCache = counter(
         "record_cache_requests", "Lookups in the record cache, by hit or miss.", by: "result")
     package static let responseCache = counter(
@@ -211,7 +213,7 @@ extension MetricFamily {
         [
             .buildInfo, .ready, .httpRequests, .httpDurations, .httpConnections, .rejectedClients, .handshakes,
             .certificateExpiry, .responses, .responseDurations, .authenticationFailures, .repairs, .revocations,
-            .recordCache, .responseCache, .leftOutMembers,
+            .denialConfirmations, .recordCache, .responseCache, .leftOutMembers,
             .upstreamRequests, .upstreamDurations, .foreignRecords, .circuitOpen, .circuitOpened, .upstreamInFlight,
             .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,

@@ -79,6 +79,25 @@ struct FreshnessTests {
         #expect(seconds(canAsk: false) == this.cannotAsk, "\(this.name)")
     }
 
+    @Test("Statuses that say the same make a denial current for five more seconds, and nothing else")
+    func confirmation() {
+        let expired = Self.records(status: 2, ends: -86_400)
+        func isCurrent(_ freshness: Freshness, confirmedAt: Int64, at second: Int64) -> Bool {
+            freshness.confirmed(at: Self.noon.advanced(by: .seconds(confirmedAt)))
+                .isCurrent(at: Self.noon.advanced(by: .seconds(second)), maximumAge: .hours(1))
+        }
+        let freshness = Freshness(of: expired, askedAt: Self.noon)
+        #expect((99...106).filter { isCurrent(freshness, confirmedAt: 100, at: $0) } == [100, 101, 102, 103, 104])
+        #expect(!isCurrent(freshness, confirmedAt: 3_600, at: 3_600))
+        let incomplete = Self.records(status: 2, ends: -86_400, anomalies: [.subscriptionWithoutStatus("100")])
+        #expect(!isCurrent(Freshness(of: incomplete, askedAt: Self.noon), confirmedAt: 100, at: 100))
+        let changed = Freshness(of: expired, askedAt: Self.noon, needsLookup: true)
+        #expect(!isCurrent(changed, confirmedAt: 100, at: 100))
+        // A period has ended since: the history may have the next one.
+        let ended = Freshness(of: Self.records(status: 1, ends: 50), askedAt: Self.noon)
+        #expect(!isCurrent(ended, confirmedAt: 100, at: 100))
+    }
+
     @Test("A clock that was set back makes no records current")
     func clock() {
         let freshness = Freshness(of: Self.records(status: 1, ends: 86_400), askedAt: Self.noon)

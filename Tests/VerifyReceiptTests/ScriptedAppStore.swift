@@ -70,6 +70,8 @@ final class ScriptedAppStore: HTTPTransport {
         var historyWindows: [Range<Int64>] = []
         /// Runs between the next request for a history, or to verifyReceipt, and its response.
         var meanwhile: (@Sendable () async -> Void)?
+        /// The same for the next request for statuses.
+        var meanwhileStatuses: (@Sendable () async -> Void)?
 
         /// Changes a transaction and moves it to the end of the history, as the Server API does.
         mutating func change(_ id: String, _ edit: (inout Purchase) -> Void) {
@@ -137,6 +139,7 @@ final class ScriptedAppStore: HTTPTransport {
         let (world, meanwhile) = update { world in
             let isDownload = path.contains("/appTransactions/")
             world.questions.append(isDownload ? "download" : path.contains("/history/") ? "history" : "statuses")
+            if path.contains("/subscriptions/") { return (world, world.meanwhileStatuses.take()) }
             return (world, path.contains("/history/") ? world.meanwhile.take() : nil)
         }
         await meanwhile?()
@@ -318,7 +321,7 @@ final class StoringTestProxy: Sendable {
 
     init(
         _ answer: [AnswerSource] = [.stored, .api], appStore: ScriptedAppStore = ScriptedAppStore(),
-        folder: TemporaryFolder? = nil, maximumPages: Int? = nil,
+        folder: TemporaryFolder? = nil, maximumPages: Int? = nil, deadline: Duration = ProxyConfiguration.patience,
         logger: Logger = .silent, changing change: (inout AppConfiguration) -> Void = { _ in }
     ) throws {
         self.appStore = appStore
@@ -337,7 +340,7 @@ final class StoringTestProxy: Sendable {
         var settings = ProxyConfiguration()
         settings.trustedRoots = pki.roots.map(\.certificate)
         settings.intermediates = pki.intermediates.map(\.certificate)
-        settings.deadline = ProxyConfiguration.patience
+        settings.deadline = deadline
         settings.serverAPI.production = "http://127.0.0.1:9/production"
         settings.serverAPI.sandbox = "http://127.0.0.1:9/sandbox"
         settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"

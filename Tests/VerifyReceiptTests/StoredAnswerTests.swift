@@ -4,6 +4,7 @@ import Responses
 import Server
 import Simulator
 import Storage
+import Synchronization
 import Testing
 import TestSupport
 import VerifyReceipt
@@ -320,6 +321,9 @@ struct StoredAnswerTests {
                 return "\(reply.source) \(isActive) \(bridge.appStore.questions.count - count)"
             }
             #expect(await ask(after: 4) == "stored false 0", "\(order)")
+            // Confirmed by the statuses alone, for five more seconds.
+            #expect(await ask(after: 5) == "stored false 1", "\(order)")
+            #expect(await ask(after: 9) == "stored false 0", "\(order)")
             bridge.appStore.update { $0.isDown = true }
             // The last records are better than nothing, and than the receipt, which is older.
             #expect(await ask(after: 10).hasPrefix("stored false"), "\(order)")
@@ -333,10 +337,55 @@ struct StoredAnswerTests {
                 world.change { ($0.status, $0.renews, $0.intent) = (1, 1, nil) }
                 world.clock = SharedSimulator.noon.advanced(by: .seconds(20))
             }
-            #expect(await ask(after: 20) == "api true 2", "\(order)")
+            #expect(await ask(after: 20) == "api true 3", "\(order)")
             await bridge.pipelines.finishWriting()
             #expect(await ask(after: 60) == "stored true 0", "\(order)")
         }
+    }
+
+    @Test("A notification during a confirmation counts: the customer is looked up")
+    func confirmationInFlight() async throws {
+        let bridge = try StoringTestProxy([.stored, .api])
+        let receipt = try bridge.appStore.receipt()
+        bridge.appStore.update { world in
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .days(-1)) }
+            world.change { ($0.status, $0.renews, $0.intent) = (2, 0, 1) }
+        }
+        #expect(await bridge.ask(receipt).source == .api)
+        await bridge.pipelines.finishWriting()
+        bridge.now = SharedSimulator.noon.advanced(by: .seconds(10))
+        let appStore = bridge.appStore
+        appStore.update { world in
+            world.meanwhileStatuses = {
+                appStore.update { world in
+                    world.purchases.append(
+                        .init(
+                            id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
+                            type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
+                    world.clock = SharedSimulator.noon.advanced(by: .seconds(10))
+                }
+                let bought = try? appStore.notification("ONE_TIME_CHARGE", of: "700000000000600")
+                #expect(await bridge.refusal(bought ?? []) == nil)
+            }
+        }
+        let reply = await bridge.ask(receipt)
+        #expect(reply.body.contains("700000000000600"), "\(reply)")
+    }
+
+    @Test("A lookup that takes longer than the request goes on, and the next request is answered from it")
+    func slowLookup() async throws {
+        let bridge = try StoringTestProxy([.stored, .api, .receipt], deadline: .milliseconds(600))
+        let receipt = try bridge.appStore.receipt()
+        let mayAnswer = Mutex(false)
+        bridge.appStore.update { world in
+            world.meanwhile = { _ = await eventually { mayAnswer.withLock { $0 } } }
+        }
+        #expect(await bridge.ask(receipt).source == .receipt)
+        mayAnswer.withLock { $0 = true }
+        let count = bridge.appStore.questions.count
+        #expect(await eventually { await bridge.ask(receipt).source == .stored })
+        // One history and its statuses, which the first request asked for.
+        #expect(bridge.appStore.questions.sorted() == ["history", "statuses"], "\(count)")
     }
 
     @Test("A refund that is notified while verifyReceipt is asked stays, in memory and in the store")

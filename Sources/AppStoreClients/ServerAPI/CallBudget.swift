@@ -6,29 +6,48 @@ package struct CallOptions: Sendable, Hashable {
     package var priority: HourlyBudget.Priority
     /// The time limit of the whole operation: calls, delays and paging.
     package var timeLimit: Duration
+    /// The time limit of each call with its retries; `nil` for that of the operation.
+    package var callLimit: Duration?
     /// The maximum number of HTTP exchanges of the whole operation, including retries.
     package var maximumCalls: Int
 
     /// Creates options. The default of 9 seconds is the time that a client of verifyReceipt waits.
     package init(
-        priority: HourlyBudget.Priority = .live, timeLimit: Duration = .seconds(9), maximumCalls: Int = 120
+        priority: HourlyBudget.Priority = .live, timeLimit: Duration = .seconds(9), callLimit: Duration? = nil,
+        maximumCalls: Int = 120
     ) {
         self.priority = priority
         self.timeLimit = timeLimit
+        self.callLimit = callLimit
         self.maximumCalls = maximumCalls
     }
 }
 
 /// The remaining time and calls of one operation, shared by all its calls.
-final class CallBudget: Sendable {
+struct CallBudget: Sendable {
+    private final class Counter: Sendable {
+        let left: Mutex<Int>
+
+        init(_ count: Int) { left = Mutex(count) }
+    }
+
     let priority: HourlyBudget.Priority
-    private let deadline: Duration
-    private let calls: Mutex<Int>
+    private var deadline: Duration
+    private let callLimit: Duration?
+    private let calls: Counter
 
     init(_ options: CallOptions, uptime: Duration) {
         priority = options.priority
         deadline = uptime + options.timeLimit
-        calls = Mutex(options.maximumCalls)
+        callLimit = options.callLimit
+        calls = Counter(options.maximumCalls)
+    }
+
+    /// The budget of a call that begins now, with its own time limit. It counts towards the same maximum.
+    func forCall(at uptime: Duration) -> CallBudget {
+        var copy = self
+        if let callLimit { copy.deadline = min(deadline, uptime + callLimit) }
+        return copy
     }
 
     /// The time left until the deadline; negative if it has passed.
@@ -36,7 +55,7 @@ final class CallBudget: Sendable {
 
     /// Counts one call. Returns false if no call is left.
     func consumeCall() -> Bool {
-        calls.withLock { calls in
+        calls.left.withLock { calls in
             guard calls > 0 else { return false }
             calls -= 1
             return true

@@ -65,7 +65,7 @@ struct CustomerLookup {
         let begin = ContinuousClock.now
         let early = EarlyStatuses(of: expectsSubscription && !isPaused ? identifiers.first : nil) {
             identifier throws(UpstreamError) in
-            try await subscriptions(of: identifier, environment, retries: false)
+            try await client.statuses(of: identifier, environment, callBudget, retries: false)
         }
         defer { early.cancel() }
         var records = try await records(of: identifiers, asking: environment, early)
@@ -202,54 +202,16 @@ struct CustomerLookup {
         agreeingWith found: MergedHistory
     ) async throws(UpstreamError) -> [SubscriptionRecord]? {
         var statuses = known
-        if statuses == nil { statuses = try await subscriptions(of: identifier, environment) }
+        if statuses == nil { statuses = try await client.statuses(of: identifier, environment, callBudget) }
         let now = client.parts.clock.now()
         guard let statuses, statuses.contains(where: { found.contradiction(of: $0, at: now) != nil }) else {
             return statuses
         }
         do throws(UpstreamError) {
-            return try await subscriptions(of: identifier, environment, retries: false) ?? statuses
+            return try await client.statuses(of: identifier, environment, callBudget, retries: false) ?? statuses
         } catch {
             return statuses
         }
-    }
-
-    /// Returns the statuses, or `nil` if the transaction is unknown.
-    private func subscriptions(
-        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, retries: Bool = true
-    ) async throws(UpstreamError) -> [SubscriptionRecord]? {
-        let response: JSONObject
-        do throws(UpstreamError) {
-            response = try await client.response(.statuses(identifier), environment, callBudget, retries: retries)
-        } catch {
-            guard error.isUnknownTransaction else { throw error }
-            return nil
-        }
-        let statuses = try client.read(response, "statuses", StatusResponse.init)
-        try client.check(
-            bundleId: statuses.bundleId, environment: statuses.environment, of: environment, at: "statuses")
-        var records: [SubscriptionRecord] = []
-        for item in statuses.items {
-            guard let identifier = item.originalTransactionId, let status = item.status.flatMap(Int.init(exactly:))
-            else {
-                throw UpstreamError(
-                    .malformedAnswer, at: "statuses", "a subscription without original transaction id or status")
-            }
-            var transaction: Signed<TransactionPayload>?
-            var renewal: Signed<RenewalPayload>?
-            do throws(UpstreamError) {
-                if let text = item.signedTransaction { transaction = try client.verified(text, environment) }
-                if let text = item.signedRenewal { renewal = try client.verified(text, environment) }
-            } catch {
-                guard error.isForeign else { throw error }
-                continue
-            }
-            records.append(
-                SubscriptionRecord(
-                    subscriptionGroupIdentifier: item.group, originalTransactionId: identifier, status: status,
-                    transaction: transaction, renewal: renewal))
-        }
-        return records
     }
 }
 

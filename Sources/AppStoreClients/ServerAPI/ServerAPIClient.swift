@@ -81,6 +81,7 @@ package struct ServerAPIClient: Sendable {
     func send(
         _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget, retries: Bool = true
     ) async throws(UpstreamError) -> JSONObject? {
+        let callBudget = callBudget.forCall(at: parts.clock.uptime())
         var retryState = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
         var previousFailure: UpstreamError?
         while true {

@@ -2,9 +2,9 @@ import Synchronization
 
 /// Lets concurrent callers with the same key share one result (single flight).
 ///
-/// If no caller is waiting any more, the work is canceled. A caller that is canceled while others wait gets the
-/// result together with them. A caller whose time limit expires stops waiting, although the work continues for the
-/// others.
+/// A caller that is canceled while others wait gets the result together with them. A caller whose time limit expires
+/// stops waiting, although the work continues for the others. If no caller is waiting any more, the work is canceled,
+/// except work that may continue alone: a later caller with the same key joins it, or finds what it left behind.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
     private typealias Outcome = Result<Value, Failure>
 
@@ -17,18 +17,25 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
     private struct State {
         var flights: [Key: Flight] = [:]
         var id = 0
+        /// The number of flights without a waiter.
+        var aloneCount = 0
     }
 
+    /// The maximum number of tasks that continue although no caller waits.
+    private let maximumAlone: Int
     private let state = Mutex(State())
 
-    package init() {}
+    package init(maximumAlone: Int = 0) {
+        self.maximumAlone = maximumAlone
+    }
 
-    /// Returns the result for `key`, from a running task or by starting `work`. Returns `nil` if joining a running
-    /// task takes longer than the limit.
+    /// Returns the result for `key`, from a running task or by starting `work`. Returns `nil` if it takes longer than
+    /// the limit.
     ///
     /// - Parameters:
     ///   - key: The key under which callers are merged.
-    ///   - limit: The maximum time to wait for another caller's task. `work` itself must keep to its own limit.
+    ///   - limit: The maximum time to wait. If no work continues alone, the first caller waits until `work` keeps to
+    ///     its own limit.
     ///   - work: Computes the result. Called only if no task is running for this key.
     package func value(
         for key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
@@ -40,7 +47,7 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
             if !hasCanceledWait.exchange(true, ordering: .relaxed) { cancelWait(key, id) }
         }
         let outcome = await withTaskCancellationHandler {
-            isFirst ? await task.value : await TaskTimeout.value(of: task, within: limit)
+            isFirst && maximumAlone == 0 ? await task.value : await TaskTimeout.value(of: task, within: limit)
         } onCancel: {
             cancelWaitOnce()
         }
@@ -57,6 +64,7 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
     ) -> (Int, Task<Outcome, Never>, isFirst: Bool) {
         state.withLock { state in
             if let flight = state.flights[key] {
+                if flight.waiterCount == 0 { state.aloneCount -= 1 }
                 state.flights[key]?.waiterCount += 1
                 return (flight.id, flight.task, false)
             }
@@ -76,16 +84,19 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
     /// Removes the task once it has ended, unless another task for the same key has been started in the meantime.
     private func finish(_ key: Key, _ id: Int) {
         state.withLock { state in
-            if state.flights[key]?.id == id { state.flights[key] = nil }
+            guard let flight = state.flights[key], flight.id == id else { return }
+            if flight.waiterCount == 0 { state.aloneCount -= 1 }
+            state.flights[key] = nil
         }
     }
 
-    /// Subtracts a caller. Cancels the task if this was the last one.
+    /// Subtracts a caller. Cancels the task if this was the last one and the task may not continue alone.
     private func cancelWait(_ key: Key, _ id: Int) {
         let abandoned = state.withLock { state -> Task<Outcome, Never>? in
             guard let flight = state.flights[key], flight.id == id else { return nil }
-            guard flight.waiterCount == 1 else {
+            guard flight.waiterCount == 1, state.aloneCount == maximumAlone else {
                 state.flights[key]?.waiterCount -= 1
+                if flight.waiterCount == 1 { state.aloneCount += 1 }
                 return nil
             }
             state.flights[key] = nil

@@ -65,6 +65,7 @@ struct MetricsExporter: Sendable {
         text.family(.authenticationFailures, of: counts.authenticationFailures)
         text.family(.repairs, of: counts.repairs)
         family(.revocations, of: \.revocations, into: &text)
+        text.family(.denialConfirmations, of: counts.confirmations, zeros: true)
         text.family(.recordCache, of: counts.recordCache, zeros: true)
         text.family(.responseCache, of: counts.responseCache, zeros: true)
     }

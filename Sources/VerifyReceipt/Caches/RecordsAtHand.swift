@@ -1,3 +1,4 @@
+import AppStoreClients
 package import AppStorePayloads
 package import Base
 package import Storage
@@ -54,13 +55,15 @@ package final class RecordsAtHand: Sendable {
 
     private struct Entry: Sendable {
         let key: Key
-        let found: DatedRecords
+        var found: DatedRecords
         let origin: Origin
         /// The identifiers under which changes of this customer are logged.
         let identifiers: [String]
         /// When the lookup or the read began.
         let begunAt: ContinuousClock.Instant
         let takenAt: Timestamp
+        /// When the history was last read from its beginning.
+        let wholeSince: Timestamp
         /// `nil` if the App Store was not asked about it.
         var download: Download?
 
@@ -137,6 +140,32 @@ package final class RecordsAtHand: Sendable {
         return !confirmed || (entry.origin == .confirmation && isRecent) ? entry.found : nil
     }
 
+    /// Returns records of a lookup that would be current if the App Store's statuses said the same.
+    func confirmable(_ key: Key, at now: Timestamp, maximumAge: Duration) -> DatedRecords? {
+        lookup(key) { entry in
+            entry.found.freshness.isCurrentIfConfirmed(at: now, maximumAge: maximumAge)
+                && isUnchanged(entry, inStore: false)
+        }?.found
+    }
+
+    /// Returns the newest whole history at hand of the customer, however much has changed since, and when it was last
+    /// read from its beginning: a lookup needs only the later changes. `nil` if there is none, or if that was longer
+    /// ago than the maximum age.
+    func earlierHistory(
+        of key: Key, at now: Timestamp, maximumAge: Duration
+    ) -> (history: EarlierHistory, wholeSince: Timestamp)? {
+        func isUsable(_ entry: Entry) -> Bool {
+            let records = entry.found.records
+            let age = entry.wholeSince.duration(to: now)
+            return records.isWholeHistory && age >= .zero && age < maximumAge && records.contains(key.identifiers)
+        }
+        let read = entries[Place(key: key, isStored: true)].flatMap { isUsable($0) ? $0 : nil }
+        let newest = [lookup(key, where: isUsable), read].compactMap { $0 }
+            .max { $0.found.freshness.askedAt < $1.found.freshness.askedAt }
+        guard let newest, let revision = newest.found.records.revision else { return nil }
+        return (EarlierHistory(transactions: newest.found.records.transactions, revision: revision), newest.wholeSince)
+    }
+
     /// Returns the records that the store holds or is about to receive; `nil` if only a read of the store can tell.
     package func stored(_ key: Key, at now: Timestamp) -> DatedRecords? {
         func answersForStore(_ entry: Entry) -> Bool {
@@ -183,20 +212,38 @@ package final class RecordsAtHand: Sendable {
     /// - Parameters:
     ///   - begin: when their lookup or their read began. Later changes make them out of date.
     ///   - takenAt: the same instant as a time.
+    ///   - wholeSince: when the history was last read from its beginning; `nil` if the lookup did that.
     package func add(
         _ records: CustomerRecords, _ freshness: Freshness, for key: Key, from origin: Origin,
-        since begin: ContinuousClock.Instant, _ takenAt: Timestamp
+        since begin: ContinuousClock.Instant, _ takenAt: Timestamp, wholeSince: Timestamp? = nil
     ) -> DatedRecords {
         let version = lastVersion.wrappingAdd(1, ordering: .relaxed).newValue
         let entry = Entry(
             key: key, found: DatedRecords(records: records, freshness: freshness, version: version), origin: origin,
-            identifiers: records.watchedIdentifiers, begunAt: begin, takenAt: takenAt)
+            identifiers: records.watchedIdentifiers, begunAt: begin, takenAt: takenAt,
+            wholeSince: wholeSince ?? freshness.askedAt)
         insert(entry)
         if origin != .store, records.isWholeHistory {
             for identifier in entry.identifiers.lazy.compactMap(TransactionIdentifier.init(rawValue:)) {
                 histories.insert(key, for: Identity(identifier, of: key), cost: 1)
             }
         }
+        return entry.found
+    }
+
+    /// Notes that the App Store's statuses say what these records say. Returns the records, or `nil` if they are not at
+    /// hand any more or something about the customer changed in the meantime.
+    ///
+    /// - Parameter time: when the statuses were asked for.
+    func confirm(_ version: UInt64, of key: Key, at time: Timestamp) -> DatedRecords? {
+        func isThat(_ entry: Entry) -> Bool {
+            entry.found.version == version && isUnchanged(entry, inStore: false)
+        }
+        let read = entries[Place(key: key, isStored: true)].flatMap { isThat($0) ? $0 : nil }
+        guard var entry = lookup(key, where: isThat) ?? read else { return nil }
+        entry.found = DatedRecords(
+            records: entry.found.records, freshness: entry.found.freshness.confirmed(at: time), version: version)
+        insert(entry)
         return entry.found
     }
 

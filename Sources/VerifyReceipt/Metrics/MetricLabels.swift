@@ -43,6 +43,13 @@ package enum HitLabel: MetricLabel {
     case hit, miss
 }
 
+/// The label for what the App Store says about a denial.
+package enum ConfirmationLabel: MetricLabel {
+    case confirmed
+    /// Something changed, so the customer is looked up.
+    case changed
+}
+
 /// The label for the outcome of one attempt to forward a notification.
 package enum DeliveryLabel: MetricLabel {
     case delivered

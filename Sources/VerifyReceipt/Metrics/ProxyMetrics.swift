@@ -17,6 +17,8 @@ package final class ProxyMetrics: Sendable {
     package let upstream = UpstreamMetrics()
     /// Server API lookups by whether ``RecordsAtHand`` had the records, by ``HitLabel``.
     package let recordCache = CounterTable(HitLabel.texts)
+    /// Denials that the App Store was asked about, by ``ConfirmationLabel``.
+    package let confirmations = CounterTable(ConfirmationLabel.texts)
     /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
     package let responseCache = CounterTable(HitLabel.texts)
     /// Receipts that were not authenticated here, by ``ReceiptDecodingError/Code`` and its verdict.

@@ -10,12 +10,16 @@ package import Base
 /// | were looked up at a time whose notifications may be missing, and Apple can be asked | not at all |
 /// | a period has ended since the lookup began | not at all |
 /// | lack something, for example the status of a subscription | five seconds |
-/// | a period ends or renews within two minutes, or did so two minutes ago | five seconds |
-/// | deny something that a renewal, a recovery or a new subscription would give, and Apple can be asked | five seconds |
+/// | a period ends or renews within two minutes, or did so two minutes ago | five seconds, and after a confirmation |
+/// | deny what a renewal, a recovery or a new subscription would give, and Apple can be asked | the same |
 /// | anything else | the maximum age of the app |
+///
+/// A confirmation is one call: the statuses of the customer's subscriptions, if they say what the records say.
 package struct Freshness: Sendable {
     /// When the lookup began, by this machine's clock. What Apple returns is as old as that.
     let askedAt: Timestamp
+    /// When the statuses were asked for that say the same; `nil` if none were.
+    private var confirmedAt: Timestamp?
     /// Whether only a new lookup can tell the customer's state.
     private let needsLookup: Bool
     private let isIncomplete: Bool
@@ -63,6 +67,28 @@ package struct Freshness: Sendable {
         return copy
     }
 
+    /// The same for records that statuses confirmed which were asked for at that time.
+    package func confirmed(at time: Timestamp) -> Freshness {
+        var copy = self
+        copy.confirmedAt = time
+        return copy
+    }
+
+    /// Returns whether statuses confirmed the records within the last five seconds.
+    func isConfirmed(at now: Timestamp) -> Bool {
+        confirmedAt.map { $0 <= now && $0.duration(to: now) < Self.shortAge } ?? false
+    }
+
+    /// Returns whether the records would be current if statuses said the same now. They say nothing about a refund of
+    /// another purchase.
+    func isCurrentIfConfirmed(at now: Timestamp, maximumAge: Duration, completeSince: Timestamp? = nil) -> Bool {
+        !hasUnsignedRefund
+            && confirmed(at: now).isCurrent(at: now, maximumAge: maximumAge, completeSince: completeSince)
+    }
+
+    /// Returns whether the lookup began so long ago that the App Store may contradict what it denies.
+    func isShortlyOld(at now: Timestamp) -> Bool { askedAt.duration(to: now) >= Self.shortAge }
+
     /// Returns whether the App Store would hardly return anything newer.
     ///
     /// - Parameters:
@@ -78,9 +104,10 @@ package struct Freshness: Sendable {
             return false
         }
         if canAsk, let completeSince, askedAt < completeSince { return false }
-        let isShort =
-            isIncomplete || isNearPeriodEnd(at: now) || mayBeRenewing(at: now) || (canAsk && denies(at: now))
-        return age < (isShort ? min(maximumAge, Self.shortAge) : maximumAge)
+        guard age < (isIncomplete ? min(maximumAge, Self.shortAge) : maximumAge) else { return false }
+        let mayChange = isNearPeriodEnd(at: now) || mayBeRenewing(at: now) || (canAsk && denies(at: now))
+        let sinceConfirmed = (confirmedAt ?? askedAt).duration(to: now)
+        return !mayChange || (sinceConfirmed >= .zero && sinceConfirmed < Self.shortAge)
     }
 
     /// Returns whether the records deny what a renewal, a recovery or a new subscription would give. Signed refunds of

@@ -88,6 +88,9 @@ struct ServerAPIResponseSource: ResponseSource {
         // The record of a renewal can appear minutes after it is due. The API is called a second time before a paying
         // subscriber is locked out.
         await sleep(Self.renewalPause)
+        let confirmed = await customers?.confirmed(
+            found, for: lookup.keys, in: item.scope, priority: request.options.priority, within: lookup.end - .now)
+        if confirmed != nil { return response }
         response.origin = .rendered
         return (try? await self.response(to: lookup, isFresh: true)) ?? response
     }

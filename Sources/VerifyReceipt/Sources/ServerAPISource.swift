@@ -9,19 +9,33 @@ import Transport
 /// The lookups of customers in the App Store Server API: one client for each app that has a key. Their records are kept
 /// at hand and stored.
 package struct ServerAPISource: Sendable {
-    private struct App: Sendable {
+    struct App: Sendable {
         let client: ServerAPIClient
         let budget: ServerAPIBudget
         /// The maximum age of records at hand: the app's `cacheSeconds`.
         let maximumAge: Duration
+        /// The maximum age of a history to which later changes are added: the app's `storedMaxAge`.
+        let historyAge: Duration
     }
 
-    private let apps: [BundleIdentifier: App]
-    private let atHand: RecordsAtHand
+    /// What concurrent lookups share.
+    private struct Question: Hashable, Sendable {
+        let key: RecordsAtHand.Key
+        let priority: HourlyBudget.Priority
+    }
+
+    /// The time limit of a lookup that nobody waits for any more. A long history takes a call for each 20
+    /// transactions.
+    private static let limitAlone = Duration.seconds(60)
+    /// The time limit of calls whose caller already has a response.
+    private static let confirmationLimit = Duration.seconds(3)
+
+    let apps: [BundleIdentifier: App]
+    let atHand: RecordsAtHand
     /// The rate limits of all apps, including those of previous configurations. Calls that were made count, however
     /// often the configuration is reloaded.
     private let allBudgets: [BundleIdentifier: ServerAPIBudget]
-    private let now: @Sendable () -> Timestamp
+    let now: @Sendable () -> Timestamp
     /// Writes records to the store; `nil` if there is no store.
     private let writer: BackgroundStoreWriter?
     /// Remembers the revocations that each lookup returns. `nil` if revocations are not used, for example in a
@@ -29,6 +43,9 @@ package struct ServerAPISource: Sendable {
     private let revocations: KnownRevocations?
     /// `nil` if nothing is counted.
     private let counts: ProxyMetrics?
+    /// Lookups on their way. One that takes longer than a request is still at hand for the next one.
+    private let lookups = SingleFlight<Question, DatedRecords, UpstreamError>(maximumAlone: 64)
+    private let confirmations = SingleFlight<Question, DatedRecords?, UpstreamError>()
 
     /// Creates a source.
     ///
@@ -69,7 +86,7 @@ package struct ServerAPISource: Sendable {
                 client: ServerAPIClient(
                     account: account, parts: parts, budget: budget, previous: previous?.apps[bundleId]?.client),
                 budget: budget,
-                maximumAge: .seconds(app.cacheSeconds))
+                maximumAge: .seconds(app.cacheSeconds), historyAge: .seconds(app.storedMaxAge))
         }
         self.apps = apps
         self.allBudgets = allBudgets
@@ -109,61 +126,64 @@ package struct ServerAPISource: Sendable {
         let found = atHand.lookedUp(key, at: now(), maximumAge: app.maximumAge, confirmed: isFresh)
         if !isFresh { counts?.recordCache.add(found == nil ? HitLabel.miss : .hit) }
         if let found { return found }
-        let limit = isFresh ? min(limit, .seconds(3)) : limit
-        return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
+        if isFresh {
+            return try await lookUp(
+                app, key, priority, within: min(limit, Self.confirmationLimit), isConfirming: true)
+        }
+        let end = ContinuousClock.now + limit
+        let asked = try await confirmedOrLookedUp(app, key, priority, until: end)
+        // A lookup that another request began earlier can be older than what it denies may be.
+        guard app.maximumAge > .zero, asked.freshness.isShortlyOld(at: now()),
+            atHand.lookedUp(key, at: now(), maximumAge: app.maximumAge) == nil
+        else { return asked }
+        return (try? await confirmedOrLookedUp(app, key, priority, until: end)) ?? asked
     }
 
-    /// Returns the app transaction of a customer whose records were just returned for these keys, at hand if possible.
-    /// It takes one call of the rate limit.
+    /// Returns records at hand that statuses confirm, otherwise those of a lookup.
+    private func confirmedOrLookedUp(
+        _ app: App, _ key: RecordsAtHand.Key, _ priority: HourlyBudget.Priority, until end: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> DatedRecords {
+        if let found = atHand.confirmable(key, at: now(), maximumAge: app.maximumAge),
+            let confirmed = try? await confirm(found, app, key, priority, within: end - .now)
+        {
+            return confirmed
+        }
+        return try await lookUp(app, key, priority, within: end - .now)
+    }
+
+    /// Asks whether the App Store still says what these records deny, with one call. Returns the records, or `nil` if it
+    /// says something else, or does not answer, or if the customer changed in the meantime: then only a lookup can tell.
     ///
-    /// Returns `nil` if the App Store knows none, or does not answer within the limit: nothing is decided by it.
-    func appTransaction(
-        of records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier,
-        environment: AppStoreEnvironment?, priority: HourlyBudget.Priority = .live, within limit: Duration
-    ) async -> Signed<AppTransactionPayload>? {
-        guard let app = apps[bundleId], let id = records.downloadIdentifier else { return nil }
-        let key = RecordsAtHand.Key(keys, of: bundleId, in: environment)
-        switch atHand.download(of: key, at: now(), maximumAge: app.maximumAge) {
-        case .known(let signed)?: return signed
-        case .absent?: return nil
-        case nil: break
-        }
-        guard let download = await download(id, of: app, in: records.environment, priority, within: limit) else {
-            return nil
-        }
-        atHand.add(download, for: key, at: now(), maximumAge: app.maximumAge)
-        guard case .known(let signed) = download else { return nil }
-        return signed
-    }
-
-    /// Looks an app transaction up by its own id; `nil` if there is none, or on any failure.
-    func appTransaction(
-        _ id: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment,
+    /// - Parameter limit: the time for the call; at most 3 seconds are used.
+    func confirmed(
+        _ found: DatedRecords, for keys: CustomerIdentifiers, in scope: AppScope,
         priority: HourlyBudget.Priority = .live, within limit: Duration
-    ) async -> Signed<AppTransactionPayload>? {
-        guard let app = apps[bundleId],
-            case .known(let signed)? = await download(id, of: app, in: environment, priority, within: limit)
-        else { return nil }
-        return signed
+    ) async -> DatedRecords? {
+        guard !found.freshness.isConfirmed(at: now()) else { return found }
+        guard let app = apps[scope.bundleId] else { return nil }
+        let key = RecordsAtHand.Key(keys, of: scope.bundleId, in: scope.environment)
+        return try? await confirm(found, app, key, priority, within: limit)
     }
 
-    /// The time for Get App Transaction Info, because the caller already has a response without it.
-    private static let downloadTimeLimit = Duration.seconds(3)
-
-    /// Calls Get App Transaction Info. Returns `nil` on a failure.
-    private func download(
-        _ id: TransactionIdentifier, of app: App, in environment: AppStoreEnvironment,
-        _ priority: HourlyBudget.Priority, within limit: Duration
-    ) async -> RecordsAtHand.Download? {
-        guard limit > .zero else { return nil }
-        do throws(UpstreamError) {
-            return .known(
-                try await app.client.appTransaction(
-                    id, in: environment,
-                    CallOptions(priority: priority, timeLimit: min(limit, Self.downloadTimeLimit))))
-        } catch {
-            return error.errorNumber == .appTransactionNotFound ? .absent : nil
+    private func confirm(
+        _ found: DatedRecords, _ app: App, _ key: RecordsAtHand.Key, _ priority: HourlyBudget.Priority,
+        within limit: Duration
+    ) async throws(UpstreamError) -> DatedRecords? {
+        let records = found.records
+        let subscription = (records.subscriptions.first?.originalTransactionId)
+            .flatMap(TransactionIdentifier.init(rawValue:))
+        guard let version = found.version, let subscription, limit > .zero else { return nil }
+        let limit = min(limit, Self.confirmationLimit)
+        let confirmed = try await confirmations.value(for: Question(key: key, priority: priority), within: limit) {
+            () async throws(UpstreamError) in
+            let askedAt = now()
+            let statuses = try await app.client.statuses(
+                of: subscription, in: records.environment, CallOptions(priority: priority, timeLimit: limit))
+            let agrees = statuses.map(records.agrees) ?? false
+            counts?.confirmations.add(agrees ? ConfirmationLabel.confirmed : .changed)
+            return agrees ? atHand.confirm(version, of: key, at: askedAt) : nil
         }
+        return confirmed ?? nil
     }
 
     /// Calls the API even if records are at hand, with the priority of batch work.
@@ -175,16 +195,35 @@ package struct ServerAPISource: Sendable {
     ) async throws(UpstreamError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
         let key = RecordsAtHand.Key(keys, of: scope.bundleId, in: scope.environment)
-        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: limit)).records
+        return try await lookUp(app, key, .batch, within: limit).records
     }
 
     /// Looks a customer up. The records are then at hand, their revocations known, and they are written to the store.
+    /// A lookup that takes longer than the limit goes on.
     private func lookUp(
-        _ app: App, _ key: RecordsAtHand.Key, _ options: CallOptions, isConfirming: Bool = false
+        _ app: App, _ key: RecordsAtHand.Key, _ priority: HourlyBudget.Priority, within limit: Duration,
+        isConfirming: Bool = false
+    ) async throws(UpstreamError) -> DatedRecords {
+        let options = CallOptions(
+            priority: priority, timeLimit: max(limit, Self.limitAlone), callLimit: limit)
+        let found = try await lookups.value(for: Question(key: key, priority: priority), within: limit) {
+            () async throws(UpstreamError) in
+            try await lookUp(app, key, options, isConfirming: isConfirming)
+        }
+        guard let found else {
+            throw UpstreamError(.deadline, at: "history", "the lookup of the customer takes longer; it goes on")
+        }
+        return found
+    }
+
+    private func lookUp(
+        _ app: App, _ key: RecordsAtHand.Key, _ options: CallOptions, isConfirming: Bool
     ) async throws(UpstreamError) -> DatedRecords {
         let (called, calledAt) = (ContinuousClock.now, now())
+        let earlier = atHand.earlierHistory(of: key, at: calledAt, maximumAge: app.historyAge)
         let records = try await app.client.records(
-            for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
+            for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment,
+            since: earlier?.history, options)
         // Another request may have begun the lookup earlier.
         let begin = records.begunAt ?? called
         let askedAt = calledAt.advanced(by: min(.zero, called.duration(to: begin)))
@@ -199,7 +238,8 @@ package struct ServerAPISource: Sendable {
             return DatedRecords(records: records, freshness: freshness)
         }
         return atHand.add(
-            records, freshness, for: key, from: isConfirming ? .confirmation : .lookup, since: begin, askedAt)
+            records, freshness, for: key, from: isConfirming ? .confirmation : .lookup, since: begin, askedAt,
+            wholeSince: earlier?.wholeSince)
     }
 
     /// Returns whether the app has a key.
@@ -216,18 +256,6 @@ package struct ServerAPISource: Sendable {
         let uptime = AppStoreClock.system.uptime()
         return apps.map { AppBudget(bundleId: $0, levels: $1.budget.levels(at: uptime)) }
             .sorted { $0.bundleId.rawValue < $1.bundleId.rawValue }
-    }
-}
-
-extension CustomerRecords {
-    /// The identifier by which the download of the app is looked up: the app transaction id, otherwise that of any
-    /// transaction; `nil` if there is no transaction.
-    fileprivate var downloadIdentifier: TransactionIdentifier? {
-        func first(_ ids: some Sequence<String?>) -> TransactionIdentifier? {
-            ids.lazy.compactMap { $0.flatMap(TransactionIdentifier.init(rawValue:)) }.first { _ in true }
-        }
-        return first(transactions.lazy.map(\.payload.appTransactionId))
-            ?? first(transactions.lazy.map(\.payload.transactionId))
     }
 }
 

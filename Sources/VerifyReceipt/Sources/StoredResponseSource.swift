@@ -12,8 +12,9 @@ import Storage
 /// than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot be stale.
 ///
 /// A denial is confirmed: if the app has a key of the Server API, records that deny something are as good as a call for
-/// five seconds only, and those from a time whose notifications may be missing not at all. Then Apple is asked, and
-/// they answer if it does not.
+/// five seconds only. Then Apple is asked for the statuses, with one call. If those say something else, or if the
+/// records are from a time whose notifications may be missing, the customer is looked up. The records answer if Apple
+/// does not.
 struct StoredResponseSource: ResponseSource {
     let customers: RecordsSource
     /// Asked about a denial; `nil` if there are no network connections.
@@ -46,6 +47,15 @@ struct StoredResponseSource: ResponseSource {
                 at: request.now, maximumAge: .seconds(request.app.storedMaxAge),
                 completeSince: customers.coverage.completeSince)
         else { return .answered(response) }
+        if found.freshness.isCurrentIfConfirmed(
+            at: request.now, maximumAge: .seconds(request.app.storedMaxAge),
+            completeSince: customers.coverage.completeSince),
+            await serverAPI?.confirmed(
+                found, for: keys, in: item.scope, priority: request.options.priority,
+                within: request.deadline.share(before: turn.laterCalls)) != nil
+        {
+            return .answered(response)
+        }
         // A source that calls Apple follows. If none of them has a response, this one is used: it is newer than the
         // receipt.
         if turn.laterCalls > 0 { return .requiresUpstream(fallback: response.result) }

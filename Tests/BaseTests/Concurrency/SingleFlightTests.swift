@@ -57,6 +57,28 @@ struct SingleFlightTests {
         #expect(try await call(flights, work).value == 2)
     }
 
+    @Test("Work that may continue alone does, up to a maximum, and a later caller joins it")
+    func alone() async throws {
+        let flights = SingleFlight<String, Int, Failure>(maximumAlone: 1)
+        let (first, second) = (Work(), Work())
+        func ask(_ key: String, _ work: Work, within limit: Duration) async throws -> Int? {
+            try await flights.value(for: key, within: limit) { () throws(Failure) in try await work.run() }
+        }
+        #expect(try await ask("key", first, within: .milliseconds(5)) == nil)
+        // There is no room for another one.
+        #expect(try await ask("other", second, within: .milliseconds(5)) == nil)
+        #expect(await eventually { second.wasCanceled || second.started == 0 })
+        first.finish()
+        #expect(try await ask("key", first, within: .seconds(600)) ?? 0 <= 2)
+        #expect(!first.wasCanceled)
+        // Work that has ended takes no room.
+        let third = Work()
+        #expect(try await ask("third", third, within: .milliseconds(5)) == nil)
+        try await Task.sleep(for: .milliseconds(10))
+        third.finish()
+        #expect(!third.wasCanceled)
+    }
+
     @Test("The work is canceled when the last caller is, and not before")
     func cancellation() async throws {
         let flights = SingleFlight<String, Int, Failure>()
