@@ -39,20 +39,26 @@ struct UpstreamObservations: Sendable {
         }
     }
 
-    /// Starts to load what the store holds, as soon as it is open.
+    /// The time between two attempts to load.
+    private static let pause = Duration.seconds(10)
+
+    /// Starts to load what the store holds, as soon as it is open. If that fails, it is tried again.
     ///
     /// - Parameter first: loads what must be known first.
     func loading(
         from store: any Store, logger: Logger, _ first: @escaping @Sendable () async throws(StorageError) -> Void
     ) -> Task<Void, Never> {
         Task {
-            guard await store.whenOpen() else { return }
-            do throws(StorageError) {
-                try await first()
-                try await load(from: store.revocations)
-            } catch {
-                logger.error(
-                    "cannot load revocations and receipt identifiers from the store", metadata: ["reason": "\(error)"])
+            while await store.whenOpen() {
+                do throws(StorageError) {
+                    try await first()
+                    return try await load(from: store.revocations)
+                } catch {
+                    logger.error(
+                        "cannot load revocations and receipt identifiers from the store; trying again",
+                        metadata: ["reason": "\(error)"])
+                }
+                do { try await Task.sleep(for: Self.pause.atTestSpeed(atLeast: .milliseconds(20))) } catch { return }
             }
         }
     }
