@@ -224,9 +224,10 @@ struct DoctorTests {
     func unusualForms() async throws {
         let folder = try TemporaryFolder()
         try folder.write("secret.txt", "canary".utf8)
+        try folder.write("key.p8", "canary, too".utf8)
         let app = """
             sharedSecret: {file: secret.txt}
-            serverAPI: {issuerId: my-team, keyId: x-y, privateKey: {file: secret.txt}}
+            serverAPI: {issuerId: my-team, keyId: x-y, privateKey: {file: key.p8}}
             """
         let lines = app.split(separator: "\n").map { "    \($0)\n" }.joined()
         try folder.write("forms.yaml", "store: none\napps:\n  - bundleId: com.example.app\n\(lines)".utf8)
