@@ -10,7 +10,7 @@ extension Doctor {
     var configurationChecks: [CheckResult] {
         [configuration] + settings.unknownVariables.map(unused) + settings.secretFiles.compactMap(secret)
             + settings.apps.flatMap(\.unusualForms).map {
-                CheckResult("configuration", .warn, $0.description, advice: "compare it with App Store Connect")
+                CheckResult("configuration", .warn, $0, advice: "compare it with App Store Connect")
             }
     }
 

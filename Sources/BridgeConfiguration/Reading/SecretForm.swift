@@ -24,25 +24,20 @@ enum SecretForm {
 }
 
 extension AppConfiguration {
-    /// A value that does not look like Apple's and is often another value by mistake. Apple documents none of these
-    /// forms, so the value may still be right.
-    package struct UnusualForm: Sendable, Hashable {
-        /// The name of the app and the key.
-        let place: String
-        /// What Apple's look like.
-        let usual: String
-
-        /// A sentence without the value.
-        package var description: String { "\(place) has an unusual form: \(usual)" }
-    }
-
-    /// The values of this app that do not look like Apple's.
-    package var unusualForms: [UnusualForm] {
+    /// A sentence, without the value, for each value that does not look like Apple's and is often another one by
+    /// mistake. Apple documents hardly any of these forms, so the value may still be right.
+    package var unusualForms: [String] {
         func isSecret(_ secret: SharedSecret) -> Bool {
             secret.reveal().utf8.count == 32 && secret.reveal().allSatisfy(\.isHexDigit)
         }
         let secretForm = "Apple's have 32 hexadecimal digits"
         let all: [(key: String, isUsual: Bool?, usual: String)] = [
+            // https://developer.apple.com/documentation/bundleresources/information-property-list/cfbundleidentifier
+            (
+                "bundleId",
+                bundleId?.rawValue.wholeMatch(of: /[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+/) != nil,
+                "Apple's have letters, digits and hyphens between periods"
+            ),
             ("sharedSecret", sharedSecret.map(isSecret), secretForm),
             ("acceptedSecrets", acceptedSecrets.allSatisfy(isSecret), secretForm),
             ("issuerId", serverAPI.map { UUIDText($0.issuerId) != nil }, "Apple's are UUIDs"),
@@ -51,9 +46,21 @@ extension AppConfiguration {
                 serverAPI.map { $0.keyId.utf8.count == 10 && $0.keyId.allSatisfy { $0.isLetter || $0.isNumber } },
                 "Apple's have ten letters and digits"
             ),
+            (
+                "privateKey", serverAPI.map(\.hasUsualFileName),
+                "Apple names the file of an In-App Purchase key SubscriptionKey_, its key ID and .p8"
+            ),
         ]
         return all.filter { $0.isUsual == false }.map {
-            UnusualForm(place: "\(bundleId?.rawValue ?? "app"): \($0.key)", usual: $0.usual)
+            "\(bundleId?.rawValue ?? "app"): \($0.key) has an unusual form: \($0.usual)"
         }
+    }
+}
+
+extension ServerAPIAccount {
+    /// False if the private key's file has the name of another key, or of a key of the App Store Connect API.
+    fileprivate var hasUsualFileName: Bool {
+        guard case .file(let path) = privateKey, let name = path.split(separator: "/").last else { return true }
+        return !name.hasPrefix("AuthKey_") && (!name.hasPrefix("SubscriptionKey_") || name.contains("_\(keyId)."))
     }
 }

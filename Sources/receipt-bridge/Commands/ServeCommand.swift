@@ -173,7 +173,7 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try configuration.settings([configuration.addRoots, mappings.apply, listen]) {
             logger.notice("\($0)")
         }
-        for form in settings.apps.flatMap(\.unusualForms) { logger.warning("\(form.description)") }
+        for form in settings.apps.flatMap(\.unusualForms) { logger.warning("\(form)") }
         return settings
     }
 
