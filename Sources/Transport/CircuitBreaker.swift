@@ -128,7 +128,7 @@ package struct CircuitBreaker: Sendable {
     ) {
         guard ticket.generation == generation else { return }
         if state != .closed {
-            // A probe that is no longer awaited can still show that the host responds.
+            // A probe that was given up can still show that the host responds.
             if outcome == .success { return close() }
             if outcome == .inconclusive, ticket.probe == probes { nextProbe = now }
             return stopAwaiting(ticket)

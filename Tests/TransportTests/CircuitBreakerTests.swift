@@ -83,7 +83,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("A probe that is not awaited any more makes room for the next, and closes the breaker if it succeeds")
+    @Test("A probe that was given up makes room for the next, and closes the breaker if it succeeds")
     func lateProbe() {
         for succeeding in [0, 1] {
             var breaker = CircuitBreaker(.init(consecutiveFailures: 1))
