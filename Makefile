@@ -198,10 +198,10 @@ test-deploy: build
 test-bare:
 	Tests/Scripts/check/bare.sh
 
-## the alert rules against series of metrics (needs promtool, which is part of Prometheus)
+## the alert rules against series of metrics (needs Python; installs Prometheus from Debian)
 test-alerts:
-	promtool check rules docs/prometheus-alerts.yml
-	promtool test rules Tests/Scripts/check/alerts.yml
+	@command -v promtool >/dev/null || .ci/set-up prometheus
+	python3 Tests/Scripts/check/alerts.py
 
 ## the pages of a comparison, a migration and the status in a browser; screenshots in .build/browser (needs
 ## Python and Chromium)
@@ -251,18 +251,21 @@ fuzz: set-up
 	python3 Tests/Scripts/check/fuzz.py --tool .build-fuzz/release/receipt-bridge-fuzz --seconds $(SECONDS) --runs $(RUNS) \
 		--targets "$(TARGETS)" --seeds "$(SEEDS)"
 
-## format, imports between targets, links of the documents, tests of each threat, versions
+## format, imports between targets, links of the documents, tests of each threat, cases of each alert, values in
+## the log, versions
 lint: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
 	python3 Tests/Scripts/check/imports.py
 	python3 Tests/Scripts/check/links.py
 	python3 Tests/Scripts/check/language.py --columns Sources Tests Package.swift
 	python3 Tests/Scripts/check/threats.py
+	python3 Tests/Scripts/check/alerts.py --list
+	python3 Tests/Scripts/check/log_values.py
 	$(SWIFT) build --explicit-target-dependency-import-check error
 	python3 Tests/Scripts/package/release.py
 
-## all that a commit must pass: lint, test-all, docs-library, test-clients, test-docs, test-packaging
-check: lint test-all docs-library test-clients test-docs test-packaging
+## all that a commit must pass: lint, test-alerts, test-all, docs-library, test-clients, test-docs, test-packaging
+check: lint test-alerts test-all docs-library test-clients test-docs test-packaging
 
 version:
 	@python3 Tests/Scripts/package/release.py --version

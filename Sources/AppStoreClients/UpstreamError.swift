@@ -109,6 +109,8 @@ extension UpstreamError.Code {
     package static let invalidIdentifier = Self(rawValue: "invalidIdentifier")
     /// The private key cannot be read or used.
     package static let privateKey = Self(rawValue: "privateKey")
+    /// Apple has asked for a pause, and the request was not sent.
+    package static let rateLimited = Self(rawValue: "rateLimited")
     /// The hourly budget is used up: see `retryAfter`.
     package static let budgetSpent = Self(rawValue: "budgetSpent")
     /// The operation has used its maximum number of calls.
@@ -124,7 +126,7 @@ extension UpstreamError {
     package var isTemporary: Bool {
         switch code {
         case .refused: errorNumber?.isTemporary ?? false
-        case .emptyBody, .notJSON, .noStatus, .noReceipt, .statusesMissing, .budgetSpent, .deadline: true
+        case .emptyBody, .notJSON, .noStatus, .noReceipt, .statusesMissing, .budgetSpent, .rateLimited, .deadline: true
         case .httpStatus: httpStatus.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
         default: code.transport?.isTemporary ?? false
         }
@@ -134,7 +136,7 @@ extension UpstreamError {
     var isForeign: Bool { code == .wrongBundleId || code == .wrongEnvironment }
 
     /// True if the request was not sent, to protect the App Store. An immediate retry would be rejected too.
-    package var isRefusal: Bool { code.transport?.isRefusal ?? false }
+    package var isRefusal: Bool { code == .rateLimited || code.transport?.isRefusal ?? false }
 
     /// True if no connection to the host could be made. Other requests to it would fail as well.
     package var isUnreachable: Bool { [.connectFailed, .nameNotResolved, .tlsFailed].contains(code.transport) }

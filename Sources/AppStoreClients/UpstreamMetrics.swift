@@ -5,7 +5,7 @@ package import Telemetry
 package final class UpstreamMetrics: Sendable {
     /// The row keys. `nil` stands for verifyReceipt.
     private static let endpoints: [ServerAPIEndpoint?] = [nil] + ServerAPIEndpoint.all
-    private static let environments = AppStoreEnvironment.allCases
+    private static let environments = [AppStoreEnvironment.production, .sandbox]
 
     /// All endpoints in all environments.
     private let cells: [Row]
@@ -67,12 +67,11 @@ package final class UpstreamMetrics: Sendable {
 
     /// Writes all rows as metric families.
     package func write(into text: inout MetricsText) {
-        let rows = rows
         text.family(.upstreamRequests)
-        for row in rows { text.samples(.upstreamRequests, row.labels, of: row.outcomes) }
+        for row in cells { text.samples(.upstreamRequests, row.labels, of: row.outcomes) }
         text.family(.upstreamDurations)
-        for row in rows { text.samples(.upstreamDurations, row.labels, of: row.duration) }
-        text.family(.foreignRecords, of: foreignRecords, zeros: true)
+        for row in cells { text.samples(.upstreamDurations, row.labels, of: row.duration, omitsEmpty: true) }
+        text.family(.foreignRecords, of: foreignRecords)
     }
 }
 
@@ -105,8 +104,8 @@ package enum UpstreamOutcome: MetricLabel {
     case notUnderstood
     /// The client disconnected, so the exchange was canceled.
     case cancelled
-    /// The request was not sent: the queue is full, the circuit breaker is open, the retry budget is used up, or the
-    /// transport is shut down.
+    /// The request was not sent: the queue is full, the circuit breaker is open, the retry budget is used up, Apple
+    /// asked for a pause, or the transport is shut down.
     case notSent
     case failed
 
@@ -118,6 +117,7 @@ package enum UpstreamOutcome: MetricLabel {
         "notJSON": .notUnderstood, "noStatus": .notUnderstood, "noReceipt": .notUnderstood,
         "malformedAnswer": .notUnderstood, "notAuthentic": .notUnderstood, "cancelled": .cancelled,
         "noConnection": .notSent, "shutDown": .notSent, "circuitOpen": .notSent, "tooManyRepetitions": .notSent,
+        "rateLimited": .notSent,
     ]
 
     /// The outcome of a verifyReceipt exchange.
@@ -141,4 +141,7 @@ package enum UpstreamOutcome: MetricLabel {
     }
 }
 
-extension AppStoreEnvironment: MetricLabel {}
+extension AppStoreEnvironment: MetricLabel {
+    /// Data of Xcode is never trusted and never requested.
+    package static var texts: [String] { [production.text, sandbox.text] }
+}

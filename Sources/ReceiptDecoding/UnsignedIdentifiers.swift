@@ -82,8 +82,7 @@ package struct UnsignedIdentifiers: Sendable, Hashable {
     private mutating func search(_ text: [UInt8], as name: IdentifierName?, round: Int) {
         guard round <= Self.maximumRounds else { return }
         let isSpace = ReceiptRepairer.isWhiteSpace
-        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-        let start = (text.starts(with: mark) ? text.dropFirst(3) : text[...]).drop(while: isSpace)
+        let start = text.withoutByteOrderMark.drop(while: isSpace)
         switch start.first {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             if searchJSON(Array(start), as: name, round) { return }

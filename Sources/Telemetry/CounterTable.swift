@@ -21,6 +21,8 @@ package protocol MetricLabel: CaseIterable, Hashable, Sendable where AllCases ==
     var text: String { get }
     /// The place in `allCases`.
     var index: Int { get }
+    /// The values of the label in the metrics output, in the order of the indexes.
+    static var texts: [String] { get }
 }
 
 extension MetricLabel {
@@ -29,7 +31,6 @@ extension MetricLabel {
 
     package var index: Int { Self.allCases.firstIndex(of: self) ?? -1 }
 
-    /// The values of the label in the metrics output, in the order of the indexes.
     package static var texts: [String] { allCases.map(\.text) }
 }
 
@@ -57,6 +58,9 @@ package final class CounterTable: Sendable {
 
     /// Adds to the counter of these label values, in the order of the table's labels.
     package func add(_ labels: any MetricLabel..., by amount: Int64 = 1) { cell(labels.map(\.index))?.add(amount) }
+
+    /// Adds to the counter of this value of the only label. Other values are ignored.
+    package func add(_ value: String) { cell([labels[0].firstIndex(of: value) ?? -1])?.add() }
 
     /// Adds to the counter at these label indexes. Indexes outside the table are ignored.
     package func add(at indexes: Int...) { cell(indexes)?.add() }

@@ -3,7 +3,7 @@ package import Logging
 
 /// The form of a log line.
 package enum LogFormat: Sendable {
-    /// One JSON object. Numbers are those of `.stringConvertible`. Example:
+    /// One JSON object. Numbers and booleans are those of `.stringConvertible`. Example:
     ///
     ///     {"host":"https://buy.itunes.apple.com","level":"error","message":"…","opened":3,"time":"2026-11-21T12:00:00Z"}
     case json
@@ -41,11 +41,12 @@ package enum LogFormat: Sendable {
         }
     }
 
-    /// Returns a number as it is, and anything else as a string.
+    /// Returns a number or a boolean as it is, and anything else as a string.
     private static func json(_ value: Logger.MetadataValue) -> [UInt8] {
         switch value {
         case .stringConvertible(let number as any BinaryInteger): Array("\(number)".utf8)
         case .stringConvertible(let number as Double) where number.isFinite: Array("\(number)".utf8)
+        case .stringConvertible(let flag as Bool): Array("\(flag)".utf8)
         default: string("\(value)")
         }
     }

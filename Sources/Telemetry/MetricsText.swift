@@ -45,31 +45,32 @@ package struct MetricsText {
         }
     }
 
-    /// Writes a family with a sample for each counter of a table that is not 0. Zeros are omitted because most
-    /// combinations never occur.
-    ///
-    /// - Parameter zeros: Pass `true` to write the counters that are 0 too.
-    package mutating func family(_ family: MetricFamily, of table: CounterTable, zeros: Bool = false) {
+    /// Writes a family with a sample for each counter of a table, also for those that are 0: a counter that begins with
+    /// its first events has no increase, so no alert would fire for them.
+    package mutating func family(_ family: MetricFamily, of table: CounterTable) {
         self.family(family)
-        samples(family, of: table, zeros: zeros)
+        samples(family, of: table)
     }
 
     /// Writes the samples of one table of several in a family.
     ///
     /// - Parameter labels: Values of the family's labels that stand before those of the table.
     package mutating func samples(
-        _ family: MetricFamily, _ labels: [String] = [], of table: CounterTable, zeros: Bool = false
+        _ family: MetricFamily, _ labels: [String] = [], of table: CounterTable
     ) {
-        table.forEach { values, count in if count > 0 || zeros { sample(family, labels + values, count) } }
+        table.forEach { values, count in sample(family, labels + values, count) }
     }
 
-    /// Writes the buckets, the sum and the count of a histogram. Writes nothing if the histogram is empty and has
-    /// labels, because most label values never occur.
-    package mutating func samples(_ family: MetricFamily, _ labels: [String] = [], of histogram: Histogram) {
+    /// Writes the buckets, the sum and the count of a histogram.
+    ///
+    /// - Parameter omitsEmpty: Pass `true` if most label values never occur and no alert uses the family.
+    package mutating func samples(
+        _ family: MetricFamily, _ labels: [String] = [], of histogram: Histogram, omitsEmpty: Bool = false
+    ) {
         let seconds = histogram.seconds
         let buckets = histogram.cumulative
         let count = buckets.last?.count ?? 0
-        guard count > 0 || labels.isEmpty else { return }
+        guard count > 0 || !omitsEmpty else { return }
         let pairs = zip(family.labels, labels).map { ($0, $1) }
         for (bound, count) in buckets {
             sample("\(family.name)_bucket", pairs + [("le", bound.metricText)], count)

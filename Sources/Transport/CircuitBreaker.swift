@@ -1,10 +1,10 @@
 /// A circuit breaker for one host. A value type without a clock or a random source: the caller passes both.
 ///
-/// In the closed state every exchange is allowed. Too many failures open the breaker, and no exchange is allowed.
-/// After a pause it is half-open and allows a single exchange, the probe. If the probe fails, the breaker opens again
-/// and the next pause is twice as long. If it succeeds, the breaker closes.
+/// In the closed state every exchange is allowed. Too many failures open the breaker, and only probes are allowed: one
+/// at a time, one in each ``Policy/probeInterval``. While the outcome of a probe is awaited, the breaker is half-open.
+/// The first probe that succeeds closes it.
 package struct CircuitBreaker: Sendable {
-    /// The thresholds that open the breaker and the length of its pauses.
+    /// The thresholds that open the breaker and the time between probes.
     package struct Policy: Sendable, Hashable {
         /// The number of consecutive failures that opens the breaker. With more than ten times as many successes in
         /// the current and the previous window, it is a tenth of these, at most ``manyFailures``: if one of three
@@ -15,24 +15,23 @@ package struct CircuitBreaker: Sendable {
         var failureShare: Double
         var minimumExchanges: Int
         package var window: Duration
-        /// The pause after the breaker first opens, and the maximum. Half of each pause is random.
-        package var firstPause: Duration
-        package var longestPause: Duration
+        /// The time from one probe to the next, and how long a probe is awaited. With the time to the next request, a
+        /// host that has recovered is used again within two seconds. Half of the time to the first probe is random, so
+        /// that servers do not probe together.
+        package var probeInterval: Duration
         /// A timeout counts as a failure of the host only if the request had at least this much time.
         package var minimumTimeout: Duration
 
-        /// The defaults are short because Apple's hosts usually fail for seconds and seldom for hours.
         package init(
             consecutiveFailures: Int = 5, failureShare: Double = 0.5, minimumExchanges: Int = 20,
-            window: Duration = .seconds(10), firstPause: Duration = .seconds(1), longestPause: Duration = .seconds(30),
+            window: Duration = .seconds(10), probeInterval: Duration = .milliseconds(1_500),
             minimumTimeout: Duration = .seconds(1)
         ) {
             self.consecutiveFailures = consecutiveFailures
             self.failureShare = failureShare
             self.minimumExchanges = minimumExchanges
             self.window = window
-            self.firstPause = firstPause
-            self.longestPause = longestPause
+            self.probeInterval = probeInterval
             self.minimumTimeout = minimumTimeout
         }
     }
@@ -52,8 +51,11 @@ package struct CircuitBreaker: Sendable {
     /// Permission for one exchange. It is returned with the outcome of that exchange.
     package struct Ticket: Sendable, Hashable {
         fileprivate let generation: UInt64
-        /// True for the single exchange that tests whether the host has recovered.
-        package let isProbe: Bool
+        /// The number of the probe that tests whether the host has recovered; `nil` for other exchanges.
+        fileprivate let probe: Int?
+        fileprivate let isGenuine: Bool
+
+        package var isProbe: Bool { probe != nil }
     }
 
     /// The decision about one exchange.
@@ -63,21 +65,35 @@ package struct CircuitBreaker: Sendable {
         case wait(Duration)
     }
 
-    /// The number of exchanges in one window, and how many of them failed.
+    /// The exchanges of a time by outcome, without successes of texts that are not genuine.
     private struct Count {
-        var exchanges = 0
+        var successes = 0
         var failures = 0
+        /// Failures of texts that are not genuine.
+        var foreignFailures = 0
+
+        /// The failures that are evidence against the host. The sender of a text that is not genuine may have caused
+        /// its failure, so such failures count at most as often as others.
+        var evidence: Int { failures + min(foreignFailures, failures) }
+
+        static func + (one: Count, other: Count) -> Count {
+            Count(
+                successes: one.successes + other.successes, failures: one.failures + other.failures,
+                foreignFailures: one.foreignFailures + other.foreignFailures)
+        }
     }
 
     package private(set) var state = State.closed
-    /// The number of times the breaker opened, including after failed probes.
+    /// The number of times the breaker opened.
     package private(set) var opened: Int64 = 0
     private let policy: Policy
-    /// Incremented with every change of state, so that outcomes of exchanges from before the change are ignored.
+    /// Incremented when the breaker opens or closes, so that outcomes of exchanges from before are ignored.
     private var generation: UInt64 = 0
-    private var consecutiveFailures = 0
-    private var pauses = 0
-    private var openUntil: ContinuousClock.Instant?
+    /// The number of probes so far.
+    private var probes = 0
+    private var nextProbe: ContinuousClock.Instant?
+    /// The failures since the last success.
+    private var inARow = Count()
     /// The counts of the current and of the previous window.
     private var counts = (current: Count(), previous: Count())
     private var windowEnds: ContinuousClock.Instant?
@@ -88,75 +104,81 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// Requests permission for one exchange.
-    package mutating func allow(at now: ContinuousClock.Instant) -> Decision {
-        switch state {
-        case .closed: return .allowed(Ticket(generation: generation, isProbe: false))
-        case .halfOpen: return .wait(policy.firstPause)
-        case .open:
-            if let openUntil, now < openUntil { return .wait(now.duration(to: openUntil)) }
-            change(to: .halfOpen)
-            return .allowed(Ticket(generation: generation, isProbe: true))
-        }
+    ///
+    /// - Parameters:
+    ///   - isGenuine: Whether what is sent is genuine. If not, it is no probe, and cannot open the breaker alone.
+    ///   - isRetry: Whether the same was sent before. If so, it is no probe.
+    package mutating func allow(
+        at now: ContinuousClock.Instant, isGenuine: Bool = true, isRetry: Bool = false
+    ) -> Decision {
+        if state == .closed { return .allowed(Ticket(generation: generation, probe: nil, isGenuine: isGenuine)) }
+        let wait = nextProbe.map { now.duration(to: $0) } ?? .zero
+        guard state == .open, wait <= .zero, isGenuine, !isRetry else { return .wait(max(wait, .zero)) }
+        state = .halfOpen
+        probes += 1
+        nextProbe = now + policy.probeInterval
+        return .allowed(Ticket(generation: generation, probe: probes, isGenuine: true))
     }
 
     /// Records the outcome of an allowed exchange.
     ///
-    /// - Parameter random: A number in 0..<1, for the jitter of the pause.
+    /// - Parameter random: A number in 0..<1, for the jitter of the first probe.
     package mutating func complete(
         _ ticket: Ticket, _ outcome: Outcome, at now: ContinuousClock.Instant, random: Double
     ) {
         guard ticket.generation == generation else { return }
-        switch (state, outcome) {
-        case (.closed, .inconclusive), (.open, _): break
-        case (.closed, .success), (.closed, .failure):
-            count(isFailure: outcome == .failure, at: now)
-            if isOverThreshold { open(at: now, random: random) }
-        // The probe gave no result, so the next exchange becomes the probe.
-        case (.halfOpen, .inconclusive): change(to: .open)
-        case (.halfOpen, .success):
-            pauses = 0
-            change(to: .closed)
-        case (.halfOpen, .failure): open(at: now, random: random)
+        if state != .closed {
+            // A probe that was given up can still show that the host responds.
+            if outcome == .success { return close() }
+            if outcome == .inconclusive, ticket.probe == probes { nextProbe = now }
+            return stopAwaiting(ticket)
         }
+        guard outcome != .inconclusive else { return }
+        count(isFailure: outcome == .failure, ticket.isGenuine, at: now)
+        if isOverThreshold { open(at: now, random: random) }
+    }
+
+    /// Makes the next exchange the probe if this one is the probe that is awaited.
+    package mutating func stopAwaiting(_ ticket: Ticket) {
+        if ticket.generation == generation, ticket.probe == probes, state == .halfOpen { state = .open }
     }
 
     /// Counts an outcome. A new window starts if the current one has ended.
-    private mutating func count(isFailure: Bool, at now: ContinuousClock.Instant) {
-        consecutiveFailures = isFailure ? consecutiveFailures + 1 : 0
+    private mutating func count(isFailure: Bool, _ isGenuine: Bool, at now: ContinuousClock.Instant) {
+        guard isFailure || isGenuine else { return }
         if windowEnds.map({ now >= $0 }) ?? true {
             let isNext = windowEnds.map { now < $0 + policy.window } ?? false
             counts = (current: Count(), previous: isNext ? counts.current : Count())
             windowEnds = now + policy.window
         }
-        counts.current.exchanges += 1
-        if isFailure { counts.current.failures += 1 }
+        let path = !isFailure ? \Count.successes : isGenuine ? \.failures : \.foreignFailures
+        counts.current[keyPath: path] += 1
+        if isFailure { inARow[keyPath: path] += 1 } else { inARow = Count() }
     }
 
     /// So many consecutive failures open the breaker in any case.
     private static let manyFailures = 50
 
     private var isOverThreshold: Bool {
-        let exchanges = counts.current.exchanges + counts.previous.exchanges
-        let failures = counts.current.failures + counts.previous.failures
-        let inARow = max(policy.consecutiveFailures, min((exchanges - failures) / 10, Self.manyFailures))
-        return consecutiveFailures >= inARow
-            || exchanges >= policy.minimumExchanges && Double(failures) >= Double(exchanges) * policy.failureShare
+        let all = counts.current + counts.previous
+        let exchanges = all.successes + all.evidence
+        return inARow.evidence >= max(policy.consecutiveFailures, min(all.successes / 10, Self.manyFailures))
+            || exchanges >= policy.minimumExchanges && Double(all.evidence) >= Double(exchanges) * policy.failureShare
     }
 
-    /// Opens the breaker. The pause doubles with each opening until a probe succeeds.
+    /// Opens the breaker and makes earlier tickets invalid.
     private mutating func open(at now: ContinuousClock.Instant, random: Double) {
-        let pause = min(policy.firstPause * (1 << min(pauses, 20)), policy.longestPause)
-        openUntil = now + pause / 2 + pause / 2 * min(max(random, 0), 1)
-        pauses += 1
+        state = .open
         opened += 1
-        change(to: .open)
+        generation += 1
+        nextProbe = now + policy.probeInterval / 2 * (1 + min(max(random, 0), 1))
     }
 
-    /// Changes the state, forgets all counts and makes earlier tickets invalid.
-    private mutating func change(to state: State) {
-        self.state = state
+    /// Closes the breaker, forgets all counts and makes earlier tickets invalid.
+    private mutating func close() {
+        state = .closed
         generation += 1
-        consecutiveFailures = 0
+        inARow = Count()
         counts = (current: Count(), previous: Count())
     }
 }

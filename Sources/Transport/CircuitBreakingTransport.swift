@@ -1,10 +1,12 @@
+import Base
 import Synchronization
 
 /// A transport with a circuit breaker and a retry budget for each host.
 ///
 /// If a host keeps failing, requests to it fail at once, so that callers can use their next source without losing
-/// time. A host that is slow but responds is not failing. Retries are limited. A host is a scheme, name and port. All
-/// clients of a process share one instance.
+/// time. One request at a time tests as a probe whether the host has recovered; it fails after the interval of probes,
+/// while its exchange goes on. A host that is slow but responds is not failing. Retries are limited. A host is a
+/// scheme, name and port. All clients of a process share one instance.
 package final class CircuitBreakingTransport: HTTPTransport {
     /// The state of one host, for metrics and the status page.
     package struct HostState: Sendable, Hashable {
@@ -51,7 +53,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     /// - Parameters:
     ///   - transport: The transport that sends the requests.
     ///   - policy: The thresholds of the circuit breakers.
-    ///   - whenChanged: Called after each change of state of a host's circuit breaker.
+    ///   - whenChanged: Called after a host's circuit breaker has opened or closed.
     ///   - now: The clock that measures the pauses.
     package init(
         _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(),
@@ -71,14 +73,26 @@ package final class CircuitBreakingTransport: HTTPTransport {
     package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let origin = Origin(request.url)
         let ticket = try allow(request, to: origin)
+        guard ticket.isProbe else { return try await exchange(request, ticket, with: origin).get() }
+        let probe = Task { await exchange(request, ticket, with: origin) }
+        if let result = await TaskTimeout.value(of: probe, within: policy.probeInterval) { return try result.get() }
+        update(origin) { $0.breaker.stopAwaiting(ticket) }
+        throw TransportError(
+            .timedOut, at: request.url.host, "circuit breaker half-open; no response to the probe in time")
+    }
+
+    /// Makes the exchange and records its outcome.
+    private func exchange(
+        _ request: HTTPRequest, _ ticket: CircuitBreaker.Ticket, with origin: Origin
+    ) async -> Result<HTTPResponse, TransportError> {
         do throws(TransportError) {
             let response = try await transport.send(request)
             let isHealthy = response.status < 500 && request.isUsable(response)
             complete(ticket, isHealthy ? .success : .failure, at: origin)
-            return response
+            return .success(response)
         } catch {
             complete(ticket, outcome(of: error), at: origin)
-            throw error
+            return .failure(error)
         }
     }
 
@@ -99,13 +113,13 @@ package final class CircuitBreakingTransport: HTTPTransport {
         return try update(origin) { Self.allow(request, to: &$0, now) }.get()
     }
 
-    /// Changes a host, and reports a change of its state after the lock is released.
+    /// Changes a host, and reports that its breaker has opened or closed after the lock is released.
     private func update<Result: Sendable>(_ origin: Origin, _ body: (inout Host) -> Result) -> Result {
         let (result, change) = hosts.withLock { hosts in
             // Modified in place because every request passes here; the dictionary has few entries.
-            let before = hosts[origin]?.breaker.state ?? .closed
+            let wasClosed = hosts[origin].map { $0.breaker.state == .closed } ?? true
             let result = body(&hosts[origin, default: Host(breaker: CircuitBreaker(policy))])
-            let host = hosts[origin].flatMap { $0.breaker.state == before ? nil : $0 }
+            let host = hosts[origin].flatMap { ($0.breaker.state == .closed) == wasClosed ? nil : $0 }
             return (result, host.map { Self.state(of: $0, at: origin) })
         }
         if let change { whenChanged(change) }
@@ -124,7 +138,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
             host.rejectedRetries += 1
             return refusal(.tooManyRepetitions, "the retry budget for this host is used up")
         }
-        switch host.breaker.allow(at: now) {
+        switch host.breaker.allow(at: now, isGenuine: request.isGenuine, isRetry: request.isRetry) {
         case .allowed(let ticket):
             host.inFlight += 1
             return .success(ticket)

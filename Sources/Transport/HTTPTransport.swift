@@ -47,6 +47,9 @@ package struct HTTPRequest: Sendable {
     /// On whose behalf the request is sent, for example the bundle id of an app. Owners take turns if requests have to
     /// wait for a connection. The number of different owners must be limited.
     package var owner = ""
+    /// False if anybody could have written what is sent, such as a receipt that is not authentic. Its failure may be
+    /// its sender's doing, so it is no evidence against the host: see ``CircuitBreaker``.
+    package var isGenuine = true
     /// True if the same request was sent before for the same purpose. Retries are limited: see
     /// ``CircuitBreakingTransport``.
     package var isRetry = false

@@ -212,7 +212,7 @@ package final class VerifyReceiptService: Sendable {
         case .refused(let status, let failure, let app):
             if let failure, requestOptions.priority == .live {
                 let code = ReceiptDecodingError(failure).code
-                counts.authenticationFailures.add(code, code.verdict)
+                counts.authenticationFailures.add(code)
             }
             if let failure, failure.verdict == .notJudged {
                 evaluation.logger.logUnjudged(failure, at: now())
@@ -295,7 +295,7 @@ package final class VerifyReceiptService: Sendable {
         let text = request.receiptText.reveal()
         let verification = ReceiptVerification(of: text, by: decoder)
         if case .rejected(let error, _) = verification, requestOptions.priority == .live {
-            counts.authenticationFailures.add(error.code, error.code.verdict)
+            counts.authenticationFailures.add(error.code)
             repairSampler?.sample(at: text, refusedFor: error, at: now())
         }
         return verification

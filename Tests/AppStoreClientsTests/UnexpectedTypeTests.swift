@@ -121,6 +121,7 @@ struct UnexpectedTypeTests {
     func anyValue() throws {
         var generator = SeededGenerator("Claims of an unexpected type")
         var (fields, taken, leftOut, refused) = (0, 0, 0, 0)
+        var names: Set<String> = []
         for kind in Self.kinds {
             let claims = try sample(kind.empty)
             let whole = try read(kind, document(claims))
@@ -138,6 +139,7 @@ struct UnexpectedTypeTests {
                         let odd = try read(kind, json)
                         #expect(odd.properties.filter { !$0.key.starts(with: path) } == others, "\(path) \(value)")
                         if odd.leftOut.contains(name) {
+                            names.insert(name)
                             #expect(!kind.strict.contains(name) && odd.leftOut == [name], "\(path) \(value)")
                             #expect(odd.properties[path] == "nil", "\(path) \(value)")
                             leftOut += 1
@@ -155,6 +157,8 @@ struct UnexpectedTypeTests {
         }
         print("\(fields) claims: \(taken) values taken, \(leftOut) left out, \(refused) refused")
         let enough = TestSize.pick(debug: 500, release: 1_000)
+        // Those of the metric: each must exist before it counts.
+        #expect(names.sorted() == ClaimReader.names)
         #expect(fields > 90 && leftOut > 2 * enough && refused > enough)
     }
 

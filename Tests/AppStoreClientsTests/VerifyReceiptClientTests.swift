@@ -53,6 +53,39 @@ struct VerifyReceiptClientTests {
         #expect(reply.answer?.status == .valid)
     }
 
+    @Test("After a 429 with Retry-After, requests to that endpoint wait for it, or are not sent if it is too long")
+    func pause() async throws {
+        let server = try TestServer { request in
+            request.head[0].contains("sandbox")
+                ? .json(#"{"status":21002}"#) : .respond(status: 429, headers: ["Retry-After: 1"])
+        }
+        defer { server.stop() }
+        let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
+        let client = VerifyReceiptClient(
+            transport: transport,
+            endpoints: try EnvironmentURLs(production: server.url("/production"), sandbox: server.url("/sandbox")))
+        func send(
+            _ environment: AppStoreEnvironment, within seconds: Double, isGenuine: Bool = true
+        ) async -> String {
+            switch await client.send(
+                body: [], to: environment, timeout: .seconds(seconds), isGenuine: isGenuine)
+            {
+            case .answer(let answer): "\(answer.status.rawValue)"
+            case .outage(let error): error.code.rawValue
+            }
+        }
+        // Its sender may have caused the 429.
+        #expect(await send(.production, within: 20, isGenuine: false) == "httpStatus")
+        #expect(await send(.production, within: 20) == "httpStatus")
+        let start = ContinuousClock.now
+        #expect(await send(.production, within: 1.2) == "rateLimited")
+        #expect(await send(.sandbox, within: 20) == "21002")
+        #expect(server.counts.requests == 3)
+        #expect(await send(.production, within: 20) == "httpStatus")
+        #expect(ContinuousClock.now - start > .milliseconds(900) && server.counts.requests == 4)
+        await transport.shutDown()
+    }
+
     @Test(
         "A Retry-After is returned with the outage, at most an hour",
         arguments: [("7", Duration.seconds(7)), ("99999", .seconds(3_600)), ("soon", nil)])

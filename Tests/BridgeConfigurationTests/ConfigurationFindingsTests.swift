@@ -57,20 +57,97 @@ struct ConfigurationFindingsTests {
     }
 
     // T34
-    @Test("A key of handles must not be a secret that apps, callers or targets know")
-    func handleKeys() throws {
-        let environment = ["KEY": "a-secret-of-16-bytes-or-more", "OTHER": "another key, which is as long"]
-        for place in [
-            "sharedSecret: {env: KEY}", "tokens: [{env: KEY}]", "apps: [{\(Self.app), sharedSecret: {env: KEY}}]",
-            "apps: [{\(Self.app), acceptedSecrets: [{env: KEY}]}]",
-            "apps: [{\(Self.app), forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}]}]",
-        ] {
-            #expect(try findings("handleKeys: [{env: OTHER}]\n\(place)", environment: environment) == [], "\(place)")
-            #expect(
-                try findings("handleKeys: [{env: OTHER}, {env: KEY}]\n\(place)", environment: environment) == [
-                    "handleKeys: a key is also a shared secret, a token, or a secret or password of forward"
-                ], "\(place)")
+    @Test("No secret of the configuration has a second use")
+    func twoUses() throws {
+        let folder = try TemporaryFolder()
+        let secret = "0123456789abcdef0123456789abcdef"
+        try folder.write("secret.txt", "\u{FEFF}0123456789abcdef\r\n0123456789abcdef\n")
+        try folder.write("key.p8", "-----BEGIN PRIVATE KEY-----\n\(secret)\n-----END PRIVATE KEY-----\n")
+        let environment = ["KEY": secret, "OTHER": "another-key-which-is-as-long"]
+        func app(_ keys: String) -> String { "apps: [{\(Self.app), \(keys)}]" }
+        let proxy = "upstream: {proxy: \"http://user:\(secret)@proxy.example:1\"}"
+        let uses = [
+            ("a shared secret", "sharedSecret: {env: KEY}"), ("a shared secret", app("sharedSecret: {env: KEY}")),
+            ("a shared secret", app("acceptedSecrets: [{env: KEY}]")),
+            ("a secret of forward", app("forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}]")),
+            (
+                "a private key of serverAPI",
+                app("serverAPI: {issuerId: a, keyId: b, privateKey: {file: key.p8}}")
+            ),
+            ("the password of upstream.proxy", proxy),
+            ("the password of the database", "database: {password: {env: KEY}}"),
+            ("the password of the database", "database: {password: {file: secret.txt}}"),
+        ]
+        for (name, place) in uses {
+            for (key, use) in [("tokens", "a token"), ("handleKeys", "a key")] {
+                let yaml = "\(key): [{env: OTHER}, {env: KEY}]\n\(place)"
+                #expect(
+                    try findings(yaml, in: folder, environment: environment) == ["\(key): \(use) is also \(name)"],
+                    "\(yaml)")
+                let other = "\(key): [{env: OTHER}]\n\(place)"
+                #expect(try findings(other, in: folder, environment: environment) == [], "\(other)")
+            }
         }
+        // Different uses of one shared secret are one role.
+        let same = "sharedSecret: {env: KEY}\n" + app("sharedSecret: {env: KEY}, acceptedSecrets: [{env: KEY}]")
+        #expect(try findings(same, environment: environment) == [])
+        #expect(
+            try findings("tokens: [{env: KEY}]\nhandleKeys: [{env: KEY}]", environment: environment)
+                == ["handleKeys: a key is also a token"])
+    }
+
+    @Test("A private key is no other secret, and a shared secret is one line of text")
+    func secretForms() throws {
+        let folder = try TemporaryFolder()
+        let pem = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+        let secret = "0123456789abcdef0123456789abcdef"
+        func app(_ keys: String) -> String { "apps: [{\(Self.app), \(keys)}]" }
+        let forward = "forward: [{url: \"https://a.example\", as: v1,"
+        let places = [
+            ("sharedSecret", "sharedSecret: {file: s}", true),
+            ("apps[0].sharedSecret", app("sharedSecret: {file: s}"), true),
+            ("apps[0].acceptedSecrets[0]", app("acceptedSecrets: [{file: s}]"), true),
+            ("tokens[0]", "tokens: [{file: s}]", false), ("handleKeys[0]", "handleKeys: [{file: s}]", false),
+            ("database.password", "database: {password: {file: s}}", false),
+            ("apps[0].forward[0].password", app("\(forward) password: {file: s}}]"), true),
+            ("apps[0].forward[0].secret", app("\(forward) secret: {file: s}}]"), false),
+        ]
+        let line = "is not one line of UTF-8 text without control characters"
+        let texts: [(bytes: [UInt8], finding: String, isForLines: Bool)] = [
+            (Array(pem.utf8), "is a private key", false), (Array("\(secret)\n\(secret)".utf8), line, true),
+            (Array("01234567\u{0}89abcdef".utf8), line, true), (Array("0123\u{1B}[0m456789abcdef".utf8), line, true),
+            // UTF-16, as PowerShell writes it, and ISO 8859-1.
+            ([0xFF, 0xFE] + secret.utf8.flatMap { [$0, 0] }, line, true), (Array(secret.utf8) + [0xE9], line, true),
+        ]
+        for (bytes, finding, isForLines) in texts {
+            try folder.write("s", bytes)
+            for (key, yaml, isLine) in places where isLine || !isForLines {
+                let found = try findings(yaml, in: folder).filter { $0.hasPrefix("\(key): ") }
+                #expect(found == ["\(key): \(folder.path("s")) \(finding)"], "\(yaml) \(bytes)")
+            }
+        }
+        let variable = "RECEIPT_BRIDGE_SHAREDSECRET"
+        #expect(try findings("", environment: [variable: pem]) == ["(\(variable): is a private key)"])
+        #expect(
+            try findings("sharedSecret: {env: KEY}", environment: ["KEY": "a\u{7}b"])
+                == ["sharedSecret: environment variable KEY \(line)"])
+        #expect(try findings("store: none\n", environment: ["RECEIPT_BRIDGE_HANDLEKEYS": "two lines\nof a key"]) == [])
+    }
+
+    @Test("A byte order mark before a secret, a key or the configuration is removed")
+    func byteOrderMarks() throws {
+        let folder = try TemporaryFolder()
+        for (name, text) in [("s", "0123456789abcdef"), ("t", "token-of-16-bytes-or-more")] {
+            try folder.write(name, "\u{FEFF}\(text)\r\n")
+        }
+        try folder.write("bridge.yaml", "\u{FEFF}sharedSecret: {file: s}\ntokens: [{file: t}, {env: KEY}]\nstore: none")
+        let settings = try ConfigurationEnvironment.settings(
+            file: URL(filePath: folder.path("bridge.yaml")), environment: ["KEY": "\u{FEFF}another-token-of-16"],
+            checks: .server)
+        #expect(settings.sharedSecret?.reveal() == "0123456789abcdef")
+        #expect(settings.tokens.map { $0.reveal() } == ["token-of-16-bytes-or-more", "another-token-of-16"])
+        try folder.write("p", "\u{FEFF}password\n")
+        #expect(try SecretSource.file(path: folder.path("p")).password() == "password")
     }
 
     @Test("A finding names the environment variable or flag that set the value")

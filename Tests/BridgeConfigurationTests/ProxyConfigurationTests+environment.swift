@@ -250,14 +250,14 @@ extension ProxyConfigurationTests {
             """
             listen: 127.0.0.1:2
             store: none
-            tokens: [{env: S}]
+            tokens: [{env: T}]
             apps:
               - bundleId: a.b
                 sharedSecret: {env: S}
                 clientPassword: required
                 serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
               - bundleId: a.d
-            """, in: folder, environment: ["S": "canary-2-of-16-bytes"])
+            """, in: folder, environment: ["S": "canary-2", "T": "canary-3-of-16-bytes"])
         let changes = ConfigurationDiff(from: old, to: new)
         #expect(
             changes.applied == [

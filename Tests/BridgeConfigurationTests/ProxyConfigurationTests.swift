@@ -60,6 +60,7 @@ struct ProxyConfigurationTests {
         let folder = try Folder()
         let root = try SharedSimulator.pki.root.certificate
         try folder.write("secrets/account.txt", " an-account-secret \n".utf8)
+        try folder.write("secrets/token.txt", "a-token-of-16-bytes".utf8)
         try folder.write("secrets/app.txt", "\r\napp-secret\r\n".utf8)
         try folder.write("k.p8", "a key".utf8)
         try folder.write("roots/a.cer", root)
@@ -69,7 +70,7 @@ struct ProxyConfigurationTests {
         let yaml = """
             listen: 127.0.0.1:9080
             operations: {listen: "[::1]:9081"}
-            tokens: [{file: secrets/account.txt}]
+            tokens: [{file: secrets/token.txt}]
             store: sqlite:receipt-bridge.sqlite
             profile: tolerant
             trust: {roots: [roots], intermediates: [middle.pem]}
@@ -128,7 +129,7 @@ struct ProxyConfigurationTests {
         #expect(app.refundedConsumables == .keep && settings.apps[1].refundedConsumables == .drop)
         #expect(settings.serverAPI.production == "https://a.example")
         #expect(settings.serverAPI.sandbox == "https://b.example")
-        #expect(settings.tokens.map { $0.reveal() } == settings.sharedSecret.map { [$0.reveal()] })
+        #expect(settings.tokens.map { $0.reveal() } == ["a-token-of-16-bytes"])
         #expect(settings.limits.requestsPerMinute == 600 && settings.limits.connections == 500)
         #expect(settings.limits.connectionsPerClient == 50)
         #expect(settings.limits.headSeconds == 5 && settings.limits.requestSeconds == 30)

@@ -220,22 +220,24 @@ struct DoctorTests {
         await stage.stop()
     }
 
-    @Test("A shared secret, issuer ID or key ID that does not look like Apple's is a warning, without its value")
+    @Test("A bundle ID, secret, issuer ID, key ID or key file that does not look like Apple's is a warning")
     func unusualForms() async throws {
         let folder = try TemporaryFolder()
         try folder.write("secret.txt", "canary".utf8)
+        try folder.write("AuthKey_AAAAAAAAAA.p8", "canary, too".utf8)
         let app = """
             sharedSecret: {file: secret.txt}
-            serverAPI: {issuerId: my-team, keyId: x-y, privateKey: {file: secret.txt}}
+            serverAPI: {issuerId: my-team, keyId: x-y, privateKey: {file: AuthKey_AAAAAAAAAA.p8}}
             """
         let lines = app.split(separator: "\n").map { "    \($0)\n" }.joined()
-        try folder.write("forms.yaml", "store: none\napps:\n  - bundleId: com.example.app\n\(lines)".utf8)
+        try folder.write("forms.yaml", "store: none\napps:\n  - bundleId: com.example_app\n\(lines)".utf8)
         let doctor = try await Binary.run("doctor", "--offline", "--config", "forms.yaml", in: folder)
         for form in [
             "sharedSecret has an unusual form: Apple's have 32 hexadecimal digits",
             "issuerId has an unusual form: Apple's are UUIDs", "keyId has an unusual form: Apple's have ten",
+            "bundleId has an unusual form: ", "privateKey has an unusual form: Apple names the file",
         ] {
-            let line = doctor.text.split(separator: "\n").first { $0.contains("com.example.app: \(form)") }
+            let line = doctor.text.split(separator: "\n").first { $0.contains("com.example_app: \(form)") }
             #expect(line?.hasPrefix("warn  configuration") == true, "\(doctor.text)")
         }
         #expect(!doctor.text.contains("canary"))

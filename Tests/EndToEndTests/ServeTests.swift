@@ -216,7 +216,7 @@ struct ServeTests {
         _ = await simulator.end()
     }
 
-    @Test("serve needs no configuration, and reads one from the environment")
+    @Test("serve needs no configuration, and reads one from the environment, with a warning of unusual values")
     func unconfigured() async throws {
         let folder = try TemporaryFolder()
         let bare = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
@@ -234,8 +234,13 @@ struct ServeTests {
         }
         let configured = try Running(
             ["serve"], in: folder,
-            environment: ["RECEIPT_BRIDGE_LISTEN": "127.0.0.1:0", "RECEIPT_BRIDGE_OPERATIONS_LISTEN": "127.0.0.1:0"])
+            environment: [
+                "RECEIPT_BRIDGE_LISTEN": "127.0.0.1:0", "RECEIPT_BRIDGE_OPERATIONS_LISTEN": "127.0.0.1:0",
+                "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_SHAREDSECRET": "canary",
+            ])
         _ = try await configured.port()
+        let form = "com.example.app: sharedSecret has an unusual form: Apple's have 32 hexadecimal digits"
+        #expect(configured.errors.contains(form) && !configured.errors.contains("canary"))
         configured.stop()
         #expect(await configured.end() == 0)
     }

@@ -403,6 +403,30 @@ struct FaultMatrixTests {
     }
 
     // T22
+    @Test("Failures of texts that are not authentic, or padded, do not open the circuit breaker for others")
+    func strangers() async throws {
+        try await staged { stage, curl, folder in
+            let bodies = try bodies(stage)
+            let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
+            let bridge = TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
+            let guarded = CircuitBreakingTransport(curl)
+            let pipeline = try bridge.pipeline(deadline: .seconds(5), guarded)
+            stage.set([SimulatedFault(.status(503))])
+            let padding = #"{"note":""# + String(repeating: "x", count: 40_000) + #"","#
+            let padded = Array(padding.utf8) + bodies[0].dropFirst()
+            for body in [Array(#"{"receipt-data":"MIIBAAAA"}"#.utf8), padded] {
+                // Three attempts each.
+                async let other = pipeline.answer(body: body, route: .auto)
+                _ = await (pipeline.answer(body: body, route: .auto), other)
+            }
+            #expect(guarded.states.map(\.state) == [.closed])
+            for _ in 0..<2 { _ = await pipeline.answer(body: bodies[0], route: .auto) }
+            #expect(guarded.states.map(\.state) == [.open])
+            await store.close()
+        }
+    }
+
+    // T22
     @Test("The circuit breaker of a failing host opens, requests are answered at once, and it closes after recovery")
     func outage() async throws {
         try await staged { stage, curl, folder in
@@ -413,9 +437,7 @@ struct FaultMatrixTests {
             let counting = Counting(curl)
             let guarded = CircuitBreakingTransport(
                 counting,
-                policy: .init(
-                    firstPause: .milliseconds(400), longestPause: .milliseconds(400), minimumTimeout: .milliseconds(100)
-                ))
+                policy: .init(probeInterval: .milliseconds(400), minimumTimeout: .milliseconds(100)))
             let pipeline = try bridge.pipeline(deadline: .seconds(5), guarded)
             func ask() async -> AnswerSource {
                 let reply = await pipeline.answer(body: bodies[0], route: .auto)

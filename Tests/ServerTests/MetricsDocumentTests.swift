@@ -1,5 +1,9 @@
+import AppStoreClients
+import AppStorePayloads
 import BridgeConfiguration
 import Foundation
+import Notifications
+import ReceiptDecoding
 import Storage
 import Telemetry
 import Testing
@@ -42,6 +46,63 @@ struct MetricsDocumentTests {
         #expect(try text("grafana-dashboard.json").contains(#"__name__=~\"receipt_bridge_.+_total\""#))
         #expect(names(try text("prometheus-alerts.yml")).subtracting(families).sorted() == [])
         _ = try JSONSerialization.jsonObject(with: Data(try text("grafana-dashboard.json").utf8))
+    }
+
+    /// The samples of each counter and histogram that an alert uses, by name: the values of its labels.
+    private static func alertedSamples() -> [String: [[String]]] {
+        let apps = ["com.example.app", "other"]
+        let sources = ["api", "apple", "receipt", "stored"]
+        let environments = ["Production", "Sandbox"]
+        let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, .infinity]
+        let endpoints = [
+            "verifyReceipt", "transactionInfo", "history", "statuses", "appTransactionInfo", "consumption",
+            "notificationHistory", "extend", "appAccountToken", "orderLookup", "refundHistory", "massExtend",
+            "testNotification",
+        ]
+        let statuses = ["0", "21000"] + (21_001...21_010).map { "\($0)" } + ["211xx", "other"]
+        return [
+            "upstream_requests_total": [endpoints, environments, UpstreamOutcome.texts],
+            "verdicts_total": [apps, statuses, sources, environments],
+            "authentication_failed_total": [ReceiptDecodingError.Code.texts],
+            "would_repair_total": [ReceiptRepair.texts],
+            "unexpected_types_total": [ClaimReader.names],
+            "foreign_records_total": [environments],
+            "verdict_duration_seconds_bucket": [sources, bounds.map(\.metricText)],
+            "http_requests_total": [
+                [
+                    "/verifyReceipt", "/v1/receipts", "/v1/notifications", "/healthz", "/readyz", "/metrics", "/",
+                    "other",
+                ], ["200", "400", "500", "501", "504", "other"],
+            ],
+            "notifications_refused_total": [NotificationRejection.Code.allCases.map(\.rawValue)],
+            "store_errors_total": [StorageError.Code.allCases.map(\.rawValue)],
+            "shadow_comparisons_total": [apps, ["equal", "different", "failed", "dropped"]],
+            "rollout_responses_total": [
+                apps, ["equal", "different", "failed", "dropped", "otherSource", "waiting"],
+            ],
+            "revocations_seen_total": [apps, environments],
+        ]
+    }
+
+    @Test("Each counter of an alert exists from the start with every label, so that its first events are an increase")
+    func zeros() async throws {
+        let expected = Self.alertedSamples()
+        let alerts = try text("prometheus-alerts.yml")
+        let used = Set(alerts.matches(of: /receipt_bridge_([a-z_]+_(?:total|bucket))/).map { String($0.output.1) })
+        #expect(used.sorted() == expected.keys.sorted())
+        let folder = try TemporaryFolder()
+        try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: folder.path("bridge.sqlite")) }) {
+            proxy in
+            let samples = try await proxy.metrics().samples
+            for (name, labels) in expected {
+                let found = Set(
+                    samples.keys.filter { $0.hasPrefix("receipt_bridge_\(name){") }.map { key in
+                        key.matches(of: /="([^"]*)"/).prefix(labels.count).map { String($0.output.1) }
+                    })
+                let all = labels.reduce([[]]) { rows, values in rows.flatMap { row in values.map { row + [$0] } } }
+                #expect(Set(all).subtracting(found) == [], "\(name)")
+            }
+        }
     }
 
     @Test("Every declared metric family is exported, with the declared labels, and nothing else is")

@@ -22,10 +22,16 @@ struct LogLineTests {
         return available(in: ends[0])
     }
 
-    @Test("Numbers are JSON numbers, and texts stay texts")
+    @Test("Numbers and booleans are those of JSON, and texts stay texts")
     func numbers() throws {
-        let line = try line("m", ["a": .stringConvertible(21_004), "b": .stringConvertible(2.084), "c": "7"])
-        #expect(line.contains(#""a":21004,"b":2.084,"c":"7","level":"warning""#), "\(line)")
+        let line = try line(
+            "m",
+            [
+                "a": .stringConvertible(21_004), "b": .stringConvertible(2.084), "c": "7",
+                "d": .stringConvertible(true), "e": .stringConvertible(Double.nan), "f": .stringConvertible(UInt8(3)),
+            ])
+        #expect(
+            line.contains(#""a":21004,"b":2.084,"c":"7","d":true,"e":"nan","f":3,"level":"warning""#), "\(line)")
     }
 
     @Test("A line for people has time, level and message first, and cannot control the terminal")

@@ -36,8 +36,10 @@ struct MetricsTextTests {
             text == """
                 # HELP fruits_total Fruits sold.
                 # TYPE fruits_total counter
+                fruits_total{shop="north",fruit="apple",size="S"} 0
                 fruits_total{shop="north",fruit="apple",size="L"} 3
                 fruits_total{shop="north",fruit="pear",size="S"} 1
+                fruits_total{shop="north",fruit="pear",size="L"} 0
                 # HELP price_euros Of one.
                 # TYPE price_euros gauge
                 price_euros 7

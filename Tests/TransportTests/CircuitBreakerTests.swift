@@ -3,9 +3,9 @@ import Transport
 
 @Suite("Circuit breaker")
 struct CircuitBreakerTests {
-    /// Runs a script of exchanges, a tenth of a second each: `s`uccess, `f`ailure, `n`othing. A digit lets that many
-    /// seconds pass. Returns the state after each exchange, `c`losed, `o`pen or `h`alf-open, or `-` if it was not
-    /// allowed.
+    /// Runs a script of exchanges, a tenth of a second each: `s`uccess, `f`ailure, `n`othing; `S` and `F` of a text
+    /// that is not genuine, `r` a retry that succeeds. A digit lets that many seconds pass. Returns the state after
+    /// each exchange, `c`losed, `o`pen or `h`alf-open, or `-` if it was not allowed.
     private func run(_ script: String, random: Double = 0) -> String {
         var breaker = CircuitBreaker(.init())
         var now = ContinuousClock.now
@@ -15,12 +15,14 @@ struct CircuitBreakerTests {
                 now += .seconds(seconds)
                 continue
             }
-            guard case .allowed(let ticket) = breaker.allow(at: now) else {
+            let decision = breaker.allow(at: now, isGenuine: !letter.isUppercase, isRetry: letter == "r")
+            guard case .allowed(let ticket) = decision else {
                 states += "-"
                 continue
             }
             now += .milliseconds(100)
-            let outcome: CircuitBreaker.Outcome = letter == "s" ? .success : letter == "f" ? .failure : .inconclusive
+            let outcomes: [Character: CircuitBreaker.Outcome] = ["n": .inconclusive, "f": .failure, "F": .failure]
+            let outcome = outcomes[letter] ?? .success
             breaker.complete(ticket, outcome, at: now, random: random)
             states += String(breaker.state.rawValue.prefix(1))
         }
@@ -38,13 +40,20 @@ struct CircuitBreakerTests {
             ("fs fs fs fs fs fs fs fs fs ss", String(repeating: "c", count: 20)),
             ("fs fs fs fs fs fs fs fs fs ff", String(repeating: "c", count: 19) + "o"),
             ("fs fs fs fs fs fs fs fs fs 9 9 9 ff", String(repeating: "c", count: 20)),
-            // The first pause is at least half a second.
+            // The first probe is at least 0.75 s after the opening, and the others 1.5 s after the previous one.
             ("fffff s", "cccco-"),
             ("fffff 1 s", "ccccoc"),
-            ("fffff 1 f s 1 s", "ccccoo-c"),
+            ("fffff 1 f s 1 s 1 s", "ccccoo--c"),
             ("fffff 1 s fffff 1 s", "cccco" + "c" + "cccco" + "c"),
             // A probe without a result says nothing, so the next exchange is the probe.
             ("fffff 1 n s", "ccccooc"),
+            // Texts that are not genuine count only together with others, and neither they nor retries are probes.
+            (String(repeating: "F", count: 40), String(repeating: "c", count: 40)),
+            ("FFFFff", "cccccc"),
+            ("FFFFfff", "cccccco"),
+            ("fSfSfSfSf", "cccccccco"),
+            ("ssssssssss FFFFFFFFFFFFFFFFFFFF", String(repeating: "c", count: 30)),
+            ("fffff 1 SFr s", "cccco---c"),
         ])
     func states(script: String, expected: String) { #expect(run(script) == expected) }
 
@@ -56,9 +65,9 @@ struct CircuitBreakerTests {
         #expect(run(before + "ffffffffff") == closed + "ccccccccco")
     }
 
-    @Test("The pause doubles after each failed probe, half of it random, up to 30 s")
+    @Test("The first probe is sent after 0.75 to 1.5 s, half of it random, each other one 1.5 s after the previous")
     func pauses() {
-        for (random, expected) in [(0.0, [0.5, 1, 2, 4, 8, 15, 15, 15]), (1, [1, 2, 4, 8, 16, 30, 30, 30])] {
+        for (random, expected) in [(0.0, [0.75, 1.5, 1.5]), (1, [1.5, 1.5, 1.5])] {
             var breaker = CircuitBreaker(.init(consecutiveFailures: 1))
             var now = ContinuousClock.now
             var pauses: [Double] = []
@@ -70,7 +79,27 @@ struct CircuitBreakerTests {
                 now += pause
             }
             #expect(pauses == expected)
-            #expect(breaker.opened == Int64(expected.count))
+            #expect(breaker.opened == 1)
+        }
+    }
+
+    @Test("A probe that was given up makes room for the next, and closes the breaker if it succeeds")
+    func lateProbe() {
+        for succeeding in [0, 1] {
+            var breaker = CircuitBreaker(.init(consecutiveFailures: 1))
+            let start = ContinuousClock.now
+            if let first = ticket(&breaker, start) { breaker.complete(first, .failure, at: start, random: 0) }
+            let probes = [2, 4].compactMap { second in
+                let probe = ticket(&breaker, start + .seconds(second))
+                #expect(ticket(&breaker, start + .seconds(second)) == nil)
+                if second == 2, let probe { breaker.stopAwaiting(probe) }
+                return probe
+            }
+            #expect(probes.count == 2)
+            breaker.complete(probes[1 - succeeding], .failure, at: start + .seconds(5), random: 0)
+            #expect(breaker.state == (succeeding == 0 ? .open : .halfOpen))
+            breaker.complete(probes[succeeding], .success, at: start + .seconds(5), random: 0)
+            #expect(breaker.state == .closed)
         }
     }
 

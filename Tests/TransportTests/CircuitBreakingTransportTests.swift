@@ -6,8 +6,7 @@ import Transport
 @Suite("Circuit-breaking transport")
 struct CircuitBreakingTransportTests {
     private static let quick = CircuitBreaker.Policy(
-        consecutiveFailures: 3, firstPause: .milliseconds(200), longestPause: .milliseconds(400),
-        minimumTimeout: .milliseconds(100))
+        consecutiveFailures: 3, probeInterval: .milliseconds(200), minimumTimeout: .milliseconds(100))
 
     /// Runs a test with a circuit-breaking transport, a manual clock and the recorded changes of state.
     private func withTransport(
@@ -87,15 +86,35 @@ struct CircuitBreakingTransportTests {
             #expect(failing.counts.requests == requestsBefore)
             #expect(await send(transport, healthy.url()) == "200")
             health.recover()
-            // Half of the pause is random, so it lasts 100 to 200 ms.
+            // Half of the time to the first probe is random, so it lasts 100 to 200 ms.
             clock.advance(by: .milliseconds(99))
             #expect(await send(transport, failing.url()) == "circuitOpen")
             clock.advance(by: .milliseconds(101))
             #expect(await send(transport, failing.url()) == "200")
             #expect(await send(transport, failing.url()) == "200")
-            #expect(changes.all == ["open", "halfOpen", "closed"])
+            #expect(changes.all == ["open", "closed"])
             let state = try #require(transport.states.first { $0.host == "http://127.0.0.1:\(failing.port)" })
             #expect(state.state == .closed && state.opened == 1 && state.refused == 21 && state.inFlight == 0)
+        }
+    }
+
+    @Test("If a host hangs, one request at a time waits for it, for the interval of probes; its late response counts")
+    func hangingProbe() async throws {
+        let health = Health()
+        let server = try TestServer { _ in health.isHealthy ? .after(seconds: 0.6, .json("{}")) : .hangUp }
+        defer { server.stop() }
+        try await withTransport { transport, clock, changes in
+            for _ in 0..<3 { #expect(await send(transport, server.url()) == "emptyReply") }
+            health.recover()
+            clock.advance(by: .milliseconds(200))
+            let start = ContinuousClock.now
+            async let probe = send(transport, server.url())
+            #expect(await eventually { transport.states.first?.state == .halfOpen })
+            #expect(await send(transport, server.url()) == "circuitOpen")
+            #expect(await probe == "timedOut" && ContinuousClock.now - start < .milliseconds(590))
+            #expect(transport.states.first?.state == .open)
+            #expect(await eventually { changes.all == ["open", "closed"] })
+            #expect(await eventually { transport.states.first?.inFlight == 0 })
         }
     }
 

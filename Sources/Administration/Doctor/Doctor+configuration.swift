@@ -9,7 +9,9 @@ import VerifyReceipt
 extension Doctor {
     var configurationChecks: [CheckResult] {
         [configuration] + settings.unknownVariables.map(unused) + settings.secretFiles.compactMap(secret)
-            + settings.apps.flatMap(unusualForms)
+            + settings.apps.flatMap(\.unusualForms).map {
+                CheckResult("configuration", .warn, $0, advice: "compare it with App Store Connect")
+            }
     }
 
     private var configuration: CheckResult {
@@ -30,28 +32,6 @@ extension Doctor {
     /// A key that this version does not know is a warning: it may be misspelled.
     private func unused(_ key: String) -> CheckResult {
         CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or check its spelling")
-    }
-
-    /// Warnings about values that do not look like Apple's, which are often another value by mistake. Apple documents
-    /// none of these forms, so such a value may still be right.
-    private func unusualForms(of app: AppConfiguration) -> [CheckResult] {
-        let name = app.bundleId?.rawValue ?? "app"
-        var forms: [(key: String, isUsual: Bool, form: String)] = []
-        if let secret = app.sharedSecret {
-            let text = secret.reveal()
-            let isUsual = text.utf8.count == 32 && text.allSatisfy(\.isHexDigit)
-            forms.append(("sharedSecret", isUsual, "Apple's have 32 hexadecimal digits"))
-        }
-        if let account = app.serverAPI {
-            forms.append(("issuerId", UUID(uuidString: account.issuerId) != nil, "Apple's are UUIDs"))
-            let isKey = account.keyId.utf8.count == 10 && account.keyId.allSatisfy { $0.isLetter || $0.isNumber }
-            forms.append(("keyId", isKey, "Apple's have ten letters and digits"))
-        }
-        return forms.filter { !$0.isUsual }.map {
-            CheckResult(
-                "configuration", .warn, "\(name): \($0.key) has an unusual form: \($0.form)",
-                advice: "compare it with App Store Connect")
-        }
     }
 
     /// Returns a warning if other users can read or change the secret file; otherwise `nil`.

@@ -65,7 +65,7 @@ struct PrivateKeyLoader {
         } catch {
             throw UpstreamError(.privateKey, at: path, "cannot read the private key: \(error.reason)")
         }
-        return try parse(String(decoding: bytes, as: UTF8.self), at: path)
+        return try parse(String(decoding: bytes.withoutByteOrderMark, as: UTF8.self), at: path)
     }
 
     /// Parses the key. Only P-256 is accepted, because ES256 is the only algorithm that Apple accepts for tokens.

@@ -1,4 +1,5 @@
 package import Base
+import Synchronization
 package import Transport
 
 /// A client of Apple's verifyReceipt that makes one attempt. Callers choose the environment and decide about retries.
@@ -7,6 +8,10 @@ package final class VerifyReceiptClient: Sendable {
     private let endpoints: EnvironmentURLs
     private let maximumResponseBytes: Int
     private let counts: UpstreamMetrics?
+    /// Until when Apple wants no requests, by the endpoint that answered 429 with `Retry-After`.
+    private let pauses = Mutex<[AppStoreEnvironment: ContinuousClock.Instant]>([:])
+    /// The longest pause. A longer one is most likely a mistake, and one request a minute does no harm.
+    private static let longestPause = Duration.seconds(60)
 
     /// Creates a client. Several clients can share a transport.
     package init(
@@ -20,34 +25,46 @@ package final class VerifyReceiptClient: Sendable {
     }
 
     /// Posts the body unchanged and returns within the timeout. If the task is canceled, returns the outage
-    /// `cancelled`.
+    /// `cancelled`. After a 429 with `Retry-After` to a genuine receipt, all requests wait for that time, or are not
+    /// sent if it is longer than half of their timeout.
     ///
     /// - Parameters:
     ///   - body: The JSON request body.
     ///   - environment: The endpoint to use.
     ///   - timeout: The maximum time for the whole exchange.
     ///   - isRetry: True if the same request was sent before for the same client, which makes it a retry.
+    ///   - isGenuine: False if the receipt is not authentic by our own check.
     ///   - owner: The bundle id of a configured app, for ``HTTPRequest/owner``.
     package func send(
-        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false, owner: String = ""
+        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false,
+        isGenuine: Bool = true, owner: String = ""
     ) async -> VerifyReceiptReply {
         guard let url = endpoints[environment] else {
             return .outage(UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
         }
         let start = ContinuousClock.now
-        let reply = await post(url, body, timeout, isRetry: isRetry, owner: owner)
-        counts?.recordExchange(with: nil, environment, UpstreamOutcome(reply), after: .now - start)
+        let wait = pauses.withLock { $0[environment] }.map { max(start.duration(to: $0), .zero) } ?? .zero
+        guard wait <= timeout / 2 else {
+            return .outage(UpstreamError(.rateLimited, at: url.host, "Apple asked for a pause (429)"))
+        }
+        if wait > .zero { try? await Task.sleep(for: wait) }
+        let reply = await post(url, body, timeout - wait, isRetry: isRetry, isGenuine: isGenuine, owner: owner)
+        counts?.recordExchange(with: nil, environment, UpstreamOutcome(reply), after: .now - start - wait)
+        if isGenuine, case .outage(let failure) = reply, failure.httpStatus == 429, let pause = failure.retryAfter {
+            pauses.withLock { $0[environment] = .now + min(pause, Self.longestPause) }
+        }
         return reply
     }
 
     private func post(
-        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool, owner: String
+        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool, isGenuine: Bool, owner: String
     ) async -> VerifyReceiptReply {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
                 connectTimeout: min(.seconds(5), timeout), maximumResponseBytes: maximumResponseBytes)
             request.isRetry = isRetry
+            request.isGenuine = isGenuine
             request.owner = owner
             request.isUsable = Self.isUsable
             return Self.reply(to: try await transport.send(request), from: url.host)

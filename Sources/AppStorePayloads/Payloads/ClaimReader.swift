@@ -10,6 +10,24 @@ package struct ClaimReader {
     /// The members that were left out. Their names come from the code, never from the document.
     package private(set) var leftOut: [JSONFieldError] = []
 
+    /// The names of all members of signed payloads that do not decide, for metrics.
+    package static let names = [
+        "advancedCommerceInfo", "appAccountToken", "appTransactionId", "applicationVersion", "autoRenewProductId",
+        "autoRenewStatus", "billingPeriodNumber", "billingPlanType", "bundleVersion",
+        "commitmentAutoRenewProductId", "commitmentAutoRenewStatus", "commitmentExpiresDate", "commitmentInfo",
+        "commitmentPrice", "commitmentRenewalBillingPlanType", "commitmentRenewalDate", "commitmentRenewalPrice",
+        "consumptionRequestReason", "currency", "deviceVerification", "deviceVerificationNonce",
+        "eligibleWinBackOfferIds", "expirationIntent", "failedCount", "inAppOwnershipType",
+        "isInBillingRetryPeriod", "isUpgraded", "offerDiscountType", "offerIdentifier", "offerPeriod", "offerType",
+        "originalApplicationVersion", "originalPlatform", "originalPurchaseDate", "preorderDate",
+        "previousOriginalTransactionId", "price", "priceIncreaseStatus", "productId", "quantity",
+        "recentSubscriptionStartDate", "renewalBillingPlanType", "renewalDate", "renewalPrice", "requestIdentifier",
+        "revocationPercentage", "revocationReason", "revocationType", "status", "storefront",
+        "storefrontCountryCodes", "storefrontId", "subscriptionGroupIdentifier", "subtype", "succeededCount",
+        "tokenCreationDate", "tokenExpirationDate", "tokenType", "totalBillingPeriods", "transactionReason", "type",
+        "version", "versionExternalIdentifier", "webOrderLineItemId",
+    ]
+
     /// Creates a reader of one object.
     package init(_ object: JSONObject) {
         self.object = object

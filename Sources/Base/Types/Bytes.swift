@@ -19,6 +19,19 @@ extension Span<UInt8> {
     }
 }
 
+extension [UInt8] {
+    /// The bytes without the byte order mark that some programs write before UTF-8.
+    package var withoutByteOrderMark: [UInt8] { starts(with: [0xEF, 0xBB, 0xBF]) ? Array(dropFirst(3)) : self }
+}
+
+extension String {
+    /// The text without a byte order mark, and without whitespace around it.
+    package var trimmed: String {
+        (unicodeScalars.first == "\u{FEFF}" ? String(unicodeScalars.dropFirst()) : self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+
 extension ArraySlice<UInt8> {
     /// Returns where a text begins; `nil` if it is not contained. `firstRange(of:)` is more than ten times slower,
     /// which matters for texts of megabytes.

@@ -114,7 +114,7 @@ enum AppConfigurationReader {
         guard let node = app.child(key) else { return nil }
         defer { node.finish() }
         let (issuerId, keyId) = (node.text("issuerId"), node.text("keyId"))
-        let privateKey = node.secretSource("privateKey")
+        let privateKey = node.secretSource("privateKey", .privateKey)
         guard let issuerId, let keyId, let privateKey else {
             // A member that is present but invalid already has its own finding; only missing members are reported
             // here.

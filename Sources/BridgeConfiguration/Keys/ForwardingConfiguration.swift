@@ -84,7 +84,7 @@ extension ConfigurationFile {
         defer { node.finish() }
         if node.node("as") == nil { node.noteMissing("as", "expected raw, camel or v1") }
         let (text, form) = (node.text("url", expecting: "a URL"), node.choice("as", of: ForwardTarget.Form.self))
-        let (secret, password) = (node.secret("secret"), node.secret("password"))
+        let (secret, password) = (node.secret("secret", .text), node.secret("password"))
         let profile = node.choice("v1Profile", of: NotificationV1Profile.self)
         let (latestReceipt, numbers) = (
             node.choice("latestReceipt", of: ForwardTarget.LatestReceipt.self), readBoolean(node, "numbers")

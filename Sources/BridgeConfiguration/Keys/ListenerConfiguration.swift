@@ -101,6 +101,6 @@ extension ConfigurationFile {
             node.note(key, ConfigurationDiagnostics.unreadable(path, at: url, reason))
             return nil
         }
-        return (path, url, bytes)
+        return (path, url, bytes.withoutByteOrderMark)
     }
 }

@@ -81,7 +81,7 @@ extension ProxyConfiguration: Configurable {
             .custom(
                 "database.password", "secret", default: "none", \.database.password,
                 "the password for a store of PostgreSQL; a file is read again for each new connection"
-            ) { $2.database.password = $0.secretSource($1) }
+            ) { $2.database.password = $0.secretSource($1, .text) }
             .needingRestart { $0.database.password = $1.database.password },
             .integer(
                 "database.connections", \.database.connections, in: 1...100, .connections,
@@ -286,7 +286,7 @@ extension ProxyConfiguration: Configurable {
                 [local requests](MONITORING.md#who-may-use-the-operations-listener)
                 """
             ) { node, name, settings in
-                settings.tokens = node.secrets(name)
+                settings.tokens = node.secrets(name, .text)
                 for token in settings.tokens.map({ $0.reveal().utf8 })
                 where token.count < minimumKeySize || !token.allSatisfy({ (0x21...0x7E).contains($0) }) {
                     node.note(name, "a token is not one line of at least \(minimumKeySize) visible ASCII characters")
@@ -299,7 +299,7 @@ extension ProxyConfiguration: Configurable {
                 signs, all verify; each has at least 16 bytes, and is no other secret of this file. Servers with the same keys accept each other's handles
                 """
             ) { node, name, settings in
-                settings.handleKeys = node.secrets(name)
+                settings.handleKeys = node.secrets(name, .text)
                 if settings.handleKeys.contains(where: { $0.reveal().utf8.count < minimumKeySize }) {
                     node.note(name, "a key has fewer than \(minimumKeySize) bytes")
                 }

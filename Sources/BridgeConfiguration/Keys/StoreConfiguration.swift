@@ -37,7 +37,7 @@ extension SecretSource {
             do throws(SystemFailure) { bytes = try FileDescriptor(reading: path).readToEnd(atMost: 4_096) } catch {
                 throw Unreadable(path: path, reason: error.reason)
             }
-            let password = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            let password = String(decoding: bytes, as: UTF8.self).trimmed
             guard !password.isEmpty else { throw Unreadable(path: path, reason: "the file is empty") }
             return password
         }

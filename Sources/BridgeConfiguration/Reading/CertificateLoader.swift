@@ -9,7 +9,7 @@ package enum CertificateLoader {
         guard let text = String(data: data, encoding: .utf8), text.contains("-----BEGIN CERTIFICATE-----") else {
             return [UInt8](data)
         }
-        let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let lines = text.trimmed.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         let body = lines.drop { !$0.hasPrefix("-----BEGIN CERTIFICATE") }.dropFirst().prefix {
             !$0.hasPrefix("-----END")
         }

@@ -142,11 +142,23 @@ final class ConfigurationDiagnostics {
         try FileDescriptor(reading: url.path).readToEnd(atMost: limit)
     }
 
-    /// Reads a secret of at most 4,096 bytes from a file. Whitespace around it is removed.
+    /// Returns a text as a secret. A text that cannot be one is recorded as a mistake.
+    ///
+    /// - Parameter origin: the file that holds it, for the finding.
+    func secret(
+        _ text: String, _ form: SecretForm, for key: String, variable: String? = nil, of origin: String? = nil
+    ) -> SharedSecret? {
+        let text = text.trimmed
+        guard let mistake = form.mistake(in: text) else { return SharedSecret(text) }
+        note(key, variable: variable, origin.map { "\($0) \(mistake)" } ?? mistake)
+        return nil
+    }
+
+    /// Reads a secret of at most 4,096 bytes from a file.
     ///
     /// - Parameter variable: the environment variable that names the file. If there is one, the path is relative to
     ///     the working directory of the process, not to the configuration file.
-    func secret(at path: String, for key: String, variable: String? = nil) -> SharedSecret? {
+    func secret(at path: String, _ form: SecretForm, for key: String, variable: String? = nil) -> SharedSecret? {
         guard Self.isPath(path) else {
             note(key, variable: variable, "expected the path of a file")
             return nil
@@ -162,11 +174,6 @@ final class ConfigurationDiagnostics {
             return nil
         }
         secretFiles.append(.init(key: variable ?? key, path: url.path))
-        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !text.isEmpty else {
-            note(key, variable: variable, "\(url.path) is empty")
-            return nil
-        }
-        return SharedSecret(text)
+        return secret(String(decoding: bytes, as: UTF8.self), form, for: key, variable: variable, of: url.path)
     }
 }

@@ -34,7 +34,9 @@ package enum ConfigurationFile {
         guard bytes.count <= maximumSize else { throw unreadable("is longer than \(maximumSize) bytes") }
         // Without any bytes, the program that writes into the pipe has failed. An empty file has no keys.
         guard !isStream || !bytes.isEmpty || name == "/dev/null" else { throw unreadable("is empty") }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw unreadable("is not UTF-8 text") }
+        guard let text = String(validating: bytes.withoutByteOrderMark, as: UTF8.self) else {
+            throw unreadable("is not UTF-8 text")
+        }
         return try read(
             text, name: isStream ? name : url.lastPathComponent,
             folder: isStream ? URL(filePath: ".") : url.deletingLastPathComponent(), environment: environment,

@@ -204,29 +204,31 @@ extension ConfigurationNode {
 
     /// Reads a secret: `{file: path}` or `{env: NAME}` in the file; in the environment, a path in the variable with
     /// the suffix `_FILE`, or the secret itself in the variable.
-    func secret(_ key: String) -> SharedSecret? {
+    func secret(_ key: String, _ form: SecretForm = .line) -> SharedSecret? {
         if let path = overriding(key, "_FILE") {
-            return file.secret(at: path, for: name(key), variable: "\(variable(key) ?? "")_FILE")
+            return file.secret(at: path, form, for: name(key), variable: variable(key + "_FILE"))
         }
-        if let text = overriding(key) { return overridingSecret(key, text) }
-        return child(key, expecting: Self.secretForms)?.secretValue()
+        if let text = overriding(key) { return file.secret(text, form, for: name(key), variable: variable(key)) }
+        return child(key, expecting: Self.secretForms)?.secretValue(form)
     }
 
-    /// Reads the source of a private key or a password, in the same forms as ``secret(_:)``. A file is only checked
+    /// Reads the source of a private key or a password, in the same forms as ``secret(_:_:)``. A file is only checked
     /// here, and read again later, see ``SecretSource``.
-    func secretSource(_ key: String) -> SecretSource? {
+    func secretSource(_ key: String, _ form: SecretForm) -> SecretSource? {
         if let path = overriding(key, "_FILE") {
-            return secretFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")
+            return secretFile(path, form, URL(filePath: path), of: name(key), variable: variable(key + "_FILE"))
         }
-        if let text = overriding(key) { return overridingSecret(key, text).map { .text($0) } }
+        if let text = overriding(key) {
+            return file.secret(text, form, for: name(key), variable: variable(key)).map { .text($0) }
+        }
         guard let child = child(key, expecting: Self.secretForms) else { return nil }
-        guard let path = child.text("file") else { return child.secretValue().map { .text($0) } }
+        guard let path = child.text("file") else { return child.secretValue(form).map { .text($0) } }
         child.finish()
-        return secretFile(path, file.resolve(path), of: child.path)
+        return secretFile(path, form, file.resolve(path), of: child.path)
     }
 
     private func secretFile(
-        _ path: String, _ url: URL, of key: String, variable: String? = nil
+        _ path: String, _ form: SecretForm, _ url: URL, of key: String, variable: String? = nil
     ) -> SecretSource? {
         guard ConfigurationDiagnostics.isPath(path) else {
             file.note(key, variable: variable, "expected the path of a file")
@@ -237,47 +239,42 @@ extension ConfigurationNode {
             return nil
         }
         file.secretFiles.append(.init(key: variable ?? key, path: url.path))
-        return .file(path: url.path)
+        let source = SecretSource.file(path: url.path)
+        if let mistake = (try? source.password()).flatMap(form.mistake) {
+            file.note(key, variable: variable, "\(url.path) \(mistake)")
+            return nil
+        }
+        return source
     }
 
     /// Reads a list of secrets: `{file: path}` or `{env: NAME}` each. In the environment, the variable with the
     /// suffix `_FILE` names a file with one secret a line, or the variable holds a single secret.
-    func secrets(_ key: String) -> [SharedSecret] {
+    func secrets(_ key: String, _ form: SecretForm) -> [SharedSecret] {
         if let path = overriding(key, "_FILE") {
-            let text =
-                file.secret(at: path, for: name(key), variable: "\(variable(key) ?? "")_FILE")?.reveal() ?? ""
-            return text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
-                .filter { !$0.isEmpty }.map { SharedSecret($0) }
+            let variable = variable(key + "_FILE")
+            let text = file.secret(at: path, .text, for: name(key), variable: variable)?.reveal() ?? ""
+            return text.split(whereSeparator: \.isNewline).map(String.init).filter { !$0.trimmed.isEmpty }
+                .compactMap { file.secret($0, form, for: name(key), variable: variable) }
         }
-        if let text = overriding(key) { return overridingSecret(key, text).map { [$0] } ?? [] }
+        if let text = overriding(key) {
+            return file.secret(text, form, for: name(key), variable: variable(key)).map { [$0] } ?? []
+        }
         return (list(key) ?? []).enumerated().compactMap { index, node in
             ConfigurationNode(node, path: "\(name(key))[\(index)]", file: file, expecting: Self.secretForms)
-                .secretValue()
+                .secretValue(form)
         }
-    }
-
-    /// Returns the secret in an environment variable. Whitespace alone is recorded as a mistake: an empty secret
-    /// would match any client.
-    private func overridingSecret(_ key: String, _ text: String) -> SharedSecret? {
-        let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !secret.isEmpty else {
-            file.note(name(key), variable: variable(key), "is empty")
-            return nil
-        }
-        return SharedSecret(secret)
     }
 
     /// Reads this node as `{file: path}` or `{env: NAME}`.
-    private func secretValue() -> SharedSecret? {
+    private func secretValue(_ form: SecretForm) -> SharedSecret? {
         defer { finish() }
-        if let path = text("file") { return file.secret(at: path, for: self.path) }
+        if let path = text("file") { return file.secret(at: path, form, for: self.path) }
         if let variable = text("env") {
-            let value = file.environment[variable]?.trimmingCharacters(in: .whitespacesAndNewlines)
-            guard let value, !value.isEmpty else {
+            guard let value = file.environment[variable], !value.trimmed.isEmpty else {
                 file.note(self.path, "environment variable \(variable) is unset or empty")
                 return nil
             }
-            return SharedSecret(value)
+            return file.secret(value, form, for: self.path, of: "environment variable \(variable)")
         }
         if !file.hasFinding(path) { file.note(path, "expected \(Self.secretForms)") }
         return nil

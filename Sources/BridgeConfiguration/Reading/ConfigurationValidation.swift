@@ -1,3 +1,5 @@
+import AppStoreClients
+import Base
 import Transport
 
 /// Rules that concern several keys or the whole configuration, checked after the file, environment and flags are
@@ -12,7 +14,7 @@ enum ConfigurationValidation {
         let hasRoots = !settings.trustedRoots.isEmpty || file.keysWithFindings.contains("trust.roots")
         let all =
             upstreams(settings, hasRoots: hasRoots) + listeners(settings, hasRoots: hasRoots)
-            + proxyAndUserHeader(settings) + handleKeys(settings)
+            + proxyAndUserHeader(settings) + secrets(settings)
         return all.filter { !([$0.key] + $0.relatedKeys).contains(where: file.hasFinding) }
             .map { "\(file.sources[$0.key] ?? $0.key): \($0.sentence)" }
     }
@@ -81,16 +83,46 @@ enum ConfigurationValidation {
         return findings
     }
 
-    /// Checks that no handle key is a secret that others know: old apps contain shared secrets, and every caller of
-    /// `/v1` has a token. With it they could forge handles.
-    private static func handleKeys(_ settings: ProxyConfiguration) -> [Finding] {
-        let ofApps = settings.apps.flatMap { app in
-            [app.sharedSecret].compactMap(\.self) + app.acceptedSecrets
-                + app.forward.flatMap { [$0.secret, $0.password].compactMap(\.self) }
+    /// Checks that no secret has two uses: whoever knows it for one of them could do the other. For example, old apps
+    /// contain shared secrets, with which their users could forge handles.
+    private static func secrets(_ settings: ProxyConfiguration) -> [Finding] {
+        let uses = uses(of: settings)
+        return uses.indices.flatMap { index in
+            uses[..<index].filter { !$0.secrets.isDisjoint(with: uses[index].secrets) }.map {
+                (uses[index].key, [$0.key, "sharedSecret"], "\(uses[index].name) is also \($0.name)")
+            }
         }
-        let known = Set(ofApps + [settings.sharedSecret].compactMap(\.self) + settings.tokens)
-        guard settings.handleKeys.contains(where: known.contains) else { return [] }
-        return [("handleKeys", [], "a key is also a shared secret, a token, or a secret or password of forward")]
+    }
+
+    /// The secrets of the configuration by their use. A private key can be no other secret: ``SecretForm``.
+    private static func uses(
+        of settings: ProxyConfiguration
+    ) -> [(key: String, name: String, secrets: Set<String>)] {
+        let apps = settings.apps
+        let targets = apps.flatMap(\.forward)
+        let shared =
+            [settings.sharedSecret].compactMap(\.self) + apps.flatMap { [$0.sharedSecret].compactMap(\.self) }
+            + apps.flatMap(\.acceptedSecrets) + targets.compactMap(\.password)
+        let proxy = settings.upstreamProxy.flatMap { $0.firstMatch(of: /\/\/[^\/@]*:([^\/@]+)@/) }
+        let keys = apps.compactMap { try? $0.serverAPI?.privateKey.password() }
+        let all: [(String, String, [String])] = [
+            ("apps", "a shared secret", shared.map { $0.reveal() }),
+            ("apps", "a secret of forward", targets.compactMap { $0.secret?.reveal() }),
+            ("apps", "a private key of serverAPI", keys),
+            ("upstream.proxy", "the password of upstream.proxy", proxy.map { [String($0.output.1)] } ?? []),
+            (
+                "database.password", "the password of the database",
+                [try? settings.database.password?.password()].compactMap(\.self)
+            ),
+            ("tokens", "a token", settings.tokens.map { $0.reveal() }),
+            ("handleKeys", "a key", settings.handleKeys.map { $0.reveal() }),
+        ]
+        return all.map { ($0, $1, Set($2.map(essence))) }
+    }
+
+    /// The text of a secret without white space and without the first and last line of a PEM file.
+    private static func essence(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }.joined().filter { !$0.isWhitespace }
     }
 
     /// The expected form of a proxy URL, for findings.

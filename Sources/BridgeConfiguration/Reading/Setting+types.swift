@@ -97,7 +97,7 @@ extension Setting {
         }
     }
 
-    /// A secret that is absent by default.
+    /// A shared secret that is absent by default.
     static func secret(
         _ key: String, default defaultValue: String, _ path: WritableKeyPath<Subject, SharedSecret?>,
         _ meaning: String
@@ -107,12 +107,12 @@ extension Setting {
         }
     }
 
-    /// A list of secrets, empty by default.
+    /// A list of shared secrets, empty by default.
     static func secrets(
         _ key: String, _ path: WritableKeyPath<Subject, [SharedSecret]>, _ meaning: String
     ) -> Setting {
         custom(key, "list of secrets", default: "none", path, meaning) { node, name, subject in
-            subject[keyPath: path] = node.secrets(name)
+            subject[keyPath: path] = node.secrets(name, .line)
         }
     }
 

@@ -255,7 +255,8 @@ package struct NotificationReceiver: Sendable {
         logger.info(
             "notification \(outcome == .repeated ? "repeated" : "stored")",
             metadata: [
-                "type": "\(row.type ?? "-")", "subtype": "\(row.subtype ?? "-")", "version": "\(row.version)",
+                "type": "\(row.type ?? "-")", "subtype": "\(row.subtype ?? "-")",
+                "version": .stringConvertible(row.version),
                 "bundleId": "\(scope.bundleId)", "environment": "\(scope.environment.rawValue)",
             ])
     }

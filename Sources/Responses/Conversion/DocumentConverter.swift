@@ -39,8 +39,7 @@ package struct DocumentConverter: Sendable {
         }
         let malformed = ConversionError(code: .malformed, place: "", reason: "not a JSON object")
         guard json.count <= Self.maximumSize else { throw tooLarge("\(Self.maximumSize) bytes") }
-        // Some programs write a byte order mark before UTF-8.
-        let text = json.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(json.dropFirst(3)) : json
+        let text = json.withoutByteOrderMark
         let outline: JSONOutline
         do throws(JSONStructureError) {
             outline = try JSONOutline(text, maximumNodes: Self.maximumValues)

@@ -53,7 +53,7 @@ package final class HTTPMetrics: Sendable {
         text.family(.httpRequests, of: requests)
         text.family(.httpDurations)
         for (route, histogram) in zip(RouteLabel.all, durations) {
-            text.samples(.httpDurations, [route], of: histogram)
+            text.samples(.httpDurations, [route], of: histogram, omitsEmpty: true)
         }
     }
 }

@@ -27,11 +27,11 @@ struct MetricsExporter: Sendable {
         health.requests.write(into: &text)
         let (atPublic, atOperations) = health.connections()
         text.family(.httpConnections, of: [("public", atPublic), ("operations", atOperations)]) { ([$0], $1) }
-        text.family(.rejectedClients, of: health.rejections, zeros: true)
+        text.family(.rejectedClients, of: health.rejections)
         text.family(.handshakes, of: health.handshakes)
         text.single(.certificateExpiry, health.certificate?.validity.upperBound)
         writeVerdicts(into: &text)
-        text.family(.leftOutMembers, of: pipelines.counts.leftOut.sorted) { ([$0.name], $0.count) }
+        text.family(.leftOutMembers, of: pipelines.counts.leftOut)
         pipelines.counts.upstream.write(into: &text)
         writeHosts(into: &text)
         writeBudgets(into: &text)
@@ -62,12 +62,12 @@ struct MetricsExporter: Sendable {
         for (source, histogram) in zip(AnswerSource.texts, counts.durations) {
             text.samples(.responseDurations, [source], of: histogram)
         }
-        text.family(.authenticationFailures, of: counts.authenticationFailures)
+        text.family(.authenticationFailures, of: counts.failuresByVerdict) { ([$0.reason, $0.verdict], $0.count) }
         text.family(.repairs, of: counts.repairs)
         family(.revocations, of: \.revocations, into: &text)
-        text.family(.denialConfirmations, of: counts.confirmations, zeros: true)
-        text.family(.recordCache, of: counts.recordCache, zeros: true)
-        text.family(.responseCache, of: counts.responseCache, zeros: true)
+        text.family(.denialConfirmations, of: counts.confirmations)
+        text.family(.recordCache, of: counts.recordCache)
+        text.family(.responseCache, of: counts.responseCache)
     }
 
     /// Host labels come only from the configuration, so their number is bounded.
@@ -156,7 +156,7 @@ struct MetricsExporter: Sendable {
         guard let store = health.store else { return }
         text.single(.storeWritesWaiting, store.writesWaiting)
         text.single(.storeWrites, store.metrics.writes.count)
-        text.family(.storeErrors, of: store.metrics.errors, zeros: true)
+        text.family(.storeErrors, of: store.metrics.errors)
     }
 
     /// Writes the family with the samples of one counter table of every app.

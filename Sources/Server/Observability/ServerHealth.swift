@@ -36,16 +36,6 @@ struct ServerHealth: Sendable {
     var certificate: ListenerCertificate? { live.now.certificate }
     var pipelines: ServiceGraph { live.now.pipelines }
 
-    /// A condition that an operator should check. Requests are served all the same.
-    struct Warning: Sendable {
-        /// A stable identifier, for example `storeNotOpen`.
-        let code: String
-        /// A sentence for operators. It contains nothing from requests but bundle ids that Apple signed.
-        let detail: String
-        /// The app that the warning concerns, or `nil`. Not part of the JSON.
-        let bundleId: BundleIdentifier?
-    }
-
     /// A store is configured but not open.
     var lacksStore: Bool { !hasStore && settings.store != nil }
     var hasStore: Bool { store?.isOpen ?? false }
@@ -60,127 +50,54 @@ struct ServerHealth: Sendable {
     /// - Parameters:
     ///   - backlog: The forwarding backlog of each app.
     ///   - waiting: The number of customers that need a lookup.
-    func warnings(_ backlog: [DeliveryBacklog], _ waiting: Int64?) -> [Warning] {
-        var warnings: [Warning] = []
-        func warn(_ code: String, _ detail: String, of app: BundleIdentifier? = nil) {
-            warnings.append(Warning(code: code, detail: detail, bundleId: app))
-        }
-        if lacksStore, isStoreLost {
-            warn(
-                "storeReplaced",
-                "The store's file was removed or replaced. Nothing is stored and notifications are rejected until the "
-                    + "file is restored and the server restarted.")
-        } else if lacksStore {
-            warn(
-                "storeNotOpen",
-                "The store could not be opened yet. Nothing is stored and notifications are rejected until it is open.")
-        }
-        if let gap = pipelines.notifications.coverage.gap {
-            warn(
-                "notificationsMissing",
-                "Notifications from \(gap.start.iso8601) to \(gap.end.iso8601) may be missing; they are being fetched."
-            )
-        }
-        if let waiting, waiting > 0 {
-            warn(
-                "customersToLookUp",
-                "\(waiting) customers are being looked up again; until then Apple is asked about their receipts."
-            )
-        }
+    func warnings(_ backlog: [DeliveryBacklog], _ waiting: Int64?) -> [HealthWarning] {
+        storeWarnings(waiting) + appWarnings(backlog) + upstreamWarnings
+    }
+
+    private func storeWarnings(_ waiting: Int64?) -> [HealthWarning] {
+        var warnings: [HealthWarning] = []
+        if lacksStore { warnings.append(isStoreLost ? .storeReplaced : .storeNotOpen) }
+        if let gap = pipelines.notifications.coverage.gap { warnings.append(.notificationsMissing(gap)) }
+        if let waiting, waiting > 0 { warnings.append(.customersToLookUp(waiting)) }
         if let clock = pipelines.cluster?.clock, clock.isTooLarge, let difference = clock.difference {
-            warn("clockDiffersFromDatabase", "Correct the clock that is wrong: \(difference.description).")
+            warnings.append(.clockDiffers(difference))
         }
         // The same threshold as in the alert ReceiptBridgeCertificateEnds and in the doctor.
         if let days = certificate?.daysLeft(at: Timestamp.now.seconds), days < 14 {
-            warn(
-                "certificateEnds",
-                days < 0
-                    ? "The TLS certificate of the listener has expired; clients reject it."
-                    : "The TLS certificate of the listener expires in \(days) days.")
+            warnings.append(.certificateEnds(days: days))
         }
-        for key in keyChecks.unusable(in: settings) {
-            warn(
-                "keyUnusable",
-                "\(key.bundleId.rawValue): the private key \(key.keyId) is unusable (\(key.reason)); App Store Server API "
-                    + "disabled for this app.", of: key.bundleId)
-        }
-        for rejection in pipelines.counts.rejectedCredentials.current
-        where settings.apps.contains(where: { $0.bundleId == rejection.bundleId }) {
-            warn(rejection.credential.warning, rejection.sentence, of: rejection.bundleId)
-        }
-        if let store, store.metrics.isFailing {
-            warn("storeErrors", "\(store.metrics.errors.total) store operations failed since the start.")
-        }
-        if let damage = store?.metrics.lastDamage {
-            warn("storeDamaged", "The store has damaged rows, which are left out: \(damage.reason).")
-        }
-        for row in pipelines.counts.upstream.rows where row.isFailing {
-            warn(
-                "upstreamFailing",
-                "\(row.endpoint), \(row.environment.rawValue): \(row.asked - row.answered) of \(row.asked) requests "
-                    + "got no response since the start.")
-        }
-        for host in hosts() where host.state != .closed {
-            warn(
-                "upstreamLeftAlone",
-                "\(host.host): circuit breaker open; requests use the next source until the host responds again.")
-        }
-        for budget in pipelines.budgets {
-            // Less than a tenth of the hourly budget is left.
-            for level in budget.levels where level.left * 10 < level.limit {
-                warn(
-                    "budgetLow",
-                    "\(budget.bundleId.rawValue): hourly budget low: \(level.left) of \(level.limit) calls left to "
-                        + "\(level.endpoint.name), \(level.environment.rawValue).", of: budget.bundleId)
-            }
-        }
-        for (arrivals, notice) in pipelines.unconfiguredApps {
-            let count = arrivals.count == 1 ? "One receipt" : "\(arrivals.count) receipts"
-            warn(
-                "appNotConfigured",
-                "\(count) of an app that is not configured, the last one within this hour: \(notice) "
-                    + (settings.unknownApps == .refuse
-                        ? "They get 21003."
-                        : "No shared secret is added to them, so a subscription without a password gets 21004."))
-        }
-        for rollout in pipelines.rollouts.reports where rollout.phase == .stopped {
-            warn(
-                "rolloutStopped", "\(rollout.bundleId): \(rollout.sentence)",
-                of: BundleIdentifier(rawValue: rollout.bundleId))
-        }
-        for row in backlog where row.abandoned > 0 {
-            warn(
-                "forwardingDead", "\(row.bundleId.rawValue): \(row.abandoned) notification deliveries failed for good.",
-                of: row.bundleId
-            )
-        }
+        if let store, store.metrics.isFailing { warnings.append(.storeErrors(store.metrics.errors.total)) }
+        if let damage = store?.metrics.lastDamage { warnings.append(.storeDamaged(damage.reason)) }
         return warnings
     }
-}
 
-extension RejectedCredentials.Credential {
-    /// The code of the warning.
-    fileprivate var warning: String {
-        switch self {
-        case .sharedSecret: "sharedSecretRejected"
-        case .privateKey: "keyRejected"
-        case .appAppleId: "appAppleIdContradicted"
+    private func appWarnings(_ backlog: [DeliveryBacklog]) -> [HealthWarning] {
+        let rejections = pipelines.counts.rejectedCredentials.current.filter { rejection in
+            settings.apps.contains { $0.bundleId == rejection.bundleId }
         }
+        let stopped = pipelines.rollouts.reports.filter { $0.phase == .stopped }
+        return keyChecks.unusable(in: settings).map { .keyUnusable($0.keyId, of: $0.bundleId, $0.reason) }
+            + rejections.map { .rejected($0.credential, of: $0.bundleId, $0.count) }
+            + pipelines.unconfiguredApps.map {
+                .appNotConfigured($0.arrivals.count, $0.notice, unknownApps: settings.unknownApps)
+            }
+            + stopped.compactMap { rollout in
+                BundleIdentifier(rawValue: rollout.bundleId).map { .rolloutStopped(of: $0, rollout.sentence) }
+            }
+            + backlog.filter { $0.abandoned > 0 }.map { .forwardingDead($0.abandoned, of: $0.bundleId) }
     }
-}
 
-extension RejectedCredentials.Rejection {
-    fileprivate var sentence: String {
-        let times = count == 1 ? "once" : "\(count) times"
-        return switch credential {
-        case .sharedSecret:
-            "\(bundleId.rawValue): Apple has rejected the configured sharedSecret (21004) \(times). The next source answers."
-        case .privateKey:
-            "\(bundleId.rawValue): Apple has rejected the App Store Server API key (401) \(times). The next source answers."
-        case .appAppleId:
-            "\(bundleId.rawValue): an authentic receipt names another Apple ID than appAppleId (\(times)), so "
-                + "notifications of production are refused."
+    private var upstreamWarnings: [HealthWarning] {
+        let budgets = pipelines.budgets.flatMap { budget in
+            // Less than a tenth of the hourly budget is left.
+            budget.levels.filter { $0.left * 10 < $0.limit }.map { level in
+                HealthWarning.budgetLow(
+                    level.endpoint.name, level.environment, left: level.left, of: level.limit, for: budget.bundleId)
+            }
         }
+        return pipelines.counts.upstream.rows.filter(\.isFailing).map {
+            .upstreamFailing($0.endpoint, $0.environment, failed: $0.asked - $0.answered, asked: $0.asked)
+        } + hosts().filter { $0.state != .closed }.map { .upstreamLeftAlone($0.host) } + budgets
     }
 }
 

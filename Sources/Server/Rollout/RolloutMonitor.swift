@@ -54,8 +54,8 @@ struct RolloutMonitor: Service {
         guard old.phase != new.phase, let stored = new.stored else { return }
         let metadata: Logger.Metadata = [
             "bundleId": "\(bundleId)", "source": "\(new.settings.source.rawValue)",
-            "percent": "\(new.settings.percent)", "stopAt": "\(new.settings.stopAt)",
-            "compared": "\(stored.compared)", "different": "\(stored.different)",
+            "percent": .stringConvertible(new.settings.percent), "stopAt": .stringConvertible(new.settings.stopAt),
+            "compared": .stringConvertible(stored.compared), "different": .stringConvertible(stored.different),
         ]
         switch new.phase {
         case .stopped:

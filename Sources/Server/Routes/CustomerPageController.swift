@@ -58,7 +58,10 @@ struct CustomerPageController: Sendable {
         }
         logger.notice(
             "customer page",
-            metadata: ["asked": "\(question.kind)", "outcome": "\(outcome.code)", "customers": "\(outcome.customers)"])
+            metadata: [
+                "asked": "\(question.kind)", "outcome": "\(outcome.code)",
+                "customers": .stringConvertible(outcome.customers),
+            ])
         return page(outcome.content, status: outcome.status, app: form.bundleId)
     }
 

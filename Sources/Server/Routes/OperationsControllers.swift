@@ -42,10 +42,10 @@ struct HealthController: Sendable {
         let status: String
         let version: String
         let customersToLookUp: Int64?
-        let warnings: [ServerHealth.Warning]
+        let warnings: [HealthWarning]
 
         init(
-            _ phase: LifecycleState.Phase, _ warnings: [ServerHealth.Warning], _ waiting: Int64?, _ version: String
+            _ phase: LifecycleState.Phase, _ warnings: [HealthWarning], _ waiting: Int64?, _ version: String
         ) {
             customersToLookUp = waiting
             status = phase == .ready ? "ok" : "\(phase)"
@@ -60,7 +60,7 @@ struct HealthController: Sendable {
                 if let customersToLookUp { writer.member("customersToLookUp", customersToLookUp) }
                 writer.array("warnings", warnings) { writer, warning in
                     writer.object {
-                        $0.member("code", warning.code)
+                        $0.member("code", warning.code.rawValue)
                         $0.member("detail", warning.detail)
                     }
                 }

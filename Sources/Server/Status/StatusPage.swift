@@ -116,11 +116,11 @@ struct StatusPage {
         }
     }
 
-    private func warning(_ warning: ServerHealth.Warning, _ html: inout HTMLWriter) {
+    private func warning(_ warning: HealthWarning, _ html: inout HTMLWriter) {
         html.element("li") { html in
             html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
             html.untrusted(warning.detail, limit: 500)
-            html.element("code", text: warning.code)
+            html.element("code", text: warning.code.rawValue)
         }
     }
 }

@@ -15,7 +15,7 @@ struct StatusSnapshot: Sendable {
     let phase: LifecycleState.Phase
     let uptime: Duration
     let createdAt: Timestamp
-    let warnings: [ServerHealth.Warning]
+    let warnings: [HealthWarning]
     let apps: [App]
     let latencies: [(source: String, histogram: Histogram)]
     let upstream: [UpstreamMetrics.Row]
@@ -80,7 +80,7 @@ extension StatusSnapshot {
             App(
                 name, counts, settings: settings[name]?.first, backlog: backlogs[name]?.first,
                 readiness: results[name] ?? [], rollout: switches[name]?.first,
-                warnings: concerns[name]?.map(\.code) ?? [])
+                warnings: concerns[name]?.map(\.code.rawValue) ?? [])
         }
         latencies = zip(AnswerSource.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows

@@ -32,8 +32,6 @@ extension AnswerSource: MetricLabel {}
 
 extension ReceiptDecodingError.Code: MetricLabel {}
 
-extension ReceiptDecodingError.Verdict: MetricLabel {}
-
 extension ReceiptRepair: MetricLabel {}
 
 extension RefundDecision: MetricLabel {}

@@ -1,4 +1,5 @@
 package import AppStoreClients
+import AppStorePayloads
 package import Base
 package import BridgeConfiguration
 import ReceiptDecoding
@@ -12,7 +13,7 @@ package final class ProxyMetrics: Sendable {
     /// Events that are counted without labels.
     package let events = EventCounters()
     /// Members of Apple's records that were left out because their type is unexpected, by name.
-    package let leftOut = NamedCounters()
+    package let leftOut = CounterTable(ClaimReader.names)
     /// Requests to Apple, by endpoint and outcome.
     package let upstream = UpstreamMetrics()
     /// Server API lookups by whether ``RecordsAtHand`` had the records, by ``HitLabel``.
@@ -21,9 +22,12 @@ package final class ProxyMetrics: Sendable {
     package let confirmations = CounterTable(ConfirmationLabel.texts)
     /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
     package let responseCache = CounterTable(HitLabel.texts)
-    /// Receipts that were not authenticated here, by ``ReceiptDecodingError/Code`` and its verdict.
-    package let authenticationFailures = CounterTable(
-        ReceiptDecodingError.Code.texts, ReceiptDecodingError.Verdict.texts)
+    /// Receipts that were not authenticated here, by ``ReceiptDecodingError/Code``.
+    package let authenticationFailures = CounterTable(ReceiptDecodingError.Code.texts)
+    /// ``authenticationFailures`` with the verdict of each code.
+    package var failuresByVerdict: [(reason: String, verdict: String, count: Int64)] {
+        ReceiptDecodingError.Code.allCases.map { ($0.text, $0.verdict.rawValue, authenticationFailures.count($0)) }
+    }
     /// Refused receipts that `profile: tolerant` would have accepted, by each repair that it would have made.
     package let repairs = CounterTable(ReceiptRepair.texts)
     /// Time from the request body to the verifyReceipt response, by ``AnswerSource``.

@@ -24,7 +24,10 @@ struct UpstreamResponseLog: ResponseObserver {
             logger.log(
                 .notice, "forwarding Apple's response", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
                 of: request,
-                ["status": .stringConvertible(answer.status.rawValue), "authenticHere": "\(isAuthenticHere)"])
+                [
+                    "status": .stringConvertible(answer.status.rawValue),
+                    "authenticHere": .stringConvertible(isAuthenticHere),
+                ])
         default: break
         }
     }

@@ -36,6 +36,9 @@ package struct VerifyReceiptRequest: Sendable {
     package private(set) var receiptText: Redacted<[UInt8]>
     package let password: Password
     package let excludesOldTransactions: Bool
+    /// Whether the body is little longer than the receipt. Whoever has an authentic receipt can write a longer one that
+    /// makes Apple's endpoint fail.
+    let isOrdinary: Bool
     private var body: Redacted<[UInt8]>
     /// The last member of each key.
     private var members: [JSONScanner.Member]
@@ -78,6 +81,8 @@ package struct VerifyReceiptRequest: Sendable {
         let (text, isRepaired) = try Self.receiptText(value("receipt-data"), in: bytes, profile: profile)
         receiptText = Redacted(text)
         self.isRepaired = isRepaired
+        // Other members are short; a receipt with JSON escapes is at most an eighth longer.
+        isOrdinary = body.count <= text.count / 8 * 9 + 1_024
         password = Self.password(value("password"), in: bytes)
         excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
     }

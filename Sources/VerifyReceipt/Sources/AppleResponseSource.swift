@@ -19,7 +19,9 @@ struct AppleResponseSource: ResponseSource {
         guard let client else { return .unavailable(fallback: request.unavailable(from: .apple)) }
         let outcome = await client.answer(
             body: request.request.forwardedBody(password: request.password.replacement), route: request.route,
-            isVerifiedHere: request.authenticReceipt != nil, followsToSandbox: followsToSandbox(request),
+            isVerifiedHere: request.authenticReceipt != nil,
+            isGenuine: request.authenticReceipt != nil && request.request.isOrdinary,
+            followsToSandbox: followsToSandbox(request),
             // A receipt that is not authentic can name any app, so it must not use that app's turn in the queue.
             owner: request.authenticReceipt == nil ? "" : logger.apps.logName(of: request.app.bundleId), within: limit)
         switch outcome {

@@ -46,12 +46,14 @@ final class VerifyReceiptSource: Sendable {
     ///
     /// - Parameters:
     ///   - isVerifiedHere: whether the receipt is authentic by our own check.
+    ///   - isGenuine: for ``HTTPRequest/isGenuine``.
     ///   - followsToSandbox: false if the app denies sandbox receipts.
     ///   - owner: the bundle id of the configured app whose receipt it is; empty if there is none.
     ///   - limit: the time for all attempts and pauses together.
     func answer(
-        body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true, owner: String,
-        within limit: Duration
+        body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, isGenuine: Bool = true,
+        followsToSandbox: Bool = true,
+        owner: String, within limit: Duration
     ) async -> Outcome {
         let end = ContinuousClock.now + limit
         var router = UpstreamRouter(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
@@ -81,7 +83,8 @@ final class VerifyReceiptSource: Sendable {
                     continue
                 }
                 let reply = await client.send(
-                    body: body, to: environment, timeout: remaining, isRetry: pause > 0, owner: owner)
+                    body: body, to: environment, timeout: remaining, isRetry: pause > 0, isGenuine: isGenuine,
+                    owner: owner)
                 wasCalled = wasCalled || !reply.isRefusal
                 isUnreachable = reply.isUnreachable
                 instruction = router.received(reply)

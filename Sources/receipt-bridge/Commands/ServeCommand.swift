@@ -170,7 +170,11 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Reads the configuration. Flags take precedence over environment variables, and these over the file.
     private func read(_ logger: Logger) throws(ConfigurationError) -> ProxyConfiguration {
-        try configuration.settings([configuration.addRoots, mappings.apply, listen]) { logger.notice("\($0)") }
+        let settings = try configuration.settings([configuration.addRoots, mappings.apply, listen]) {
+            logger.notice("\($0)")
+        }
+        for form in settings.apps.flatMap(\.unusualForms) { logger.warning("\(form)") }
+        return settings
     }
 
     /// Applies `--listen`.
@@ -214,16 +218,13 @@ extension CurlTransport {
 }
 
 extension Logger {
-    /// Logs that a circuit breaker has changed its state.
+    /// Logs that a circuit breaker has opened or closed.
     fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
-        let messages: [CircuitBreaker.State: Logger.Message] = [
-            .closed: "circuit breaker closed for App Store host; the host responds again",
-            .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
-            .halfOpen: "circuit breaker half-open for App Store host; sending a probe request",
-        ]
         log(
-            level: host.state == .open ? .error : .notice,
-            messages[host.state] ?? "circuit breaker of App Store host changed",
+            level: host.state == .closed ? .notice : .error,
+            host.state == .closed
+                ? "circuit breaker closed for App Store host; the host responds again"
+                : "circuit breaker open for App Store host; requests are not sent until it recovers",
             metadata: [
                 "host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": .stringConvertible(host.opened),
             ])
