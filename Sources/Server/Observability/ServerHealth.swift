@@ -49,7 +49,7 @@ struct ServerHealth: Sendable {
     /// A store is configured but not open.
     var lacksStore: Bool { !hasStore && settings.store != nil }
     var hasStore: Bool { store?.isOpen ?? false }
-    /// The store's file was removed or replaced, so only a restart opens it again.
+    /// A file of the store was removed, replaced or truncated, so only a restart opens it again.
     var isStoreLost: Bool { store?.isLost ?? false }
 
     /// The number of customers that need a lookup; `nil` without a store.
@@ -68,8 +68,8 @@ struct ServerHealth: Sendable {
         if lacksStore, isStoreLost {
             warn(
                 "storeReplaced",
-                "The store's file was removed or replaced. Nothing is stored and notifications are rejected until the "
-                    + "file is restored and the server restarted.")
+                "A file of the store was removed, replaced or truncated. Nothing is stored and notifications are "
+                    + "rejected until it is restored and the server restarted.")
         } else if lacksStore {
             warn(
                 "storeNotOpen",
