@@ -31,7 +31,7 @@ extension PostgreSQLStore: ClusterStore {
                 """
                 SELECT change.id, createdAt, bundleId, environment, kind, identifiers, transactionIds
                 FROM change JOIN app ON app.id = change.app
-                WHERE createdAt >= $1 AND writer <> $2
+                WHERE createdAt >= $1 AND \(dialect.isTime("createdAt")) AND writer <> $2
                     AND NOT EXISTS (SELECT 1 FROM unnest($3::bigint[]) AS returned (id) WHERE returned.id = change.id)
                 ORDER BY createdAt, change.id LIMIT $4
                 """,
@@ -45,10 +45,11 @@ extension PostgreSQLStore: ClusterStore {
         var returned = position?.returned ?? [:]
         var changes: [StoredChange] = []
         for row in found {
-            returned[try row.integer(0)] = try row.timestamp(1)
-            guard let scope = try row.scope(2, 3), let kind = StoredChange.Kind(rawValue: try row.integer(4)) else {
-                continue
-            }
+            returned[try row.rowID(0)] = try row.timestamp(1)
+            guard let scope = try row.scope(2, 3),
+                let kind = try intact(row, { (row) throws(StorageError) in try row.integer(4) })
+                    .flatMap(StoredChange.Kind.init(rawValue:))
+            else { continue }
             changes.append(
                 StoredChange(kind, of: try row.texts(5), transactions: try row.texts(6), in: scope))
         }
@@ -64,7 +65,7 @@ extension PostgreSQLStore: ClusterStore {
             SQLStatement(
                 """
                 DELETE FROM \(table) WHERE (\(key)) IN (
-                    SELECT \(key) FROM \(table) WHERE \(time) < \(Self.clock) - $1
+                    SELECT \(key) FROM \(table) WHERE \(time) < \(Self.clock) - $1 OR NOT \(dialect.isTime(time))
                     ORDER BY \(key) LIMIT $2 FOR UPDATE SKIP LOCKED)
                 """, .integer(age), .integer(Self.pageSize))
         }
@@ -101,7 +102,7 @@ extension PostgreSQLStore: ClusterStore {
                 """, .text(server)),
             SQLStatement(
                 "SELECT count(*) FROM server WHERE seenAt > \(Self.clock) - $1", .integer(interval.inMilliseconds)),
-        ]) { (row) throws(StorageError) in Int(try row.integer(0)) }.first
+        ]) { (row) throws(StorageError) -> Int? in try row.count(0) }.first
         return max(count ?? 1, 1)
     }
 

@@ -15,7 +15,7 @@ extension PostgreSQLStore: SQLEngine {
             do { return try row.optionalBoolean(column) } catch { throw store.storageError(error) }
         }
 
-        package func optionalInteger(_ column: Int) throws(StorageError) -> Int64? {
+        package func number(_ column: Int) throws(StorageError) -> Int64? {
             do { return try row.optionalInteger(column) } catch { throw store.storageError(error) }
         }
 

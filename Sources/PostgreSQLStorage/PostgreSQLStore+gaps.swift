@@ -15,11 +15,11 @@ extension PostgreSQLStore {
     }
 
     package func notificationGaps() async throws(StorageError) -> StoredGaps {
-        let rows = try await read(
+        let rows = try await readIntact(
             SQLStatement(
                 "SELECT id, startedAt, endedAt FROM notificationGap ORDER BY startedAt LIMIT \(Self.pageSize)")
         ) { (row) throws(StorageError) in
-            (id: try row.integer(0), gap: NotificationGap(from: try row.timestamp(1), to: try row.timestamp(2)))
+            (id: try row.rowID(0), gap: NotificationGap(from: try row.timestamp(1), to: try row.timestamp(2)))
         }
         return StoredGaps(gaps: rows.map(\.gap), ids: rows.map(\.id))
     }

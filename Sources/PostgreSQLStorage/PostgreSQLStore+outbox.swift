@@ -53,7 +53,8 @@ extension PostgreSQLStore: DeliveryOutbox {
             FROM due LEFT JOIN LATERAL (
                 SELECT other.id FROM delivery AS other
                 WHERE other.addressee = due.addressee AND other.subject = due.subject AND other.state = 0
-                AND other.id <= due.id AND (other.attempts = 0 OR other.id = due.id)
+                AND other.id <= due.id
+                    AND (other.attempts = 0 AND \(dialect.isTime("other.nextAttempt")) OR other.id = due.id)
                 ORDER BY other.id LIMIT 1) AS earliest ON true
             ORDER BY coalesce('s' || due.subject, 'd' || due.id), coalesce(earliest.id, due.id)),
         chosen AS (

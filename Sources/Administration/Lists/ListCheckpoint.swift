@@ -70,7 +70,8 @@ package struct ListCheckpoint {
 
     /// Returns the indexes of the items to do: those that failed before, then the others.
     package func remaining(of count: Int) -> [Int] {
-        state.isFinished ? [] : state.failed + (min(state.next, count)..<count)
+        state.isFinished
+            ? [] : state.failed.filter((0..<count).contains) + (min(max(state.next, 0), count)..<count)
     }
 
     /// Records that an item has a line.

@@ -19,12 +19,12 @@ package struct HistoryCheckpoint {
     /// - Throws: `StorageError`; ``InvalidOperation`` if the file was written with other options.
     package init(nextTo path: String, for options: String) throws {
         ledger = try ProgressFile(path: path + ".progress")
-        if let stored = try text(Self.optionsKey), stored != options {
+        if let stored = try ledger.state(Self.optionsKey), stored != Array(options.utf8) {
             throw InvalidOperation(
                 "\(path) was written with other options", hint: "name another file")
         }
-        done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
-        size = try text("size").flatMap { Int64($0) }
+        done = try ledger.number("done", in: StoredNumber.times).map(Timestamp.init(milliseconds:))
+        size = try ledger.number("size", in: 0...StoredNumber.integers.upperBound)
         try ledger.save(Array(options.utf8), as: Self.optionsKey)
         try ledger.commit()
     }
@@ -54,10 +54,5 @@ package struct HistoryCheckpoint {
         try ledger.save([], as: "size")
         try ledger.commit()
         size = nil
-    }
-
-    /// Returns a stored value. The keys are ``optionsKey``, `done` (milliseconds since 1970) and `size` (bytes).
-    private func text(_ key: String) throws(StorageError) -> String? {
-        try ledger.state(key).map { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -46,9 +46,7 @@ package struct SweepCheckpoint {
 
     /// Returns when the sweep with this name began: the start of an earlier run that did not finish, otherwise now.
     package func begin(_ name: String, at now: Timestamp) throws(StorageError) -> Timestamp {
-        if let stored = try ledger.state(name), let milliseconds = Int64(String(decoding: stored, as: UTF8.self)) {
-            return Timestamp(milliseconds: milliseconds)
-        }
+        if let begun = try ledger.number(name, in: StoredNumber.times) { return Timestamp(milliseconds: begun) }
         try save(String(now.milliseconds), name)
         return now
     }

@@ -3,8 +3,8 @@ package import Storage
 /// Copies all data of a store into an empty one, of the same engine or another. Row ids, numbers of JWS headers, the
 /// key of handles and erasures stay the same. Leases are not copied.
 ///
-/// A copy that was stopped resumes where it ended. No server may use one of the stores meanwhile: a row that changes
-/// after it was copied is not copied again.
+/// A copy that was stopped resumes where it ended. No server or command may write to one of the stores meanwhile: a row
+/// that changes after it was copied is not copied again. So the copy is compared with the source before it is complete.
 package struct StoreCopy: Sendable {
     /// The state of a copy, for display.
     package struct Progress: Sendable, Hashable {
@@ -36,10 +36,12 @@ package struct StoreCopy: Sendable {
     ///
     /// - Parameter report: called after each transaction; returns `false` to stop.
     /// - Returns: whether the copy is complete.
-    /// - Throws: ``StorageError``; `changed` if the destination holds other data.
+    /// - Throws: ``StorageError``; `changed` if the destination holds other data, or if the source has changed.
     package func run(_ report: @Sendable (Progress) -> Bool) async throws(StorageError) -> Bool {
         guard let begun = try await destination.beginCopy(from: sourceName) else {
-            try await requireSameData()
+            if let other = try await difference() {
+                throw StorageError(.changed, at: destination.place, "the store is not empty: it has other \(other)")
+            }
             return true
         }
         var rows: Int64 = 0
@@ -58,14 +60,20 @@ package struct StoreCopy: Sendable {
                 if page.count < batch { break }
             }
         }
+        guard report(Progress(rows: rows, copied: copied, title: "comparison")) else { return false }
+        if let changed = try await difference() {
+            throw StorageError(
+                .changed, at: source.place,
+                "its \(changed) changed while they were copied. Stop all servers and commands that write to it, empty "
+                    + "the destination, and run the same command again")
+        }
         try await destination.finishCopy()
         return true
     }
 
-    private func requireSameData() async throws(StorageError) {
-        guard try await StoreDigest.all(of: source) != StoreDigest.all(of: destination) else { return }
-        for table in StoreTable.copied where try await destination.count(of: table) > 0 {
-            throw StorageError(.changed, at: destination.place, "the store is not empty: it has other \(table.title)")
-        }
+    /// Returns the kind of data that differs; `nil` if there is none.
+    private func difference() async throws(StorageError) -> String? {
+        let digests = (try await StoreDigest.all(of: source), try await StoreDigest.all(of: destination))
+        return zip(digests.0, digests.1).first { $0 != $1 }?.0.title
     }
 }

@@ -1,18 +1,14 @@
 /// Parses JSON numbers. The scanner has already found the bytes of the number and checked its grammar.
 enum JSONNumber {
-    /// The largest absolute value of a timestamp in milliseconds: 8.64 · 10¹⁵, which is 271,821 years before or after
-    /// 1970. ECMAScript has the same limit, and no calendar needs more.
-    private static let farthestMilliseconds: Int64 = 8_640_000_000_000_000
-
     /// Returns a whole number that fits into 64 bits. A fraction is allowed only if it is zero, for example `4990.0`.
     static func integer(_ range: Range<Int>, in bytes: Span<UInt8>) -> Int64? {
         digits(range, in: bytes) ?? number(range, in: bytes).flatMap { Int64(exactly: $0) }
     }
 
-    /// Returns a number of milliseconds, rounded down to a whole number; `nil` if it is out of range.
+    /// Returns a number of milliseconds, rounded down to a whole number; `nil` out of ``Timestamp/range``.
     static func milliseconds(_ range: Range<Int>, in bytes: Span<UInt8>) -> Int64? {
         let value = digits(range, in: bytes) ?? number(range, in: bytes).flatMap { Int64(exactly: $0.rounded(.down)) }
-        guard let value, (-farthestMilliseconds...farthestMilliseconds).contains(value) else { return nil }
+        guard let value, Timestamp.range.contains(Timestamp(milliseconds: value)) else { return nil }
         return value
     }
 

@@ -12,6 +12,11 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
         self.milliseconds = seconds * 1000
     }
 
+    /// The years 0 to 9999. A time from outside that is read with this range can be moved by any usual duration.
+    package static let range =
+        Timestamp(
+            seconds: CivilTime.range.lowerBound)...Timestamp(milliseconds: CivilTime.range.upperBound * 1000 + 999)
+
     package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
 
     /// Whole seconds since 1970, rounded down, as in Apple's date texts. For example, -1 ms is second -1.

@@ -32,8 +32,8 @@ package struct HealthWarning: Sendable, Hashable {
 extension HealthWarning {
     package static let storeReplaced = Self(
         .storeReplaced,
-        "The store's file was removed or replaced. Nothing is stored and notifications are rejected until the file is "
-            + "restored and the server restarted.")
+        "A file of the store was removed, replaced or truncated. Nothing is stored and notifications are rejected until "
+            + "it is restored and the server restarted.")
     package static let storeNotOpen = Self(
         .storeNotOpen,
         "The store could not be opened yet. Nothing is stored and notifications are rejected until it is open.")

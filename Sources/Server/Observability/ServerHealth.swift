@@ -39,7 +39,7 @@ struct ServerHealth: Sendable {
     /// A store is configured but not open.
     var lacksStore: Bool { !hasStore && settings.store != nil }
     var hasStore: Bool { store?.isOpen ?? false }
-    /// The store's file was removed or replaced, so only a restart opens it again.
+    /// A file of the store was removed, replaced or truncated, so only a restart opens it again.
     var isStoreLost: Bool { store?.isLost ?? false }
 
     /// The number of customers that need a lookup; `nil` without a store.

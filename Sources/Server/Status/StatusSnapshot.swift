@@ -117,7 +117,8 @@ extension StatusSnapshot {
             add("Store", "open; \(store.metrics.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
         } else {
             let lack =
-                health.isStoreLost ? "file removed or replaced; restore it and restart" : "could not be opened yet"
+                health.isStoreLost
+                ? "file removed, replaced or truncated; restore it and restart" : "could not be opened yet"
             add("Store", health.lacksStore ? lack : "none")
         }
         if let cluster = health.pipelines.cluster {

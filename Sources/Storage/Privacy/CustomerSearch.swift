@@ -108,7 +108,7 @@ struct CustomerSearch: Sendable {
                     SELECT DISTINCT companion.customer FROM companion JOIN customer ON customer.id = companion.customer
                     WHERE app = $1 AND \(dialect.isAny("identifier", "$2"))
                     """, .integer(app), .texts(Array(identifiers)))
-            ) { (row) throws(StorageError) in try row.integer(0) })
+            ) { (row) throws(StorageError) in try row.rowID(0) })
     }
 
     /// Follows identifiers to records, and from these to the customer and to the app transaction id, until nothing
@@ -133,7 +133,7 @@ struct CustomerSearch: Sendable {
                 ) { (row) throws(StorageError) in
                     (
                         ids: [try row.text(0), try row.text(1)], download: try row.optionalText(2),
-                        customer: try row.optionalInteger(3)
+                        customer: try row.number(3)
                     )
                 }
                 identifiers.formUnion(found.flatMap(\.ids))
@@ -191,7 +191,7 @@ struct CustomerSearch: Sendable {
         ) {
             [identifiers, archivedResponses] (row) throws(StorageError)
                 -> (id: Int64, contained: Set<String>, originals: [String])? in
-            let id = try row.integer(0)
+            let id = try row.rowID(0)
             guard !archivedResponses.contains(id) else { return nil }
             let contained = try row.personalIdentifiers(2)
             return contained.isDisjoint(with: identifiers) ? nil : (id, contained, try row.words(1))
@@ -270,7 +270,7 @@ struct CustomerSearch: Sendable {
         let targets = identifiers.union(appTransactionIds).union(tokens)
         var ids: Set<Int64> = []
         try await engine.scan(sql, [value]) { (row) throws(StorageError) in
-            try row.personalIdentifiers(1).isDisjoint(with: targets) ? nil : try row.integer(0)
+            try row.personalIdentifiers(1).isDisjoint(with: targets) ? nil : try row.rowID(0)
         } _: { id in
             ids.insert(id)
         }
@@ -306,10 +306,10 @@ extension CustomerSearch {
         let rules = ErasureRule.erased(dialect)
         var counts: [(rule: ErasureRule, count: Int)] = []
         for (column, rule) in rules.enumerated() {
-            let count = Int(try row.integer(column))
+            let count: Int = try row.count(column)
             if count > 0 { counts.append((rule, count)) }
         }
-        return Footprint(counts: counts, waitingDeliveries: Int(try row.integer(rules.count)))
+        return Footprint(counts: counts, waitingDeliveries: try row.count(rules.count))
     }
 
     /// The keys under which events of the customer were stored, and under which the next one would be.

@@ -115,7 +115,7 @@ extension SQLEngine {
                 FROM \(rule.table.name) WHERE \(column) > $3 AND \(rule.filter) ORDER BY \(column) LIMIT $4
                 """, run.values + [.integer(last), .integer(Int64(RetentionRun.window))])
         } _: { (row) throws(StorageError) in
-            (id: try row.integer(0), isExpired: try row.boolean(1), isDeletable: try row.boolean(2))
+            (id: try row.rowID(0), isExpired: try row.boolean(1), isDeletable: try row.boolean(2))
         }
     }
 }

@@ -30,7 +30,8 @@ extension ComparisonLog {
             comparisons.map { $0.key + [.integer($0.count)] }, into: .comparison,
             "day, bundleId, environment, outcome, count",
             """
-            ON CONFLICT (day, bundleId, environment, outcome) DO UPDATE SET count = comparison.count + excluded.count
+            ON CONFLICT (day, bundleId, environment, outcome) DO UPDATE SET
+                count = \(dialect.count("comparison.count")) + excluded.count
             """)
     }
 
@@ -40,8 +41,8 @@ extension ComparisonLog {
             into: .difference, "day, bundleId, environment, verdict, rule, path, count, first, last",
             """
             ON CONFLICT (day, bundleId, environment, verdict, rule, path) DO UPDATE SET
-                count = difference.count + excluded.count,
-                last = \(dialect.greatest("difference.last", "excluded.last"))
+                count = \(dialect.count("difference.count")) + excluded.count,
+                last = \(dialect.greatest(dialect.time("difference.last"), "excluded.last"))
             """)
     }
 
@@ -69,7 +70,7 @@ extension ComparisonLog {
         return [
             SQLStatement(
                 """
-                UPDATE comparedCustomer SET day = \(dialect.greatest("day", "$3"))
+                UPDATE comparedCustomer SET day = \(dialect.greatest(dialect.count("day"), "$3"))
                 WHERE bundleId = $1 AND environment = $2 AND \(dialect.isAny("customer", "$4"))
                 """, values),
             SQLStatement(

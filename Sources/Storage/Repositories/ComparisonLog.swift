@@ -1,3 +1,5 @@
+import Base
+
 /// Counts, differences and examples of the shadow comparison.
 package protocol ComparisonLog: SQLEngine {}
 
@@ -16,8 +18,8 @@ extension ComparisonLog {
                 """, .integer(day))
         ) { (row) throws(StorageError) in
             ComparisonCount(
-                day: try row.integer(0), bundleId: try row.text(1), environment: try row.text(2),
-                outcome: try row.text(3), count: try row.integer(4))
+                day: try row.count(0), bundleId: try row.text(1), environment: try row.text(2),
+                outcome: try row.text(3), count: try row.count(4))
         }
         let examples = Dictionary(grouping: try await examples(since: day), by: \.difference)
         let differences = try await readIntact(
@@ -28,10 +30,10 @@ extension ComparisonLog {
                 """, .integer(day))
         ) { (row) throws(StorageError) in
             DifferenceCount(
-                day: try row.integer(1), bundleId: try row.text(2), environment: try row.text(3),
-                verdict: try row.text(4), rule: try row.text(5), path: try row.text(6), count: try row.integer(7),
-                first: try row.integer(8), last: try row.integer(9),
-                examples: examples[try row.integer(0)]?.map(\.example) ?? [])
+                day: try row.count(1), bundleId: try row.text(2), environment: try row.text(3),
+                verdict: try row.text(4), rule: try row.text(5), path: try row.text(6), count: try row.count(7),
+                first: try row.timestamp(8).milliseconds, last: try row.timestamp(9).milliseconds,
+                examples: examples[try row.rowID(0)]?.map(\.example) ?? [])
         }
         return (comparisons, differences)
     }
@@ -43,7 +45,7 @@ extension ComparisonLog {
                 SELECT difference, example FROM differenceExample JOIN difference ON key = difference WHERE day >= $1
                 ORDER BY difference, example
                 """, .integer(day))
-        ) { (row) throws(StorageError) in (try row.integer(0), try row.bytes(1)) }
+        ) { (row) throws(StorageError) in (try row.rowID(0), try row.bytes(1)) }
     }
 
     /// Returns the number of different customers compared since a day, by bundle id and environment.
@@ -58,6 +60,6 @@ extension ComparisonLog {
                 SELECT bundleId, environment, count(*) FROM comparedCustomer WHERE day >= $1
                 GROUP BY bundleId, environment ORDER BY bundleId, environment
                 """, .integer(day))
-        ) { (row) throws(StorageError) in (try row.text(0), try row.text(1), try row.integer(2)) }
+        ) { (row) throws(StorageError) in (try row.text(0), try row.text(1), try row.count(2)) }
     }
 }

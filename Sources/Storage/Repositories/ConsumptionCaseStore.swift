@@ -47,7 +47,7 @@ extension ConsumptionCaseStore {
         } _: { (row) throws(StorageError) in
             guard let scope = try row.scope(2, 3) else { return nil }
             return ConsumptionCase(
-                id: try row.integer(0), uuid: try row.text(1), scope: scope, text: try row.signedText(4),
+                id: try row.rowID(0), uuid: try row.text(1), scope: scope, text: try row.signedText(4),
                 requestedAt: try row.timestamp(5), answeredAt: try row.optionalTimestamp(6),
                 decision: try row.optionalText(7).flatMap(RefundDecision.init(rawValue:)),
                 settledAt: try row.optionalTimestamp(8))
@@ -89,7 +89,7 @@ extension ConsumptionCaseStore {
             SQLStatement(
                 "SELECT id, app, coalesce(originalTransactionId, uuid) FROM notification WHERE \(column) = $1", key)
         ) { (row) throws(StorageError) in
-            (id: try row.integer(0), app: try row.integer(1), purchase: try row.text(2))
+            (id: try row.rowID(0), app: try row.rowID(1), purchase: try row.text(2))
         }
         guard let (id, app, purchase) = found.first else { return }
         try await write(locks(of: [purchase], app: app) + [SQLStatement(statement, [.integer(id)] + values)])
@@ -111,7 +111,7 @@ extension ConsumptionCaseStore {
                 """, SQLValue(time))
         ) { (row) throws(StorageError) in
             guard let scope = try row.scope(0, 1) else { return nil }
-            return OpenConsumptionRequests(scope: scope, count: try row.integer(2), oldest: try row.timestamp(3))
+            return OpenConsumptionRequests(scope: scope, count: try row.count(2), oldest: try row.timestamp(3))
         }
     }
 }

@@ -68,8 +68,8 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     /// - Parameter rows: the ids of the locked customers, the ids of the customers, dates of signing of the stored
     ///   records, and ``history``.
     private func second(_ rows: [[Engine.Row]]) throws(StorageError) -> Step {
-        let locked = try engine.intact(rows[0]) { (row) throws(StorageError) in try row.integer(0) }
-        let customers = try engine.intact(rows[1]) { (row) throws(StorageError) in try row.integer(0) }
+        let locked = try engine.intact(rows[0]) { (row) throws(StorageError) in try row.rowID(0) }
+        let customers = try engine.intact(rows[1]) { (row) throws(StorageError) in try row.rowID(0) }
         // Another history can have merged a customer into one that was not locked yet.
         guard Set(locked).isSuperset(of: customers) else { return first }
         var dates: [String: Timestamp] = [:]
@@ -85,7 +85,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             .integer(app), SQLValue(row.askedAt), SQLValue(row.appAppleId), SQLValue(row.revision))
         return .run([insert]) { (rows) throws(StorageError) in
             guard let inserted = rows[0].first else { return .end(false) }
-            return third([], changes, try inserted.integer(0), stored)
+            return third([], changes, try inserted.rowID(0), stored)
         }
     }
 
@@ -156,15 +156,16 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             }
             let record = StoredHistory.Record(
                 originalTransactionId: try row.text(1), signedDate: try row.timestamp(2),
-                customer: try row.optionalInteger(3), text: try row.encodedText(4) ?? .damaged, revocation: revocation)
+                customer: try row.number(3), text: try row.encodedText(4) ?? .damaged, revocation: revocation)
             return (id, record)
         }
         history.records = Dictionary(records) { $1 }
         history.keys = try engine.intact(rows[1]) { (row) throws(StorageError) in try row.optionalText(0) }
         let subscriptions = try engine.intact(rows[2]) { (row) throws(StorageError) in
             let subscription = StoredHistory.Subscription(
-                status: try row.optionalInteger(1), statusClock: try row.integer(2), group: try row.optionalText(3),
-                renewal: try row.encodedText(4), renewalClock: try row.integer(5))
+                status: try row.optionalInteger(1), statusClock: try row.timestamp(2).milliseconds,
+                group: try row.optionalText(3),
+                renewal: try row.encodedText(4), renewalClock: try row.timestamp(5).milliseconds)
             return (try row.text(0), subscription)
         }
         history.subscriptions = Dictionary(subscriptions) { $1 }
@@ -191,7 +192,8 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             """,
             """
             UPDATE customer SET needsLookupSince = (
-                SELECT max(needsLookupSince) FROM customer WHERE id = $1 OR \(dialect.isAny("id", "$2")))
+                SELECT max(needsLookupSince) FROM customer
+                WHERE \(dialect.isTime("needsLookupSince")) AND (id = $1 OR \(dialect.isAny("id", "$2"))))
             WHERE id = $1
             """,
             "DELETE FROM customer WHERE \(dialect.isAny("id", "$2")) AND id <> $1",
@@ -205,7 +207,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             UPDATE customer SET
                 askedAt = CASE WHEN \(dialect.isNewer("$1", than: "askedAt")) THEN $1 ELSE askedAt END,
                 appAppleId = coalesce($2, appAppleId), revision = $3,
-                needsLookupSince = CASE WHEN needsLookupSince > $4 AND \(dialect.isInteger("needsLookupSince"))
+                needsLookupSince = CASE WHEN needsLookupSince > $4 AND \(dialect.isTime("needsLookupSince"))
                     THEN needsLookupSince END
             WHERE id = $5
             """, SQLValue(row.askedAt), SQLValue(row.appAppleId), SQLValue(row.revision), SQLValue(row.signedDate),
@@ -248,7 +250,8 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         return SQLStatement(
             """
             UPDATE transactionRecord SET customer = $1, place = (
-                SELECT coalesce(max(place) + 1, 0) FROM transactionRecord AS known WHERE known.customer = $1)
+                SELECT coalesce(max(place) + 1, 0) FROM transactionRecord AS known
+                WHERE known.customer = $1 AND \(dialect.isCount("known.place")))
             WHERE id IN (\(orphans("appTransactionId", "$4")) UNION \(orphans("originalTransactionId", "$5")))
             """, .integer(customer), .integer(app), SQLValue(row.signedDate), .texts(downloads),
             .texts(Array(originals)))
@@ -259,10 +262,10 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     private func markStale(_ customer: Int64) -> SQLStatement {
         SQLStatement(
             """
-            UPDATE customer SET needsLookupSince = \(dialect.greatest("coalesce(needsLookupSince, 0)", "newer.clock"))
+            UPDATE customer SET needsLookupSince = \(dialect.greatest(dialect.time("needsLookupSince"), "newer.clock"))
             FROM (
                 SELECT \(dialect.greatest("coalesce(max(signedDate), 0)", "$4")) AS clock FROM transactionRecord
-                WHERE customer = $1 AND signedDate > $2 AND NOT \(dialect.isAny("transactionId", "$3"))) AS newer
+                WHERE customer = $1 AND signedDate > $2 AND \(dialect.isTime("signedDate")) AND NOT \(dialect.isAny("transactionId", "$3"))) AS newer
             WHERE customer.id = $1 AND newer.clock > 0
             """, .integer(customer), SQLValue(row.signedDate), .texts(transactionIds),
             .integer(row.contradictsItself ? row.signedDate.milliseconds + 1 : 0))
@@ -272,8 +275,8 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     private func detach(_ customer: Int64) -> SQLStatement {
         SQLStatement(
             """
-            UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = $1 AND signedDate < $2
-            AND NOT \(dialect.isAny("transactionId", "$3")) RETURNING transactionId
+            UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = $1
+            AND (signedDate < $2 OR NOT \(dialect.isTime("signedDate"))) AND NOT \(dialect.isAny("transactionId", "$3")) RETURNING transactionId
             """, .integer(customer), SQLValue(row.signedDate), .texts(transactionIds))
     }
 

@@ -37,6 +37,6 @@ extension CustomerStore {
                 LIMIT 1
                 """, .texts(originals), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue),
                 SQLValue(since))
-        ) { (row) throws(StorageError) in try row.integer(0) }.first != nil
+        ) { (_) throws(StorageError) in true }.first != nil
     }
 }

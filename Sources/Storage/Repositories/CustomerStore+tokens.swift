@@ -45,7 +45,7 @@ extension SQLEngine {
                 "SELECT id, text FROM transactionRecord WHERE \(column) IS NULL AND id > $1 ORDER BY id LIMIT $2",
                 .integer(id), .integer(Int64(limit)))
         } _: { (row) throws(StorageError) in
-            (try row.integer(0), try row.signedText(1))
+            (try row.rowID(0), try row.signedText(1))
         }
     }
 

@@ -26,7 +26,7 @@ extension DeliveryOutbox {
         _ row: Row, for lease: DeliveryLease, at time: Timestamp
     ) throws(StorageError) -> ClaimedDelivery {
         ClaimedDelivery(
-            id: try row.integer(0),
+            id: try row.rowID(0),
             delivery: try intact(row) { (row) throws(StorageError) in try delivery(row, for: lease, at: time) })
     }
 
@@ -56,9 +56,9 @@ extension DeliveryOutbox {
         guard let scope = try row.scope(1, 2) else { return nil }
         let queuedAt = try row.timestamp(9)
         return StoredDelivery(
-            id: try row.integer(0), scope: scope, notification: try row.integer(3), uuid: try row.text(4),
+            id: try row.rowID(0), scope: scope, notification: try row.rowID(3), uuid: try row.text(4),
             text: try intact(row) { (row) throws(StorageError) in try row.signedText(5) },
-            rawBody: try row.optionalBytes(6), attempts: Int(try row.integer(7)), bodiesSent: Int(try row.integer(8)),
+            rawBody: try row.optionalBytes(6), attempts: try row.count(7), bodiesSent: try row.count(8),
             queuedAt: queuedAt, age: queuedAt.duration(to: time), lessee: lease.lessee)
     }
 
@@ -81,7 +81,7 @@ extension DeliveryOutbox {
                 RETURNING id, leasedUntil
                 """, .integer(lease.duration.inMilliseconds), .integers(ids.sorted()), .text(lease.lessee),
                 SQLValue(now))
-        ]) { (row) throws(StorageError) in (try row.integer(0), try row.timestamp(1)) }
+        ]) { (row) throws(StorageError) in (try row.rowID(0), try row.timestamp(1)) }
         return Dictionary(renewed) { first, _ in first }
     }
 
@@ -124,7 +124,7 @@ extension DeliveryOutbox {
                     queue("notification = (SELECT id FROM notification WHERE uuid = $3)", values + [.text(uuid)]),
                 ]
             }
-        let ids = try await write(statements) { (row) throws(StorageError) in try row.integer(0) }
+        let ids = try await write(statements) { (row) throws(StorageError) in try row.rowID(0) }
         return try await readIntact(
             DeliverySummary.statement(
                 "\(dialect.isAny("delivery.id", "$1")) ORDER BY delivery.id", .integers(ids)), DeliverySummary.init)

@@ -69,14 +69,14 @@ extension DeliverySummary {
             """, values)
     }
 
-    /// Reads a row of ``statement(_:_:)``; `nil` for values that no version writes.
+    /// Reads a row of ``statement(_:_:)``; `nil` for an app that no version writes.
     package init?(_ row: some SQLRow) throws(StorageError) {
-        guard let targetKey = try ForwardingTargetKey(row, 5), let state = DeliveryState(rawValue: try row.integer(8))
-        else { return nil }
+        guard let targetKey = try ForwardingTargetKey(row, 5) else { return nil }
+        guard let state = DeliveryState(rawValue: try row.integer(8)) else { throw row.damage(8) }
         self.init(
-            id: try row.integer(0), uuid: try row.text(1), type: try row.optionalText(2),
+            id: try row.rowID(0), uuid: try row.text(1), type: try row.optionalText(2),
             subtype: try row.optionalText(3), environment: try row.text(4), targetKey: targetKey, state: state,
-            attempts: Int(try row.integer(9)), lastFailure: try row.optionalText(10),
+            attempts: try row.count(9), lastFailure: try row.optionalText(10),
             createdAt: try row.timestamp(11), nextAttempt: state == .waiting ? try row.timestamp(12) : nil)
     }
 }

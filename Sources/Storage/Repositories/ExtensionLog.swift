@@ -39,7 +39,7 @@ extension ExtensionLog {
         ) { (row) throws(StorageError) in
             ExtensionRow(
                 originalTransactionId: originalTransactionId.rawValue, requestIdentifier: try row.text(0),
-                days: Int(try row.integer(1)), reason: try row.integer(2), extendedAt: try row.timestamp(3),
+                days: try row.count(1), reason: try row.integer(2), extendedAt: try row.timestamp(3),
                 effectiveDate: try row.optionalTimestamp(4))
         }
     }

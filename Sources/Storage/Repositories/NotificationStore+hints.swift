@@ -26,7 +26,7 @@ extension NotificationStore {
                 insert, markStale(customersOf: identifiers, app: app, if: notification),
                 deleteOldest(of: app, onDayOf: notification.receivedAt),
             ] + (hints.isEmpty ? [] : announcements(of: change, app: app))
-        ) { (index, row) throws(StorageError) in index == locks.count ? try row.integer(0) : nil }
+        ) { (index, row) throws(StorageError) in index == locks.count ? try row.rowID(0) : nil }
         return inserted.isEmpty ? .repeated : .stored(isNew: false)
     }
 
@@ -37,7 +37,7 @@ extension NotificationStore {
     ) -> SQLStatement {
         SQLStatement(
             """
-            UPDATE customer SET needsLookupSince = \(dialect.greatest("coalesce(needsLookupSince, 0)", "$1"))
+            UPDATE customer SET needsLookupSince = \(dialect.greatest(dialect.time("needsLookupSince"), "$1"))
             WHERE EXISTS (SELECT 1 FROM notification WHERE uuid = $2 AND receivedAt = $1) AND id IN (
                 SELECT coalesce(
                     (SELECT customer FROM transactionRecord

@@ -113,7 +113,7 @@ extension NotificationSummary {
     fileprivate init?(_ row: some SQLRow) throws(StorageError) {
         guard let scope = try row.scope(5, 6) else { return nil }
         self.init(
-            id: try row.integer(0), uuid: try row.text(1), version: Int(try row.integer(2)),
+            id: try row.rowID(0), uuid: try row.text(1), version: try row.count(2),
             type: try row.optionalText(3), subtype: try row.optionalText(4), scope: scope,
             signedDate: try row.optionalTimestamp(7), receivedAt: try row.timestamp(8),
             originalTransactionId: try row.optionalText(9))

@@ -115,7 +115,7 @@ private struct NotificationBatch<Engine: SQLEngine>: Sendable {
             // A history can have merged a customer into one that was not locked yet.
             if !customers.isEmpty, attempt < 3 {
                 let ids = rows[planning.count + slots.count]
-                let locked = try ids.map { (row) throws(StorageError) in try row.integer(0) }
+                let locked = try ids.map { (row) throws(StorageError) in try row.rowID(0) }
                 guard Set(locked).isSuperset(of: stored.flatMap(\.customers.keys)) else {
                     return read(after: [], attempt: attempt + 1) { _ in new }
                 }

@@ -18,12 +18,12 @@ extension OrderLog {
         // Only PostgreSQL repeats a statement after a lost connection. The number of the request tells.
         let (column, parameter, count) =
             switch dialect {
-            case .sqlite: ("", "", "asked = orderLookup.asked + 1")
+            case .sqlite: ("", "", "asked = \(dialect.count("orderLookup.asked")) + 1")
             case .postgreSQL:
                 (
                     ", lastRequest", ", $7",
                     """
-                    asked = orderLookup.asked
+                    asked = \(dialect.count("orderLookup.asked"))
                         + CASE WHEN orderLookup.lastRequest = excluded.lastRequest THEN 0 ELSE 1 END,
                     lastRequest = excluded.lastRequest
                     """
@@ -36,7 +36,7 @@ extension OrderLog {
             VALUES ($1, $2, $3, $4, $5, 1, $6, $6\(parameter))
             ON CONFLICT (orderId, app) DO UPDATE SET
                 status = excluded.status, transactions = excluded.transactions, identifiers = excluded.identifiers,
-                lastAskedAt = \(dialect.greatest("orderLookup.lastAskedAt", "excluded.lastAskedAt")), \(count)
+                lastAskedAt = \(dialect.greatest(dialect.time("orderLookup.lastAskedAt"), "excluded.lastAskedAt")), \(count)
             RETURNING asked
             """,
             [
@@ -74,7 +74,7 @@ extension OrderLog {
         ) { (row) throws(StorageError) in
             StoredOrder(
                 orderId: orderId, status: try row.integer(0), transactionsJSON: try row.bytes(1),
-                asked: try row.integer(2), firstAskedAt: try row.timestamp(3), lastAskedAt: try row.timestamp(4))
+                asked: try row.count(2), firstAskedAt: try row.timestamp(3), lastAskedAt: try row.timestamp(4))
         }.first
     }
 }

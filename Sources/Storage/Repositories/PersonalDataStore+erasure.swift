@@ -16,7 +16,7 @@ extension PersonalDataStore {
     /// Returns the id of the last erasure, which changes with every erasure; `nil` if there was none.
     package func lastErasure() async throws(StorageError) -> Int64? {
         try await read(SQLStatement("SELECT max(id) FROM erasure")) { (row) throws(StorageError) in
-            try row.optionalInteger(0)
+            try row.number(0)
         }.first
     }
 
@@ -27,7 +27,7 @@ extension PersonalDataStore {
             guard let scope = try row.scope(1, 2), request.bundleId ?? scope.bundleId == scope.bundleId,
                 request.environment ?? scope.environment == scope.environment
             else { return nil }
-            return (try row.integer(0), scope)
+            return (try row.rowID(0), scope)
         }
         var found: [CustomerSearch] = []
         for app in apps {
@@ -148,7 +148,7 @@ extension ErasureMarks {
             SQLStatement(
                 """
                 INSERT INTO erasedIdentifier VALUES ($1, $2) ON CONFLICT (digest) DO UPDATE SET
-                    erasedAt = \(dialect.greatest("erasedIdentifier.erasedAt", "excluded.erasedAt"))
+                    erasedAt = \(dialect.greatest(dialect.time("erasedIdentifier.erasedAt"), "excluded.erasedAt"))
                 """, .bytes(digest), SQLValue(now))
         }
     }

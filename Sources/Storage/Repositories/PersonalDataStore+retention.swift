@@ -36,7 +36,7 @@ extension PersonalDataStore {
         let newest = ["notification", "transactionRecord"].map { table in
             """
             SELECT * FROM (
-                SELECT signedDate FROM \(table) WHERE signedDate IS NOT NULL AND \(dialect.isInteger("signedDate"))
+                SELECT signedDate FROM \(table) WHERE signedDate IS NOT NULL AND \(dialect.isTime("signedDate"))
                 ORDER BY id DESC LIMIT 100) AS \(table)
             """
         }
@@ -91,7 +91,7 @@ extension PersonalDataStore {
             WHERE \(dialect.isAny(column, "$1"))
             """, .integers(ids))
         let names = try await read(records) { (row) throws(StorageError) in
-            let app = try row.integer(0)
+            let app = try row.rowID(0)
             return [(name: try row.text(1), app: app), (name: try row.text(2), app: app)]
         }
         let lock = SQLStatement(
@@ -101,9 +101,9 @@ extension PersonalDataStore {
         // The rows are checked again by a later statement, which sees what was committed before they were locked.
         return try await transaction(
             SQLStep<Row, Int>.run(locks(of: Array(names.joined())) + [lock]) { (rows) throws(StorageError) in
-                let locked = try intact(rows[rows.count - 1]) { (row) throws(StorageError) in try row.integer(0) }
+                let locked = try intact(rows[rows.count - 1]) { (row) throws(StorageError) in try row.rowID(0) }
                 return .run([run.find(locked, dialect)]) { (rows) throws(StorageError) in
-                    let old = try intact(rows[0]) { (row) throws(StorageError) in try row.integer(0) }
+                    let old = try intact(rows[0]) { (row) throws(StorageError) in try row.rowID(0) }
                     let deletions = rule.deletions(dialect).map { SQLStatement($0, .integers(old)) }
                     return .end(old.count, after: old.isEmpty ? [] : deletions)
                 }

@@ -97,16 +97,17 @@ extension ReconciliationStore {
     ) async throws(StorageError) -> ReconciliationPage {
         let rows = try await read(statement) { (row) throws(StorageError) in
             (
-                position: ReconciliationPage.Position(key: try row.integer(1), id: try row.integer(0)),
+                position: try self.intact(row) { (row) throws(StorageError) in
+                    ReconciliationPage.Position(key: try row.timestamp(1).milliseconds, id: try row.integer(0))
+                },
                 target: try self.intact(row) { (row) throws(StorageError) in try ReconciliationTarget(row) },
                 damage: row.damage(0)
             )
         }
         let targets = rows.compactMap(\.target)
-        guard rows.count == ReconciliationPage.size, let last = rows.last else {
-            return ReconciliationPage(targets: targets, next: nil)
-        }
-        let next = last.position
+        guard rows.count == ReconciliationPage.size, let last = rows.last,
+            let next = rows.compactMap(\.position).last
+        else { return ReconciliationPage(targets: targets, next: nil) }
         // In a damaged file a key can come again, and reading after it would never end.
         guard (next.key, next.id) > (position.key, position.id) else { throw last.damage }
         return ReconciliationPage(targets: targets, next: next)
@@ -136,14 +137,14 @@ extension ReconciliationStore {
                 FROM reconciliation
                 """)
         ) { (row) throws(StorageError) in
-            var last = ReconciliationRow(startedAt: try row.timestamp(0), window: try row.integer(3))
+            var last = ReconciliationRow(startedAt: try row.timestamp(0), window: try row.count(3))
             last.endedAt = try row.optionalTimestamp(1)
             last.continuesAt = try row.optionalTimestamp(2)
-            last.notifications = try row.integer(4)
-            last.customers = try row.integer(5)
-            last.different = try row.integer(6)
-            last.refunds = try row.integer(7)
-            last.failed = try row.integer(8)
+            last.notifications = try row.count(4)
+            last.customers = try row.count(5)
+            last.different = try row.count(6)
+            last.refunds = try row.count(7)
+            last.failed = try row.count(8)
             return last
         }.first
     }
@@ -174,6 +175,6 @@ extension ReconciliationTarget {
         guard try row.boolean(6), let scope = try row.scope(3, 4),
             let identifier = try row.optionalText(5).flatMap(TransactionIdentifier.init(rawValue:))
         else { return nil }
-        self.init(customer: try row.optionalInteger(2), scope: scope, identifier: identifier)
+        self.init(customer: try row.number(2), scope: scope, identifier: identifier)
     }
 }

@@ -48,7 +48,8 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
         let key = "(SELECT \(dialect.eventKey) FROM customer WHERE customer.id = record.customer)"
         let customer = """
             wanted.identifier, record.customer,
-            (SELECT max(place) FROM transactionRecord AS other WHERE other.customer = record.customer),
+            (SELECT max(place) FROM transactionRecord AS other
+                WHERE other.customer = record.customer AND \(dialect.isCount("other.place"))),
             \(engine.recordsEvents ? key : "CAST(NULL AS text)")
             """
         return switch part {
@@ -81,13 +82,13 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
                 if part == .subscriptions {
                     let none = SubscriptionColumns.noClock
                     stored.subscriptions[identifier] = StoredRecords.Clocks(
-                        renewal: integer(row, 1) ?? none, status: integer(row, 2) ?? none)
+                        renewal: time(row, 1)?.milliseconds ?? none, status: time(row, 2)?.milliseconds ?? none)
                     continue
                 }
-                let customer = integer(row, 1)
+                let customer = number(row, 1)
                 if let customer {
                     stored.customers[customer] = StoredRecords.Customer(
-                        nextPlace: (integer(row, 2) ?? -1) + 1, eventKey: (try? row.optionalText(3)) ?? nil)
+                        nextPlace: (number(row, 2) ?? -1) + 1, eventKey: (try? row.optionalText(3)) ?? nil)
                 }
                 switch part {
                 case .purchases: stored.purchases[identifier] = customer
@@ -100,21 +101,19 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
     }
 
     private func add(_ row: Engine.Row, _ id: String, of customer: Int64?, to stored: inout StoredRecords) {
-        if integer(row, 4) != nil {
+        if number(row, 4) != nil {
             stored.records[id] = StoredRecords.Record(
                 signedDate: time(row, 5) ?? Timestamp(milliseconds: 0), customer: customer)
         }
-        if integer(row, 6) != nil {
+        if number(row, 6) != nil {
             stored.revocations[id] = StoredRecords.Revocation(
                 date: time(row, 7), reportedAt: time(row, 8).map { .signed($0) } ?? time(row, 9).map { .asked($0) })
         }
     }
 
-    private func integer(_ row: Engine.Row, _ column: Int) -> Int64? { (try? row.optionalInteger(column)) ?? nil }
+    private func number(_ row: Engine.Row, _ column: Int) -> Int64? { (try? row.number(column)) ?? nil }
 
-    private func time(_ row: Engine.Row, _ column: Int) -> Timestamp? {
-        integer(row, column).map { Timestamp(milliseconds: $0) }
-    }
+    private func time(_ row: Engine.Row, _ column: Int) -> Timestamp? { (try? row.optionalTimestamp(column)) ?? nil }
 
     // MARK: - Writing
 
@@ -159,7 +158,7 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
             SQLStatement(
                 """
                 UPDATE customer SET
-                    needsLookupSince = \(dialect.greatest("coalesce(needsLookupSince, 0)", "stale.clock"))
+                    needsLookupSince = \(dialect.greatest(dialect.time("needsLookupSince"), "stale.clock"))
                 FROM \(dialect.rows([("id", "$1"), ("clock", "$2")], as: "stale")) WHERE customer.id = stale.id
                 """, .integers(Array(customers.keys)), .integers(customers.values.map(\.milliseconds)))
         ]

@@ -63,7 +63,7 @@ extension RefundStore {
                     SELECT min(id) FROM transactionRecord
                     GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
                 """, SQLValue(start))
-        ) { (row) throws(StorageError) in Int(try row.integer(0)) }
+        ) { (row) throws(StorageError) -> Int? in try row.count(0) }
         return counts.first ?? 0
     }
 
@@ -97,7 +97,7 @@ extension RefundStore {
         } _: { (row) throws(StorageError) in
             guard let scope = try row.scope(1, 2) else { return nil }
             return UnreportedRefund(
-                id: try row.integer(0), scope: scope, date: try row.timestamp(3), text: try row.signedText(4))
+                id: try row.rowID(0), scope: scope, date: try row.timestamp(3), text: try row.signedText(4))
         }
     }
 
@@ -133,7 +133,10 @@ extension RefundStore {
     /// Returns the recorded size of an output file in bytes, or `nil` if none is recorded.
     package func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64? {
         try await read(SQLStatement("SELECT size FROM refundOutput WHERE path = $1", .text(path))) {
-            (row) throws(StorageError) in try row.integer(0)
+            (row) throws(StorageError) in
+            let size = try row.integer(0)
+            guard size >= 0 else { throw row.damage(0) }
+            return size
         }.first
     }
 }

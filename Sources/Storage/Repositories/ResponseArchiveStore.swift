@@ -11,10 +11,11 @@ private let day: Int64 = 86_400_000
 private let answersPerCustomer = 8
 /// Maximum number of responses that are deleted in one transaction.
 private let deletionBatch = 500
-/// SQL of the size of a response. A damaged size counts as the number that it begins with.
-private let sizeSQL = "CAST(size AS bigint)"
 
 extension ResponseArchiveStore {
+    /// SQL of the size of a response.
+    private var size: String { dialect.count("size") }
+
     /// Stores a response and replaces the previous one to the same request. If it is unchanged, only the time is
     /// updated, at most once a day. Only the latest responses of one customer are stored.
     package func save(
@@ -24,11 +25,11 @@ extension ResponseArchiveStore {
         let keptAt = try await readIntact(
             SQLStatement("SELECT digest, app, keptAt FROM lastGood WHERE question = $1", .bytes(row.question))
         ) { (stored) throws(StorageError) -> Int64? in
-            guard try stored.bytes(0) == row.digest, try stored.integer(1) == app else { return nil }
-            return try stored.integer(2)
+            guard try stored.bytes(0) == row.digest, try stored.rowID(1) == app else { return nil }
+            return try stored.timestamp(2).milliseconds
         }.first
         guard let keptAt else { return try await replace(row, app: app, at: now) }
-        if !(0..<day).contains(now.milliseconds.subtractingReportingOverflow(keptAt).partialValue) {
+        if !(0..<day).contains(now.milliseconds - keptAt) {
             try await write([
                 SQLStatement(
                     "UPDATE lastGood SET keptAt = $1 WHERE question = $2 AND digest = $3 AND app = $4",
@@ -47,7 +48,7 @@ extension ResponseArchiveStore {
         let originals = row.originals.joined(separator: " ")
         let locks = locks(of: ["archive \(Hexadecimal.text(of: receipt))", "archive \(originals)"], app: app)
         let find = SQLStatement(
-            "SELECT \(sizeSQL), question, keptAt FROM lastGood WHERE question = $1", .bytes(row.question))
+            "SELECT \(size), question, keptAt FROM lastGood WHERE question = $1", .bytes(row.question))
         let insert = SQLStatement(
             """
             INSERT INTO lastGood (question, app, keptAt, size, originals, digest, status, body, latestReceipt)
@@ -66,7 +67,7 @@ extension ResponseArchiveStore {
                 SELECT id FROM lastGood WHERE question <> $1 AND (
                     app = $2 AND originals = $3 AND originals <> '' OR question >= $4 AND question < $5)
                 ORDER BY keptAt DESC, id DESC \(dialect.offset("$6")))
-            RETURNING \(sizeSQL), question, keptAt
+            RETURNING \(size), question, keptAt
             """,
             .bytes(row.question), .integer(app), .text(originals), .bytes(receipt),
             .bytes(receipt + [UInt8](repeating: 0xFF, count: row.question.count)),
@@ -76,18 +77,18 @@ extension ResponseArchiveStore {
             (index, row) throws(StorageError) -> Replaced? in
             guard index >= locks.count else { return nil }
             return try self.intact(row) { (row) throws(StorageError) in
-                (Int(try row.integer(0)), try row.bytes(1), try row.integer(2))
+                (try row.count(0), try row.bytes(1), try row.timestamp(2).milliseconds)
             }
         }
         let deleted = replaced.filter { $0.question != row.question }.sorted { $0.keptAt > $1.keptAt }
         return ArchiveChange(
-            bytes: replaced.reduce(row.size) { $0 &- $1.bytes }, deleted: deleted.map(\.question))
+            bytes: replaced.reduce(row.size) { $0 - $1.bytes }, deleted: deleted.map(\.question))
     }
 
     /// Returns the number of archived responses, and their size in bytes.
     package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
         try await read(
-            SQLStatement("SELECT count(*), CAST(coalesce(sum(\(sizeSQL)), 0) AS bigint) FROM lastGood")
+            SQLStatement("SELECT count(*), CAST(coalesce(sum(\(size)), 0) AS bigint) FROM lastGood")
         ) { (row) throws(StorageError) in
             (Int(try row.integer(0)), Int(try row.integer(1)))
         }.first ?? (0, 0)
@@ -104,13 +105,13 @@ extension ResponseArchiveStore {
                 SQLStatement(
                     """
                     WITH oldest AS (
-                        SELECT id, keptAt, \(sizeSQL) AS size FROM lastGood ORDER BY keptAt, id LIMIT \(deletionBatch)
+                        SELECT id, keptAt, \(size) AS size FROM lastGood ORDER BY keptAt, id LIMIT \(deletionBatch)
                         \(dialect.lockingFree)),
                     summed AS (
                         SELECT id, keptAt, sum(size) OVER (ORDER BY keptAt, id) - size AS older FROM oldest)
                     DELETE FROM lastGood WHERE id IN (
                         SELECT id FROM summed
-                        WHERE keptAt < $1 OR older < (SELECT coalesce(sum(\(sizeSQL)), 0) FROM lastGood) - $2)
+                        WHERE keptAt < $1 OR older < (SELECT coalesce(sum(\(size)), 0) FROM lastGood) - $2)
                     RETURNING id
                     """, SQLValue(time), .integer(Int64(bytes)))
             ]

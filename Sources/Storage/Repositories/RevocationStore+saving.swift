@@ -36,9 +36,9 @@ extension RevocationStore {
         SQLStatement(
             """
             UPDATE customer SET
-                needsLookupSince = \(dialect.greatest("coalesce(needsLookupSince, 0)", "record.signedDate + 1"))
+                needsLookupSince = \(dialect.greatest(dialect.time("needsLookupSince"), "record.signedDate + 1"))
             FROM (
-                SELECT customer, max(signedDate) AS signedDate FROM transactionRecord
+                SELECT customer, max(\(dialect.time("signedDate"))) AS signedDate FROM transactionRecord
                 WHERE \(dialect.isAny("transactionId", "$1")) AND app = $2 GROUP BY customer) AS record
             WHERE customer.id = record.customer
             """, .texts(valid), .integer(app))

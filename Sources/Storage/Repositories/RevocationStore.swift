@@ -38,7 +38,7 @@ extension RevocationStore {
             // A damaged row counts as a row of the page.
             .some(
                 try self.intact(row) { (row) throws(StorageError) in
-                    (row: try RevocationRow(row), app: try row.integer(6), scope: try row.scope(7, 8))
+                    (row: try RevocationRow(row), app: try row.rowID(6), scope: try row.scope(7, 8))
                 })
         }
         let intact = rows.compactMap(\.self)

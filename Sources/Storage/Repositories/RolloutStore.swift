@@ -65,7 +65,7 @@ private enum RolloutSQL {
             VALUES (\(id), $3, $4, $5, $6)
             ON CONFLICT (rollout, environment, customer) DO UPDATE SET
                 isDifferent = rolloutCustomer.isDifferent OR excluded.isDifferent,
-                comparedAt = \(dialect.greatest("rolloutCustomer.comparedAt", "excluded.comparedAt"))
+                comparedAt = \(dialect.greatest(dialect.time("rolloutCustomer.comparedAt"), "excluded.comparedAt"))
             """, key, .text(customer.environment), .integer(customer.digest), .boolean(customer.isDifferent),
             SQLValue(now))
     }
@@ -106,7 +106,7 @@ private enum RolloutSQL {
 
     @Sendable static func state(of row: some SQLRow) throws(StorageError) -> StoredRollout? {
         StoredRollout(
-            startedAt: try row.timestamp(0), stoppedAt: try row.optionalTimestamp(1), compared: try row.integer(2),
-            different: try row.integer(3))
+            startedAt: try row.timestamp(0), stoppedAt: try row.optionalTimestamp(1), compared: try row.count(2),
+            different: try row.count(3))
     }
 }

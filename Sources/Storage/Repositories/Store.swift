@@ -12,7 +12,7 @@ package protocol Store:
 
     /// `true` if the store can be read and written.
     var isOpen: Bool { get }
-    /// `true` if the data of the store was removed or replaced while it was open. It is not opened again before a
+    /// `true` if a file of the store was removed, replaced or truncated while it was open. It is not opened again before a
     /// restart.
     var isLost: Bool { get }
     /// Number of writes in the queue.

@@ -36,7 +36,7 @@ extension SQLEngine {
             SQLStatement(
                 "SELECT id FROM app WHERE bundleId = $1 AND environment = $2", .text(scope.bundleId.rawValue),
                 .text(scope.environment.rawValue))
-        ) { (row) throws(StorageError) in try row.integer(0) }.first
+        ) { (row) throws(StorageError) in try row.rowID(0) }.first
         if let id { appIDs[scope] = id }
         return id
     }

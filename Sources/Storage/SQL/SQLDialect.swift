@@ -96,17 +96,28 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// A condition: a value that is not NULL is not damaged. SQLite can store any value in any column.
-    func isInteger(_ column: String) -> String {
-        either(sqlite: "typeof(\(column)) = 'integer'", postgreSQL: "true")
+    /// A condition: a value that is not NULL is in a range, and not damaged. SQLite can store any value in any column.
+    private func isIn(_ range: ClosedRange<Int64>, _ column: String) -> String {
+        let isBetween = "\(column) BETWEEN \(range.lowerBound) AND \(range.upperBound)"
+        return either(sqlite: "(typeof(\(column)) = 'integer' AND \(isBetween))", postgreSQL: "(\(isBetween))")
     }
 
-    /// A condition: a number is greater than a stored one that is not NULL, or that is damaged. SQLite sorts texts and
-    /// blobs after all numbers. A negative number belongs to a value that is missing, which replaces nothing.
-    func isNewer(_ number: String, than stored: String) -> String {
-        either(
-            sqlite: "(\(number) > \(stored) OR \(number) >= 0 AND \(stored) >= '')",
-            postgreSQL: "\(number) > \(stored)")
+    /// A condition: a value that is not NULL is a time, see ``StoredNumber/times``.
+    package func isTime(_ column: String) -> String { isIn(StoredNumber.times, column) }
+
+    /// A stored time, to be compared with another one; 0 for NULL and for what is damaged.
+    func time(_ column: String) -> String { "(CASE WHEN \(isTime(column)) THEN \(column) ELSE 0 END)" }
+
+    /// A condition: a value that is not NULL is a number of something, see ``StoredNumber/counts``.
+    func isCount(_ column: String) -> String { isIn(StoredNumber.counts, column) }
+
+    /// A stored number of something, to be computed with; 0 for what is damaged.
+    package func count(_ column: String) -> String { "(CASE WHEN \(isCount(column)) THEN \(column) ELSE 0 END)" }
+
+    /// A condition: a time is later than a stored one that is not NULL, or that is damaged. A negative one belongs to a
+    /// value that is missing, which replaces nothing.
+    func isNewer(_ time: String, than stored: String) -> String {
+        "(\(time) > \(stored) OR \(time) >= 0 AND NOT \(isTime(stored)))"
     }
 
     /// A condition: the table exists.
@@ -135,15 +146,19 @@ package enum SQLDialect: Sendable {
         either(sqlite: parameter, postgreSQL: "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)")
     }
 
-    /// A condition: a delivery has a lease that ends after a time. Leases are short, so that one which ends in an hour
-    /// or is no number is damaged and does not count.
+    /// A condition: a lease ends after a time. Leases are short, so that one which ends in an hour or is no whole number
+    /// is damaged and does not count.
     ///
     /// - Parameters:
+    ///   - column: the end of the lease.
     ///   - end: that time.
     ///   - now: the present time, see ``now(_:)``.
-    package func isLeased(after end: String, at now: String) -> String {
-        let isRecent = "leasedUntil > \(end) AND leasedUntil < \(now) + 3600000"
-        return either(sqlite: "(leasedUntil IS NOT NULL AND \(isRecent))", postgreSQL: "(\(isRecent))")
+    package func isLeased(_ column: String = "leasedUntil", after end: String, at now: String) -> String {
+        let isRecent = "\(column) > \(end) AND \(column) < \(now) + 3600000"
+        return either(
+            // The condition of the index.
+            sqlite: "(\(column) IS NOT NULL AND typeof(\(column)) = 'integer' AND \(isRecent))",
+            postgreSQL: "(\(isRecent))")
     }
 
     /// The end of the lease of a delivery that is not leased.

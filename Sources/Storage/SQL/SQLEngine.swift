@@ -229,7 +229,7 @@ extension SQLEngine {
         _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [(key: Int64, value: Value?)] {
         let rows = try await read(statement) { (row) throws(StorageError) in
-            (key: try row.integer(0), value: try self.intact(row, decode), damage: row.damage(0))
+            (key: try row.rowID(0), value: try self.intact(row, decode), damage: row.damage(0))
         }
         var last = key
         for row in rows {
@@ -245,7 +245,8 @@ extension SQLEngine {
 /// is an error.
 package protocol SQLRow {
     func optionalBoolean(_ column: Int) throws(StorageError) -> Bool?
-    func optionalInteger(_ column: Int) throws(StorageError) -> Int64?
+    /// A number as it is stored, which can be any. Nothing is computed with it.
+    func number(_ column: Int) throws(StorageError) -> Int64?
     func optionalText(_ column: Int) throws(StorageError) -> String?
     func optionalBytes(_ column: Int) throws(StorageError) -> [UInt8]?
     /// A JWS as it is stored; `nil` for NULL.
@@ -261,16 +262,36 @@ package protocol SQLRow {
 extension SQLRow {
     package func boolean(_ column: Int) throws(StorageError) -> Bool { try present(column, optionalBoolean(column)) }
     package func integer(_ column: Int) throws(StorageError) -> Int64 { try present(column, optionalInteger(column)) }
+
+    /// The number of a row, which is only compared and passed on.
+    package func rowID(_ column: Int) throws(StorageError) -> Int64 { try present(column, number(column)) }
+
+    /// A code or a sum, see ``StoredNumber/integers``.
+    package func optionalInteger(_ column: Int) throws(StorageError) -> Int64? {
+        try number(column, in: StoredNumber.integers)
+    }
+
+    /// A number of something, see ``StoredNumber/counts``.
+    package func count<Number: FixedWidthInteger>(_ column: Int) throws(StorageError) -> Number {
+        Number(try present(column, number(column, in: StoredNumber.counts)))
+    }
+
     package func text(_ column: Int) throws(StorageError) -> String { try present(column, optionalText(column)) }
     package func bytes(_ column: Int) throws(StorageError) -> [UInt8] { try present(column, optionalBytes(column)) }
 
     /// A time in milliseconds.
     package func timestamp(_ column: Int) throws(StorageError) -> Timestamp {
-        Timestamp(milliseconds: try integer(column))
+        try present(column, optionalTimestamp(column))
     }
 
     package func optionalTimestamp(_ column: Int) throws(StorageError) -> Timestamp? {
-        try optionalInteger(column).map { Timestamp(milliseconds: $0) }
+        try number(column, in: StoredNumber.times).map { Timestamp(milliseconds: $0) }
+    }
+
+    private func number(_ column: Int, in range: ClosedRange<Int64>) throws(StorageError) -> Int64? {
+        guard let number = try number(column) else { return nil }
+        guard range.contains(number) else { throw damage(column) }
+        return number
     }
 
     /// The app and environment in two columns; `nil` for values that no version writes.
@@ -295,7 +316,7 @@ extension SQLRow {
     fileprivate func key(after last: SQLValue) throws(StorageError) -> SQLValue {
         switch last {
         case .integer(let last):
-            let key = try integer(0)
+            let key = try rowID(0)
             if key > last { return .integer(key) }
         case .bytes(let last):
             let key = try bytes(0)

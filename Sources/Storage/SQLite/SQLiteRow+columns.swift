@@ -2,9 +2,6 @@ import Base
 import GRDB
 
 extension SQLiteRow {
-    /// Returns a time in milliseconds.
-    func timestamp(_ column: Int) throws(DamagedValue) -> Timestamp { Timestamp(milliseconds: try integer(column)) }
-
     /// Returns a JWS: TEXT if it is raw, a BLOB if it is packed.
     func jws(_ column: Int) -> EncodedJWS {
         switch value(column).storage {

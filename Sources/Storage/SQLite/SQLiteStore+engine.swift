@@ -10,11 +10,11 @@ extension SQLiteStore: SQLEngine {
         fileprivate let db: Database
 
         package func optionalBoolean(_ column: Int) throws(StorageError) -> Bool? {
-            try optionalInteger(column).map { $0 != 0 }
+            try number(column).map { $0 != 0 }
         }
 
-        package func optionalInteger(_ column: Int) throws(StorageError) -> Int64? {
-            do { return try row.optionalInteger(column) } catch { throw StorageError(error, at: store.path) }
+        package func number(_ column: Int) throws(StorageError) -> Int64? {
+            do { return try row.number(column) } catch { throw StorageError(error, at: store.path) }
         }
 
         package func optionalText(_ column: Int) throws(StorageError) -> String? {

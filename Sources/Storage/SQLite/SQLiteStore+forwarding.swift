@@ -46,7 +46,7 @@ extension SQLiteStore: DeliveryOutbox {
         let due = SQLStatement(
             """
             SELECT delivery.id, originalTransactionId FROM delivery
-            JOIN notification ON notification.id = delivery.notification
+            LEFT JOIN notification ON notification.id = delivery.notification
             WHERE \(isToTarget) AND state = 0 AND nextAttempt <= $4
                 AND NOT \(dialect.isLeased(after: "$5", at: "$4"))
             ORDER BY nextAttempt, delivery.id LIMIT $6
@@ -55,7 +55,7 @@ extension SQLiteStore: DeliveryOutbox {
             SQLStep<Row, [Int64]>.run([leased, due]) { (rows) throws(StorageError) in
                 let subjects = try self.intact(rows[0]) { (row) throws(StorageError) in try row.text(0) }
                 let due = try self.intact(rows[1]) { (row) throws(StorageError) in
-                    DueDelivery(id: try row.integer(0), subject: try row.optionalText(1))
+                    DueDelivery(id: try row.rowID(0), subject: try row.optionalText(1))
                 }
                 let ids = ClaimSelection.ids(of: due, leasedSubjects: Set(subjects), limit: limit)
                 let claim = SQLStatement(

@@ -19,7 +19,11 @@ extension SQLiteStore {
                 let applied = try appliedSteps(in: db)
                 let missing = try schema.missingSteps(in: applied, at: path)
                 guard try !db.tableExists("storeCopy") else { throw StorageError.unfinishedCopy(at: path) }
-                let (integrity, damage) = try check(db, at: path, limit: limit)
+                var (integrity, damage) = try check(db, at: path, limit: limit)
+                let log = URL(filePath: path).resolvingSymlinksInPath().path + "-wal"
+                if let reason = LogHeader.damage(ofLogAt: log, pageSize: try db.integer("PRAGMA page_size") ?? 0) {
+                    integrity = .damaged(reason)
+                }
                 return StoreInspection(
                     bytes: StoreFiles.size(of: path), layout: schema.stepNames.last { applied[$0] != nil },
                     isCurrent: missing.isEmpty, integrity: integrity, damage: damage,
@@ -66,13 +70,12 @@ extension SQLiteStore {
         }
     }
 
-    /// Compares the type of each value with that of its column, and decodes every JWS.
+    /// Compares the type of each value with that of its column, and numbers with its range, and decodes every JWS.
     private static func damagedColumns(_ db: Database, at path: String) throws -> [StoreInspection.DamagedColumn] {
         let store = SQLiteStore(unopened: path, recordsEvents: false)
-        let jws = Set(
-            StoreTable.all.flatMap { table in
-                table.columns.filter { $0.type == .jws }.map { "\(table.name).\($0.name)" }
-            })
+        let declared = Dictionary(
+            StoreTable.all.flatMap { table in table.columns.map { ("\(table.name).\($0.name)", $0) } },
+            uniquingKeysWith: { $1.engine == .postgreSQL ? $0 : $1 })
         var damage: [StoreInspection.DamagedColumn] = []
         for table in try db.texts("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'") {
             let columns = try db.rows("SELECT name, lower(type), \"notnull\", pk FROM pragma_table_info(?)", [table])
@@ -85,9 +88,12 @@ extension SQLiteStore {
             let wrong = columns.map { column in
                 let types =
                     [column.type] + (column.isOptional ? ["null"] : [])
-                    + (jws.contains("\(table).\(column.name)") ? ["blob"] : [])
-                let list = types.map { "'\($0)'" }.joined(separator: ", ")
-                return "coalesce(sum(typeof(\(SQLName(column.name))) NOT IN (\(list))), 0)"
+                    + (declared["\(table).\(column.name)"]?.type == .jws ? ["blob"] : [])
+                let (list, name) = (types.map { "'\($0)'" }.joined(separator: ", "), SQLName(column.name))
+                let isOutside = declared["\(table).\(column.name)"]?.range.map {
+                    "OR \(name) NOT BETWEEN \($0.lowerBound) AND \($0.upperBound)"
+                }
+                return "count(CASE WHEN typeof(\(name)) NOT IN (\(list)) \(isOutside ?? "") THEN 1 END)"
             }
             guard let row = try db.row("SELECT \(wrong.joined(separator: ", ")) FROM \(SQLName(table))") else {
                 continue
@@ -95,7 +101,7 @@ extension SQLiteStore {
             for (index, column) in columns.enumerated() {
                 let name = "\(table).\(column.name)"
                 var count = try row.integer(index)
-                if jws.contains(name) {
+                if declared[name]?.type == .jws {
                     let value = SQLName(column.name)
                     try db.forEachRow(
                         "SELECT \(value) FROM \(SQLName(table)) WHERE typeof(\(value)) IN ('text', 'blob')"

@@ -9,15 +9,17 @@ extension SQLiteStore: LeaseStore {
     ) async throws(StorageError) -> TaskLease? {
         try await write { db in
             let now = Timestamp.now
-            let rows = try db.rows("SELECT holder, term, expiresAt FROM lease WHERE name = ?", [task.rawValue])
+            let isLeased = Self.dialect.isLeased("expiresAt", after: "?2", at: "?2")
+            let rows = try db.rows(
+                "SELECT holder, term, \(isLeased) FROM lease WHERE name = ?1", [task.rawValue, now.milliseconds])
             let current = try Self.intact(rows) {
-                (holder: try $0.text(0), term: try $0.integer(1), expiresAt: try $0.timestamp(2))
+                (holder: try $0.text(0), term: try $0.integer(1), isLeased: try $0.boolean(2))
             }.first
             var term: Int64 = 1
             if let current {
-                let isHeld = current.expiresAt > now && !Self.hasEnded(current.holder)
+                let isHeld = current.isLeased && !Self.hasEnded(current.holder)
                 guard !isHeld || current.holder == holder else { return nil }
-                term = current.term &+ (isHeld ? 0 : 1)
+                term = current.term + (isHeld ? 0 : 1)
             }
             let lease = TaskLease(task: task, holder: holder, term: term, expiresAt: now.advanced(by: duration))
             try db.execute(

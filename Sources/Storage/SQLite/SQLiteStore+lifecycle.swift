@@ -1,6 +1,7 @@
 import Base
 import Dispatch
 import GRDB
+import GRDBSQLite
 import Synchronization
 
 /// Opening a store with retries. For example, the disk may be full, the directory missing, or the file locked at the
@@ -35,7 +36,7 @@ extension SQLiteStore {
     /// `true` if the store can be read and written.
     package var isOpen: Bool { state.withLock { $0.open != nil } }
 
-    /// `true` if the file was removed or replaced while it was open. It is not opened again before a restart.
+    /// `true` if a file was removed, replaced or truncated while it was open. It is not opened again before a restart.
     package var isLost: Bool {
         state.withLock { state in
             switch state {
@@ -58,19 +59,27 @@ extension SQLiteStore {
         if isOpen { opening.end(isOpen: true) } else { _ = closeFile(opened) }
     }
 
-    /// Ends the use of the file until a restart. Data in memory belongs to the old file and must not get into a new
-    /// one, and neither must the log that SQLite left.
-    func lost(_ opened: OpenedDatabase) -> StorageError {
-        let error = StorageError(
-            .changed, at: path,
-            "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
-        )
+    /// Ends the use of the files until a restart. Data in memory belongs to the old ones and must not get into new
+    /// ones.
+    func lost(_ opened: OpenedDatabase, _ loss: OpenFiles.Loss) -> StorageError {
+        let reason =
+            switch loss {
+            case .database:
+                "the file was removed, replaced or truncated while it was open. Stop receipt-bridge, restore"
+                    + " the complete file, and restart"
+            case .log:
+                "the -wal or -shm of the file was removed, replaced or truncated while it was open. Stop"
+                    + " receipt-bridge, run store check, and restart"
+            }
+        let error = StorageError(.changed, at: path, reason)
         let isChange = state.withLock { state in
             guard state.openOrClosing?.pool === opened.pool else { return false }
             state = state.isClosed ? .closed(opened, isLost: true) : .lost(opened)
             return true
         }
-        if isChange { onLost?(error) }
+        guard isChange else { return error }
+        onLost?(error)
+        DispatchQueue.global().async { opened.keepLog() }
         return error
     }
 
@@ -147,15 +156,30 @@ extension SQLiteStore {
         opened.pool.releaseMemory()
         do throws(StorageError) {
             // If the file was replaced, nothing of the old one may be written to the new one.
-            guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
+            if let loss = opened.files.missing { throw lost(opened, loss) }
             try asStorageError(at: path) {
                 _ = try opened.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
             }
             try asStorageError(at: path) { try opened.pool.close() }
             return nil
         } catch {
+            if isLost { opened.keepLog() }
             try? opened.pool.close()
             return error
+        }
+    }
+}
+
+extension SQLiteStore.OpenedDatabase {
+    /// Copies what the log has into the database. SQLite still has a log open that was removed. When the last connection
+    /// closes, SQLite does not remove the log at the path, which can be another one.
+    fileprivate func keepLog() {
+        try? pool.writeWithoutTransaction { db in
+            // `nil` if it was closed meanwhile.
+            guard let connection = db.sqliteConnection else { return }
+            var isKept: CInt = 1
+            sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+            if files.isLogCurrent { _ = try db.checkpoint(.full) }
         }
     }
 }

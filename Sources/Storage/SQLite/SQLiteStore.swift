@@ -15,7 +15,7 @@ package final class SQLiteStore: Sendable {
     package let hintsPerDay: Int
     package let recordsEvents: Bool
     let state = Mutex(State.unopened)
-    /// Called if the file was removed or replaced.
+    /// Called if a file was removed, replaced or truncated.
     let onLost: (@Sendable (StorageError) -> Void)?
     let opening = OpeningGate()
     package let headers = JWSHeaderTable()
@@ -24,17 +24,17 @@ package final class SQLiteStore: Sendable {
     package let notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome>
     package var writesWaiting: Int { notificationWrites.waiting + state.withLock { $0.open?.queue.waiting ?? 0 } }
 
-    /// The open database, its write queue and the identity of its file.
+    /// The open database, its write queue and its files.
     struct OpenedDatabase: Sendable {
         let pool: DatabasePool
         let queue: WriteQueue
-        let identity: FileIdentity?
+        let files: OpenFiles
     }
 
     enum State {
         case unopened
         case open(OpenedDatabase)
-        /// The file was removed or replaced while it was open.
+        /// A file was removed, replaced or truncated while it was open.
         case lost(OpenedDatabase)
         /// The pending writes are completed, unless the file was lost.
         case closed(OpenedDatabase?, isLost: Bool)
@@ -114,7 +114,7 @@ package final class SQLiteStore: Sendable {
                     """)
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
-        let pool = try asStorageError(at: path) {
+        let (pool, files) = try asStorageError(at: path) {
             let pool = try DatabasePool(path: path, configuration: configuration)
             try pool.writeWithoutTransaction { try $0.requireDurableCommits(at: path) }
             try Self.prepareSchema(of: pool, at: path)
@@ -123,10 +123,10 @@ package final class SQLiteStore: Sendable {
             }
             try Self.checkWriting(to: pool)
             if try pool.read({ try Self.hasLeases($0) }) { try pool.write(Self.releaseLeasesOfEndedProcesses) }
-            return pool
+            return (pool, try pool.read { OpenFiles(path: path, $0) })
         }
-        let queue = WriteQueue(pool: pool, path: path) { [weak self] in _ = try self?.openedOrClosing() }
-        return OpenedDatabase(pool: pool, queue: queue, identity: FileIdentity(path: path))
+        let queue = WriteQueue(pool: pool, path: path) { [weak self] db in try self?.requireFiles(of: db) }
+        return OpenedDatabase(pool: pool, queue: queue, files: files)
     }
 
     /// Checks that the file can be written. Opening a read-only file succeeds, so the error would otherwise appear
@@ -145,12 +145,18 @@ package final class SQLiteStore: Sendable {
 
     /// As ``opened()``, for the writes that are pending when the store is closed.
     ///
-    /// - Throws: `notOpen` before the store was opened; `changed` if the file at the path is no longer the one that
-    ///   was opened, because writes to it would be lost.
+    /// - Throws: `notOpen` before the store was opened; `changed` if a file is no longer the one that was opened,
+    ///   because writes to it would be lost.
     private func openedOrClosing() throws(StorageError) -> OpenedDatabase {
         guard let opened = state.withLock(\.openOrClosing) else { throw notOpen }
-        guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
+        if let loss = opened.files.missing { throw lost(opened, loss) }
         return opened
+    }
+
+    /// Checks the files at the beginning and at the end of a write transaction.
+    private func requireFiles(of db: Database) throws(StorageError) {
+        let opened = try openedOrClosing()
+        if db.isInsideTransaction, let loss = opened.files.truncated(db) { throw lost(opened, loss) }
     }
 
     private var notOpen: StorageError { StorageError(.notOpen, at: path, "the store is not open") }

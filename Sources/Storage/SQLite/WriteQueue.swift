@@ -12,13 +12,13 @@ final class WriteQueue: Sendable {
 
     private let pool: DatabasePool
     private let path: String
-    /// Called before each transaction. If it throws, all writes of the transaction fail.
-    private let check: @Sendable () throws -> Void
+    /// Called at the beginning and at the end of each transaction. If it throws, all writes of the transaction fail.
+    private let check: @Sendable (Database) throws -> Void
     /// The outcome of a write is its own error.
     private let commits: GroupCommit<Write, StorageError?>
     private let thread = DispatchQueue(label: "receipt-bridge.store")
 
-    init(pool: DatabasePool, path: String, check: @escaping @Sendable () throws -> Void) {
+    init(pool: DatabasePool, path: String, check: @escaping @Sendable (Database) throws -> Void) {
         self.pool = pool
         self.path = path
         self.check = check
@@ -49,11 +49,7 @@ final class WriteQueue: Sendable {
     private func commit(_ writes: [Write]) async throws(StorageError) -> [StorageError?] {
         let result = await withCheckedContinuation { continuation in
             thread.async {
-                continuation.resume(
-                    returning: Result<[StorageError?], any Error> {
-                        try self.check()
-                        return try self.commitAll(writes)
-                    })
+                continuation.resume(returning: Result<[StorageError?], any Error> { try self.commitAll(writes) })
             }
         }
         do { return try result.get() } catch { throw StorageError(error, at: path) }
@@ -63,7 +59,7 @@ final class WriteQueue: Sendable {
     /// a write fails are all of them run again, each in its own savepoint.
     private func commitAll(_ writes: [Write]) throws -> [StorageError?] {
         do {
-            try pool.write { db in
+            try transaction { db in
                 for write in writes {
                     do { try write(db) } catch { throw WriteFailure() }
                 }
@@ -72,7 +68,7 @@ final class WriteQueue: Sendable {
         } catch is WriteFailure {
             var failures: [StorageError?] = []
             do {
-                try pool.write { db in
+                try transaction { db in
                     failures = []
                     for write in writes { failures.append(runAlone(write, in: db)) }
                 }
@@ -83,6 +79,18 @@ final class WriteQueue: Sendable {
                 throw error
             }
             return failures
+        }
+    }
+
+    private func transaction(_ body: (Database) throws -> Void) throws {
+        try pool.writeWithoutTransaction { db in
+            try db.inTransaction(.immediate) {
+                try check(db)
+                try body(db)
+                return .commit
+            }
+            // A log that was removed meanwhile has the transaction, and is lost with this process.
+            try check(db)
         }
     }
 

@@ -31,8 +31,8 @@ extension StoreTable {
     static let notification = StoreTable(
         "notification", .notifications, copiedAs: "notifications", unique: "uuid",
         [
-            .number(), .text("uuid"), .integer("version"), .text("type").optional, .text("subtype").optional,
-            .uncheckedApp, .integer("signedDate").optional, .integer("receivedAt"),
+            .number(), .text("uuid"), .count("version"), .text("type").optional, .text("subtype").optional,
+            .uncheckedApp, .time("signedDate").optional, .time("receivedAt"),
             .text("originalTransactionId").optional, .jws("text"),
         ],
         indexes: [
@@ -48,8 +48,8 @@ extension StoreTable {
     static let customer = StoreTable(
         "customer", .customers, copiedAs: "customers",
         [
-            .number(), .app, .integer("askedAt"), .integer("appAppleId").optional, .text("revision").optional,
-            .integer("needsLookupSince").optional, .text("eventKey").optional,
+            .number(), .app, .time("askedAt"), .integer("appAppleId").optional, .text("revision").optional,
+            .time("needsLookupSince").optional, .text("eventKey").optional,
         ],
         indexes: [
             Index("customerByLookup", "(askedAt) WHERE needsLookupSince IS NULL", .sqlite),
@@ -72,8 +72,8 @@ extension StoreTable {
         [
             .number(), .uncheckedApp, .text("transactionId"), .text("originalTransactionId"),
             .text("appTransactionId").optional, .reference("customer", .customer, "ON DELETE SET NULL").optional,
-            .integer("place"), .integer("signedDate"), .jws("text"), .text("appAccountToken").optional.notCopied,
-            .integer("expiresDate").optional.notCopied,
+            .count("place"), .time("signedDate"), .jws("text"), .text("appAccountToken").optional.notCopied,
+            .time("expiresDate").optional.notCopied,
         ],
         indexes: [
             Index("transactionByOriginal", "(originalTransactionId, app)"),
@@ -91,7 +91,7 @@ extension StoreTable {
     static let supersededTransaction = StoreTable(
         "supersededTransaction", .supersededTransactions, copiedAs: "replaced transactions",
         [
-            .number("id", .hiddenInSQLite), .uncheckedApp, .text("transactionId"), .integer("signedDate"), .jws("text"),
+            .number("id", .hiddenInSQLite), .uncheckedApp, .text("transactionId"), .time("signedDate"), .jws("text"),
         ],
         indexes: [Index("supersededById", "(transactionId, app)")])
 
@@ -99,17 +99,17 @@ extension StoreTable {
     static let subscription = StoreTable(
         "subscription", .subscriptions, copiedAs: "subscriptions", unique: "originalTransactionId, app",
         [
-            .number(), .uncheckedApp, .text("originalTransactionId"), .integer("place"), .integer("status").optional,
-            .integer("statusClock"), .text("subscriptionGroupIdentifier").optional, .jws("renewal").optional,
-            .integer("renewalClock"),
+            .number(), .uncheckedApp, .text("originalTransactionId"), .count("place"), .integer("status").optional,
+            .time("statusClock"), .text("subscriptionGroupIdentifier").optional, .jws("renewal").optional,
+            .time("renewalClock"),
         ])
 
     /// Revoked purchases.
     static let revocation = StoreTable(
         "revocation", .revocations, copiedAs: "revocations", key: ["transactionId", "app"],
         [
-            .app, .text("transactionId"), .text("webOrderLineItemId").optional, .integer("date"),
-            .integer("reason").optional, .integer("signedDate").optional, .integer("askedAt").optional,
+            .app, .text("transactionId"), .text("webOrderLineItemId").optional, .time("date"),
+            .integer("reason").optional, .time("signedDate").optional, .time("askedAt").optional,
         ],
         indexes: [
             Index("revocationByDate", "(app, date)", .postgreSQL),
@@ -120,7 +120,7 @@ extension StoreTable {
     static let events = StoreTable(
         "events", .events, copiedAs: "events",
         [
-            .number("sequence", .assigned), .integer("time"), .text("app"), .text("environment"), .text("customer"),
+            .number("sequence", .assigned), .time("time"), .text("app"), .text("environment"), .text("customer"),
             .text("type"), .text("body"),
         ],
         indexes: [Index("eventsByCustomer", "(customer, app)")])
@@ -128,13 +128,13 @@ extension StoreTable {
     /// The first presenter of each purchase.
     static let presenter = StoreTable(
         "presenter", .presenters, copiedAs: "first presenters of purchases", unique: "originalTransactionId, app",
-        [.number(), .app, .text("originalTransactionId"), .bytes("presenter"), .integer("seenAt")],
+        [.number(), .app, .text("originalTransactionId"), .bytes("presenter"), .time("seenAt")],
         indexes: [Index("presenterByDate", "(seenAt)", .postgreSQL)])
 
     /// Customer identifiers of receipts without a purchase, as Apple returned them once. `receipt` is a digest.
     static let learntIdentifiers = StoreTable(
         "learntIdentifiers", .learntIdentifiers, copiedAs: "identifiers of receipts", key: ["receipt"],
-        [.bytes("receipt"), .integer("learntAt"), .text("originals"), .text("others")],
+        [.bytes("receipt"), .time("learntAt"), .text("originals"), .text("others")],
         indexes: [Index("learntByDate", "(learntAt)"), Index("learntByOriginals", "(originals, learntAt)")])
 
     // MARK: - Forwarding and the answers to Apple
@@ -152,9 +152,9 @@ extension StoreTable {
         [
             .number(), .reference("addressee", .addressee),
             .reference("notification", .notification, "ON DELETE CASCADE"), .text("subject").optional.only(.postgreSQL),
-            .integer("state", "DEFAULT 0"), .integer("attempts", "DEFAULT 0"), .integer("bodiesSent", "DEFAULT 0"),
-            .integer("createdAt"), .integer("queuedAt"), .integer("nextAttempt"), .text("lastFailure").optional,
-            .integer("leasedUntil").optional.only(.sqlite), .integer("leasedUntil", "DEFAULT 0").only(.postgreSQL),
+            .count("state", "DEFAULT 0"), .count("attempts", "DEFAULT 0"), .count("bodiesSent", "DEFAULT 0"),
+            .time("createdAt"), .time("queuedAt"), .time("nextAttempt"), .text("lastFailure").optional,
+            .time("leasedUntil").optional.only(.sqlite), .time("leasedUntil", "DEFAULT 0").only(.postgreSQL),
             .text("lessee").optional.notCopied,
         ],
         indexes: [
@@ -175,8 +175,8 @@ extension StoreTable {
     static let consumptionCase = StoreTable(
         "consumptionCase", .consumptionCases, copiedAs: "requests for consumption information", key: ["notification"],
         [
-            .reference("notification", .notification, "ON DELETE CASCADE"), .integer("answeredAt").optional,
-            .text("decision").optional, .integer("settledAt").optional,
+            .reference("notification", .notification, "ON DELETE CASCADE"), .time("answeredAt").optional,
+            .text("decision").optional, .time("settledAt").optional,
         ])
 
     // MARK: - Responses and operations
@@ -187,7 +187,7 @@ extension StoreTable {
     static let lastGood = StoreTable(
         "lastGood", .lastGoodAnswers, copiedAs: "archived responses", unique: "question",
         [
-            .number(), .bytes("question"), .app, .integer("keptAt"), .integer("size"), .text("originals"),
+            .number(), .bytes("question"), .app, .time("keptAt"), .count("size"), .text("originals"),
             .bytes("digest"), .integer("status"), .bytes("body"), .bytes("latestReceipt").optional,
         ],
         indexes: [
@@ -199,13 +199,13 @@ extension StoreTable {
     /// The revision of a customer's refund history, and when it was last read.
     static let refundSweep = StoreTable(
         "refundSweep", .refundSweeps, copiedAs: "swept customers", key: ["identifier", "app"],
-        [.app, .text("identifier"), .text("revision").optional, .integer("sweptAt")])
+        [.app, .text("identifier"), .text("revision").optional, .time("sweptAt")])
 
     /// Refunds found so far. `isTold` is true once a refund was reported.
     static let refund = StoreTable(
         "refund", .refunds, copiedAs: "refunds", unique: "transactionId, app, date",
         [
-            .number(), .app, .text("transactionId"), .integer("date"), .jws("text"),
+            .number(), .app, .text("transactionId"), .time("date"), .jws("text"),
             .boolean("isTold", "DEFAULT false"),
         ],
         indexes: [
@@ -223,8 +223,8 @@ extension StoreTable {
         "renewalExtension", .renewalExtensions, copiedAs: "extensions",
         key: ["originalTransactionId", "app", "requestIdentifier"],
         [
-            .app, .text("originalTransactionId"), .text("requestIdentifier"), .integer("days"), .integer("reason"),
-            .integer("extendedAt"), .integer("effectiveDate").optional,
+            .app, .text("originalTransactionId"), .text("requestIdentifier"), .count("days"), .integer("reason"),
+            .time("extendedAt"), .time("effectiveDate").optional,
         ])
 
     /// Looked up orders. `identifiers` are transaction ids, separated by spaces. `lastRequest` identifies the last
@@ -233,8 +233,8 @@ extension StoreTable {
         "orderLookup", .orders, copiedAs: "order lookups", unique: "orderId, app",
         [
             .number(), .app, .text("orderId"), .integer("status"), .bytes("transactions"), .text("identifiers"),
-            .integer("asked"), .integer("firstAskedAt"), .integer("lastAskedAt"),
-            .integer("lastRequest", "DEFAULT 0").only(.postgreSQL),
+            .count("asked"), .time("firstAskedAt"), .time("lastAskedAt"),
+            .digest("lastRequest", "DEFAULT 0").only(.postgreSQL),
         ],
         indexes: [Index("orderByTime", "(app, lastAskedAt)")])
 
@@ -243,14 +243,14 @@ extension StoreTable {
     /// Counts of comparisons of one day, in days since 1970.
     static let comparison = StoreTable(
         "comparison", .comparisons, copiedAs: "comparisons", key: ["day", "bundleId", "environment", "outcome"],
-        [.integer("day"), .text("bundleId"), .text("environment"), .text("outcome"), .integer("count")])
+        [.count("day"), .text("bundleId"), .text("environment"), .text("outcome"), .count("count")])
 
     /// Counts of differences.
     static let difference = StoreTable(
         "difference", .differences, copiedAs: "differences", unique: "day, bundleId, environment, verdict, rule, path",
         [
-            .number("key"), .integer("day"), .text("bundleId"), .text("environment"), .text("verdict"), .text("rule"),
-            .text("path"), .integer("count"), .integer("first"), .integer("last"),
+            .number("key"), .count("day"), .text("bundleId"), .text("environment"), .text("verdict"), .text("rule"),
+            .text("path"), .count("count"), .time("first"), .time("last"),
         ])
 
     /// A few examples of each difference.
@@ -267,14 +267,14 @@ extension StoreTable {
     static let comparedCustomer = StoreTable(
         "comparedCustomer", .comparedCustomers, copiedAs: "compared customers",
         key: ["bundleId", "environment", "customer"],
-        [.text("bundleId"), .text("environment"), .integer("customer"), .integer("day")])
+        [.text("bundleId"), .text("environment"), .digest("customer"), .count("day")])
 
     /// An app and a block of its configuration, with the counts of its customers.
     static let rollout = StoreTable(
         "rollout", .rollouts, copiedAs: "rollouts", unique: "bundleId, block",
         [
-            .number(), .text("bundleId"), .text("block"), .integer("startedAt"), .integer("stoppedAt").optional,
-            .integer("compared"), .integer("different"),
+            .number(), .text("bundleId"), .text("block"), .time("startedAt"), .time("stoppedAt").optional,
+            .count("compared"), .count("different"),
         ])
 
     /// Each compared customer of a rollout once, as a digest.
@@ -282,8 +282,8 @@ extension StoreTable {
         "rolloutCustomer", .rolloutCustomers, copiedAs: "customers of rollouts",
         key: ["rollout", "environment", "customer"],
         [
-            .reference("rollout", .rollout, "ON DELETE CASCADE"), .text("environment"), .integer("customer"),
-            .boolean("isDifferent"), .integer("comparedAt"),
+            .reference("rollout", .rollout, "ON DELETE CASCADE"), .text("environment"), .digest("customer"),
+            .boolean("isDifferent"), .time("comparedAt"),
         ])
 
     // MARK: - Erasures and handles
@@ -291,7 +291,7 @@ extension StoreTable {
     /// Erasures. Other processes read them to find out that data in their memory may belong to an erased customer.
     static let erasure = StoreTable(
         "erasure", .erasures, copiedAs: "erasures",
-        [.number("id", .neverReused), .integer("erasedAt"), .integer("rows")])
+        [.number("id", .neverReused), .time("erasedAt"), .count("rows")])
 
     /// The key of bridge handles, at most one row.
     static let handleKey = StoreTable(
@@ -301,5 +301,5 @@ extension StoreTable {
     /// Keyed digests of erased ids.
     static let erasedIdentifier = StoreTable(
         "erasedIdentifier", .erasedIdentifiers, copiedAs: "erased ids", key: ["digest"],
-        [.bytes("digest"), .integer("erasedAt")])
+        [.bytes("digest"), .time("erasedAt")])
 }

@@ -15,7 +15,9 @@ package struct StoreTable: Sendable {
         var numbering: Numbering?
         /// Another type in PostgreSQL than that of ``type``.
         var postgreSQLType: String?
-        var isOptional = false
+        /// The numbers that an intact row can have, see ``StoredNumber``; `nil` for all, and if it has no numbers.
+        package var range: ClosedRange<Int64>?
+        package var isOptional = false
         /// The only engine that has the column; `nil` if both have it. Such a column is not copied.
         var engine: SQLDialect?
         var isCopied = true
@@ -126,6 +128,21 @@ extension StoreTable.Column {
     }
 
     static func integer(_ name: String, _ constraint: String? = nil) -> Self {
+        Self(name: name, type: .integer, constraint: constraint, range: StoredNumber.integers)
+    }
+
+    /// A number of something.
+    static func count(_ name: String, _ constraint: String? = nil) -> Self {
+        Self(name: name, type: .integer, constraint: constraint, range: StoredNumber.counts)
+    }
+
+    /// Milliseconds since 1970.
+    static func time(_ name: String, _ constraint: String? = nil) -> Self {
+        Self(name: name, type: .integer, constraint: constraint, range: StoredNumber.times)
+    }
+
+    /// Any number, which is only compared.
+    static func digest(_ name: String, _ constraint: String? = nil) -> Self {
         Self(name: name, type: .integer, constraint: constraint)
     }
 

@@ -96,7 +96,7 @@ extension SQLRow {
         _ column: Int, _ type: StoreTable.ColumnType, decodesJWS: Bool
     ) throws(StorageError) -> SQLValue {
         switch type {
-        case .integer: return SQLValue(try optionalInteger(column))
+        case .integer: return SQLValue(try number(column))
         case .boolean: return try optionalBoolean(column).map { .boolean($0) } ?? .null
         case .text: return SQLValue(try optionalText(column))
         case .bytes: return try optionalBytes(column).map { .bytes($0) } ?? .null

@@ -18,8 +18,8 @@ struct StoreCommand: ParsableCommand {
             discussion: """
                 A store is sqlite:PATH or postgresql://USER@HOST/DATABASE. The password of SOURCE comes from \
                 database.password of the configuration or RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE, that of DESTINATION from \
-                RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE_2, or from the first if that is not set. Stop all servers that use one \
-                of the two stores first.
+                RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE_2, or from the first if that is not set. Stop all servers and \
+                commands that write to one of the two stores first; the copy is compared with SOURCE, and refused if it changed.
 
                 Exit codes: 0 success; 2 usage, configuration, or the destination holds other data; 3 stopped, the same \
                 command resumes.

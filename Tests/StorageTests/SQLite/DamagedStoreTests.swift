@@ -21,34 +21,8 @@ struct DamagedStoreTests {
         scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let store = try SQLiteStore(path: intact)
-        let now = Timestamp(milliseconds: 9_000)
-        try await CustomerDataFixture("84000000000000", token: nil, in: scope).save(to: store)
-        var request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "840000000000001"))))
-        request.marks = ErasureMarks { _, _ in [[9]] }
-        _ = try await store.erase(request, at: now)
-        try await CustomerDataFixture(Self.prefix, token: nil, in: scope).save(to: store)
-        _ = try await store.notifications.save(
-            NotificationRow(
-                uuid: "request", version: 2, type: "CONSUMPTION_REQUEST", subtype: nil, signedDate: now,
-                receivedAt: now, text: CustomerDataFixture.jws("{}")),
-            NotificationUpdate(transaction: CustomerDataFixture.transaction("\(Self.prefix)3", "\(Self.prefix)1")),
-            of: scope)
-        try await store.comparisons.add(
-            comparisons: [
-                ComparisonCount(
-                    day: 1, bundleId: scope.bundleId.rawValue, environment: scope.environment.rawValue,
-                    outcome: "equal",
-                    count: 1)
-            ], differences: [])
-        try await store.refunds.beginRefundOutput("refunds.jsonl")
-        _ = try await store.handles.handleKey(orInserting: Redacted([1]))
-        _ = try await store.leases.claim(.refunds, for: "holder", lasting: .seconds(60))
-        try await store.reconciliations.save(ReconciliationRow(startedAt: now, window: 1))
+        try await StoreUse(scope, Self.prefix).fill(store)
         #expect(await store.close() == nil)
-    }
-
-    private func id(_ text: String) throws -> TransactionIdentifier {
-        try #require(TransactionIdentifier(rawValue: text))
     }
 
     /// One value of a column, as a literal of SQL.
@@ -108,84 +82,6 @@ struct DamagedStoreTests {
         }
     }
 
-    /// Calls everything that servers and commands call, and returns the errors.
-    ///
-    /// - Parameter table: the damaged table. In debug, only this one is read for a copy.
-    private func use(_ store: SQLiteStore, _ table: String) async throws -> [any Error] {
-        var errors: [any Error] = []
-        func call(_ body: () async throws -> Void) async {
-            do { try await body() } catch { errors.append(error) }
-        }
-        let (scope, now, prefix) = (scope, Timestamp(milliseconds: 9_000), Self.prefix)
-        let (first, second) = (try id("\(prefix)1"), try id("\(prefix)2"))
-        let keys = CustomerIdentifiers(originalTransactionIds: [first.rawValue], transactionIds: [second.rawValue])
-        let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
-        await call { _ = try await store.customer(of: keys, in: scope) }
-        await call { _ = try await store.transaction(second, in: scope) }
-        await call { _ = try await store.customers(withToken: "", limit: 9) }
-        await call { _ = try await store.transactionsWithoutToken(limit: 1) }
-        await call { _ = try await store.recordedIdentifiers([first], of: scope.bundleId) }
-        await call { _ = try await store.hasNewerRecord(of: [first.rawValue], in: scope, since: now) }
-        await call { _ = try await store.revokedPurchases(after: .start) }
-        await call { _ = try await store.revocations(of: [second.rawValue], lineItems: ["55"], in: scope) }
-        await call { _ = try await store.customerIdentifiers(of: Array("\(prefix)-digest".utf8)) }
-        await call { _ = try await store.customerIdentifiersByReceipt(limit: 9) }
-        await call { _ = try await store.deliveryBacklog() }
-        await call { _ = try await store.deliveries(in: nil, after: 0, limit: 1) }
-        await call { _ = try await store.consumptionCases(about: first.rawValue, in: scope) }
-        await call {
-            _ = try await store.consumptionCases(
-                ConsumptionCaseFilter(receivedSince: Timestamp(milliseconds: 0)), after: 0, limit: 1)
-        }
-        await call { _ = try await store.openConsumptionRequests(since: Timestamp(milliseconds: 0)) }
-        await call { _ = try await store.notification("\(prefix)a") }
-        await call { _ = try await store.notifications(matching: NotificationFilter(), after: 0, limit: 1) }
-        await call { _ = try await store.notifications("REFUND", about: first.rawValue, in: scope) }
-        await call { _ = try await store.previousNotifications(of: 99, type: nil, limit: 9) }
-        await call { _ = try await store.readEvents(after: 0) { _ in } }
-        await call { _ = try await store.extensions(of: first, in: scope) }
-        await call { _ = try await store.order("M\(prefix)", in: scope) }
-        await call { _ = try await store.presenters(of: [first], in: scope, claimingFor: [1, 2], at: now) }
-        await call { _ = try await store.archivedResponse(to: Array("\(prefix)-question".utf8)) }
-        await call { _ = try await store.lastGoodUsage() }
-        await call { _ = try await store.comparisons(since: 0) }
-        await call { _ = try await store.comparedCustomers(since: 0) }
-        await call { _ = try await store.handleKey(orInserting: Redacted([1])) }
-        await call { _ = try await store.lastErasure(leaving: [[9]]) }
-        await call { _ = try await store.lastErasure() }
-        await call { _ = try await store.claim(.refunds, for: "other", lasting: .seconds(1)) }
-        await call { _ = try await store.lastReconciliation() }
-        let need = LookupNeed(of: [scope.bundleId], before: now, at: now)
-        await call { _ = try await store.customers(with: need, notAskedSince: now, after: .newest) }
-        await call { _ = try await store.countCustomers(with: need) }
-        await call { try await store.markUnknown(1) }
-        await call {
-            _ = try await store.customers(
-                endingIn: ReconciliationInterval(from: Timestamp(milliseconds: 0), to: now), notAskedSince: now,
-                after: .start)
-        }
-        await call { _ = try await store.transactionsWithoutExpiry(limit: 1) }
-        await call { _ = try await store.refundTargets(notSweptSince: now, after: 0) }
-        await call { _ = try await store.refundTarget(first, in: scope, notSweptSince: now) }
-        await call { _ = try await store.unreportedRefunds(limit: 1) }
-        await call { _ = try await store.sizeOfRefundOutput("refunds.jsonl") }
-        await call { _ = try await store.footprint(of: ErasureRequest(.transaction(first))) }
-        await call { _ = try await store.expired(Retention(), at: now) }
-        for other in StoreTable.copied where TestSize.pick(debug: other.name == table, release: true) {
-            await call { _ = try await store.rows(other.content, after: nil, limit: 9, decodesJWS: true) }
-        }
-        await call {
-            for delivery in try await store.claim(to: target, by: "1/2/3", at: now) {
-                try await store.settle(delivery, .delivered(bodies: 1), at: now)
-            }
-        }
-        await call { _ = try await store.replay(.allDead, to: nil, at: now) }
-        await call { try await CustomerDataFixture(prefix, token: nil, in: scope).save(to: store) }
-        await call { _ = try await store.deleteArchivedResponses(before: now, downTo: 0) }
-        await call { _ = try await store.expire(Retention(), at: Timestamp(milliseconds: 1 << 40)) { _ in true } }
-        return errors
-    }
-
     // T23
     @Test("A value of another type costs its row: whatever it is in, the store answers or says what is damaged")
     func everyColumn() async throws {
@@ -216,7 +112,8 @@ struct DamagedStoreTests {
             let columns = try SQLiteStore.inspect(path: path).damage.map(\.name)
             #expect(!damage.isOfOtherType || columns.contains(damage.name), "\(damage.name) = \(damage.literal)")
             let store = try SQLiteStore(path: path, lockTimeout: 0.1)
-            errors = try await use(store, damage.table)
+            let use = try StoreUse(scope, Self.prefix)
+            errors = await use.run(store, damage.table) + use.expire(store)
             await store.close()
         } catch {
             #expect(damage.table == "grdb_migrations", "\(damage.name): \(error)")

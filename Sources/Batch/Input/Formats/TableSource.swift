@@ -114,7 +114,7 @@ struct TableSource: RowSource {
                 SELECT \(schema.key) || ' ' || coalesce(hex(\(id)), '') FROM \(schema.table)
                 ORDER BY \(schema.key) LIMIT 1
                 """)
-            let last = try db.integer("SELECT CAST(max(\(schema.key)) AS INTEGER) FROM \(schema.table)")
+            let last = try db.row("SELECT CAST(max(\(schema.key)) AS INTEGER) FROM \(schema.table)")?.number(0)
             let beginning = "\(schema.table.text)\n\(schema.schema)\n\(first ?? "")"
             return (
                 SourceIdentity(kind: .table, size: last, digest: SHA.hex(Array(beginning.utf8), with: .sha256)),

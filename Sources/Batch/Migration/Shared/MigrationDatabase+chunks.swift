@@ -2,6 +2,7 @@ import Base
 import Foundation
 import PostgreSQLClient
 import Reports
+import Storage
 
 /// A chunk that this worker reads until the lease expires.
 struct ChunkLease: Sendable, Hashable {
@@ -149,7 +150,7 @@ extension MigrationDatabase {
             ) { (try $0.integer(0), try $0.text(1)) }
             for (number, text) in chunks {
                 last = number
-                guard let counts = try? JSONDecoder().decode(MigrationCounts.self, from: Data(text.utf8)) else {
+                guard let counts = try? StoredJSON.decode(MigrationCounts.self, from: Array(text.utf8)) else {
                     throw .notPossible("the counts of chunk \(number) in the database \(place) are damaged")
                 }
                 sum.add(counts)

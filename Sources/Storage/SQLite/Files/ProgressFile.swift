@@ -123,9 +123,18 @@ package final class ProgressFile {
     /// - Throws: `notADatabase` if the stored value cannot be decoded.
     package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(StorageError) -> Value? {
         guard let bytes = try state(key) else { return nil }
-        do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch {
+        do { return try StoredJSON.decode(type, from: bytes) } catch { throw damaged("the \(key)") }
+    }
+
+    /// Returns the number whose digits are stored under a key; `nil` if none or an empty text is.
+    ///
+    /// - Throws: `notADatabase` for a number out of the range.
+    package func number(_ key: String, in range: ClosedRange<Int64>) throws(StorageError) -> Int64? {
+        guard let digits = try state(key), !digits.isEmpty else { return nil }
+        guard let number = Int64(String(decoding: digits, as: UTF8.self)), range.contains(number) else {
             throw damaged("the \(key)")
         }
+        return number
     }
 
     /// Returns the JSON if it has no zero byte. A damaged page of zeros must not get into a result.

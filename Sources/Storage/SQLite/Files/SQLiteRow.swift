@@ -30,8 +30,15 @@ package struct SQLiteRow {
         try present(column, optionalInteger(column))
     }
 
-    /// The value of an INTEGER, or of a REAL without a fraction, which a sum can be.
+    /// See ``StoredNumber/integers``.
     package func optionalInteger(_ column: Int) throws(DamagedValue) -> Int64? {
+        guard let number = try number(column) else { return nil }
+        guard StoredNumber.integers.contains(number) else { throw damage(column) }
+        return number
+    }
+
+    /// The value of an INTEGER, or of a REAL without a fraction, which a sum can be.
+    package func number(_ column: Int) throws(DamagedValue) -> Int64? {
         switch value(column).storage {
         case .null: return nil
         case .int64(let integer): return integer
