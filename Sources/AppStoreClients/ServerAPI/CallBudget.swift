@@ -1,4 +1,5 @@
 import Synchronization
+import Transport
 
 /// The limits of one operation, which may need several calls. For example, a customer lookup reads many pages.
 package struct CallOptions: Sendable, Hashable {
@@ -24,6 +25,8 @@ final class CallBudget: Sendable {
     let priority: HourlyBudget.Priority
     private let deadline: Duration
     private let calls: Mutex<Int>
+    /// The memory of the responses. What was read from them is used until the operation ends.
+    private let memory = Mutex<[ResponseReservation]>([])
 
     init(_ options: CallOptions, uptime: Duration) {
         priority = options.priority
@@ -33,6 +36,9 @@ final class CallBudget: Sendable {
 
     /// The time left until the deadline; negative if it has passed.
     func remaining(at uptime: Duration) -> Duration { deadline - uptime }
+
+    /// Keeps the memory of a response reserved until the operation ends.
+    func keep(_ reservation: ResponseReservation) { memory.withLock { $0.append(reservation) } }
 
     /// Counts one call. Returns false if no call is left.
     func consumeCall() -> Bool {
