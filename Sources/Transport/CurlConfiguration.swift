@@ -28,6 +28,8 @@ package struct CurlConfiguration: Sendable {
     package var proxy: Proxy
     /// The limits of exchanges at the same time, and so of connections. Further requests wait within their timeout.
     package var limits: ExchangeSchedule.Limits
+    /// The memory for responses; `nil` if it is not limited.
+    package var memory: (any ResponseMemory)?
 
     /// The defaults fit Apple's limit of 50 requests a second if a response takes a second.
     package init(

@@ -98,7 +98,7 @@ struct CurlEventLoop: ~Copyable {
             let request = submission.request
             schedule.submitted(
                 .init(
-                    submission.id, origin: request.url.origin, owner: request.owner,
+                    submission.id, origin: request.url.origin, owner: request.owner, isDelivery: request.isDelivery,
                     deadline: submission.submitted + request.timeout), now: now)
         case .cancel(let id): schedule.cancelled(id, now: now)
         case .stop(let instant): schedule.stop(at: instant)
@@ -128,7 +128,7 @@ struct CurlEventLoop: ~Copyable {
             fail(id, submission, TransportError(.internalFault, at: host, "libcurl is out of memory"))
             return false
         }
-        let transfer = CurlTransfer(submission, handle, at: now, connected)
+        let transfer = CurlTransfer(submission, handle, at: now, connected, configuration.memory)
         do {
             try handle.prepare(transfer, configuration)
         } catch {
@@ -167,9 +167,8 @@ struct CurlEventLoop: ~Copyable {
     /// Converts the end of a transfer to a response or an error.
     private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlCommandQueue.Outcome {
         let host = transfer.request.url.host
-        if transfer.isTooLarge || result == CURLE_FILESIZE_EXCEEDED {
-            let limit = transfer.request.maximumResponseBytes
-            return .failure(TransportError(.responseTooLarge, at: host, "the response is larger than \(limit) bytes"))
+        if let failure = transfer.body.failure ?? (result == CURLE_FILESIZE_EXCEEDED ? .tooLarge : nil) {
+            return .failure(failure.error(at: host, limit: transfer.request.maximumResponseBytes))
         }
         guard result == CURLE_OK else {
             if transfer.handle.proxyStatus >= 300 {
@@ -180,8 +179,13 @@ struct CurlEventLoop: ~Copyable {
             error.timeAtHost = transfer.timeAtHost(until: clock.now)
             return .failure(error)
         }
+        guard transfer.body.isComplete else {
+            return .failure(TransportError(.truncated, at: host, "the compressed body ends early"))
+        }
         return .success(
-            HTTPResponse(status: transfer.handle.status, headers: transfer.headers, body: transfer.body))
+            HTTPResponse(
+                status: transfer.handle.status, headers: transfer.headers, body: transfer.body.bytes,
+                memory: transfer.body.memory))
     }
 
     /// Ends an exchange that reached the schedule, and returns its handle to the pool. No other method does this.

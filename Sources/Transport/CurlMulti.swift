@@ -152,8 +152,12 @@ final class CurlMulti {
         return nil
     }
 
-    fileprivate func waits(_ socket: Int32, for readiness: SocketPoller.Readiness) {
-        if readiness.isEmpty { poller.forget(socket) } else { poller.watch(socket, for: readiness, tag: number) }
+    fileprivate func waits(_ socket: Int32, for readiness: SocketPoller.Readiness, of easy: UnsafeMutableRawPointer?) {
+        guard readiness.isEmpty else { return poller.watch(socket, for: readiness, tag: number) }
+        // After a response. HTTP/2 has frames between exchanges, and its responses name their requests.
+        var version = 0
+        if let easy { bridge_curl_get_long(easy, CURLINFO_HTTP_VERSION, &version) }
+        poller.forget(socket, isIdle: version == CURL_HTTP_VERSION_1_0 || version == CURL_HTTP_VERSION_1_1)
     }
 
     fileprivate func setTimer(milliseconds: Int) {
@@ -161,7 +165,7 @@ final class CurlMulti {
     }
 }
 
-private let socketChanged: curl_socket_callback = { _, socket, what, context, _ in
+private let socketChanged: curl_socket_callback = { easy, socket, what, context, _ in
     guard let context else { return 0 }
     let readiness: SocketPoller.Readiness =
         switch what {
@@ -170,7 +174,7 @@ private let socketChanged: curl_socket_callback = { _, socket, what, context, _ 
         case CURL_POLL_INOUT: [.read, .write]
         default: []
         }
-    Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue().waits(socket, for: readiness)
+    Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue().waits(socket, for: readiness, of: easy)
     return 0
 }
 

@@ -12,18 +12,18 @@ final class CurlTransfer {
     let started: ContinuousClock.Instant
     private let whenConnected: CurlConnected
     private(set) var headers = HTTPHeaders()
-    private(set) var body: [UInt8] = []
-    private(set) var isTooLarge = false
+    private(set) var body: ResponseBody
     private var headerBytes = 0
 
     init(
         _ submission: CurlCommandQueue.Submission, _ handle: CurlHandle, at started: ContinuousClock.Instant,
-        _ whenConnected: CurlConnected
+        _ whenConnected: CurlConnected, _ memory: (any ResponseMemory)?
     ) {
         self.submission = submission
         self.handle = handle
         self.started = started
         self.whenConnected = whenConnected
+        body = ResponseBody(limit: submission.request.maximumResponseBytes, memory)
     }
 
     var request: HTTPRequest { submission.request }
@@ -37,26 +37,17 @@ final class CurlTransfer {
     /// Records that the connection is ready.
     func connected() { whenConnected.exchanges.append(submission.id) }
 
-    /// Appends a part of the body. Returns false to end the transfer.
-    func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-        guard body.count + bytes.count <= request.maximumResponseBytes else {
-            isTooLarge = true
-            return false
-        }
-        if body.isEmpty { body.reserveCapacity(min(announcedLength, request.maximumResponseBytes, 1 << 20)) }
-        body.append(contentsOf: bytes)
-        return true
-    }
+    /// Adds a part of the body. Returns false to end the transfer.
+    func receive(body bytes: UnsafeRawBufferPointer) -> Bool { body.receive(bytes, of: headers) }
 
     /// Adds a header line. Returns false to end the transfer. A status line starts the next response, which means
     /// that the headers before it belonged to an interim (1xx) one.
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         headerBytes += bytes.count
         guard headerBytes <= Self.maximumHeaderBytes else {
-            isTooLarge = true
-            return false
+            return body.fail(.tooLarge)
         }
-        guard body.isEmpty else { return true }  // trailers
+        guard !body.hasBegun else { return true }  // trailers
         if bytes.starts(with: "HTTP/".utf8) {
             headers = HTTPHeaders()
         } else if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
@@ -64,9 +55,6 @@ final class CurlTransfer {
         }
         return true
     }
-
-    /// `Content-Length` of the response. Used only as a hint for the size of the buffer, because it may be wrong.
-    private var announcedLength: Int { headers["Content-Length"].flatMap(Int.init).map { max($0, 0) } ?? 0 }
 
     private func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }

@@ -9,7 +9,8 @@ import HeapModule
 ///
 /// An exchange starts at once if the limits allow it. Otherwise it waits. When one ends, the origins take turns, and
 /// within an origin the owners do. For example, a request of an app with ten clients does not wait behind the 5,000 of
-/// another app. An exchange that is not expected to be answered before its deadline fails at once with `noConnection`.
+/// another app. Deliveries have a share of their own. An exchange that is not expected to be answered before its deadline
+/// fails at once with `noConnection`.
 package struct ExchangeSchedule: Sendable {
     /// Identifies an exchange; never reused.
     package typealias ID = UInt64
@@ -23,6 +24,8 @@ package struct ExchangeSchedule: Sendable {
         /// With one origin and without a connection yet, so that a cold start does not begin with thousands of TLS
         /// handshakes at once.
         package var connectingPerOrigin: Int
+        /// With all targets of deliveries together, so that targets that hang leave the rest to the App Store.
+        package var deliveries: Int { max(total / 4, 1) }
 
         package init(total: Int, perOrigin: Int, connectingPerOrigin: Int = 128) {
             (self.total, self.perOrigin, self.connectingPerOrigin) = (total, perOrigin, connectingPerOrigin)
@@ -36,10 +39,15 @@ package struct ExchangeSchedule: Sendable {
         package let origin: String
         /// On whose behalf, for example the bundle id of an app.
         package let owner: String
+        /// See ``HTTPRequest/isDelivery``.
+        package let isDelivery: Bool
         package let deadline: ContinuousClock.Instant
 
-        package init(_ id: ID, origin: String, owner: String = "", deadline: ContinuousClock.Instant) {
+        package init(
+            _ id: ID, origin: String, owner: String = "", isDelivery: Bool = false, deadline: ContinuousClock.Instant
+        ) {
             (self.id, self.origin, self.owner, self.deadline) = (id, origin, owner, deadline)
+            self.isDelivery = isDelivery
         }
     }
 
@@ -64,6 +72,16 @@ package struct ExchangeSchedule: Sendable {
         var phase = Phase.waiting
     }
 
+    /// An origin of one of the two shares.
+    private struct Origin: Hashable {
+        let name: String
+        let isDelivery: Bool
+
+        init(_ arrival: Arrival) {
+            (name, isDelivery) = (arrival.origin, arrival.isDelivery)
+        }
+    }
+
     private struct Deadline: Comparable {
         let instant: ContinuousClock.Instant
         let id: ID
@@ -73,10 +91,13 @@ package struct ExchangeSchedule: Sendable {
 
     private let limits: Limits
     private var exchanges: [ID: Exchange] = [:]
-    private var origins: [String: OriginQueue] = [:]
+    private var origins: [Origin: OriginQueue] = [:]
     /// The origins with waiting exchanges; the next turn is that of the first.
-    private var turns: Deque<String> = []
+    private var turns: Deque<Origin> = []
     private var running = 0
+    private var runningDeliveries = 0
+    /// All owners so far.
+    private var owners: Set<String> = []
     private var pendingFailures: [Action] = []
     /// Contains the deadlines of all exchanges, and of some that have ended.
     private var deadlines = Heap<Deadline>()
@@ -97,21 +118,41 @@ package struct ExchangeSchedule: Sendable {
     package mutating func submitted(_ arrival: Arrival, now: ContinuousClock.Instant) {
         exchanges[arrival.id] = Exchange(arrival: arrival)
         deadlines.insert(Deadline(instant: arrival.deadline, id: arrival.id))
-        let isAnswered = origins[arrival.origin, default: OriginQueue()].add(
-            arrival, limits, isFull: running >= limits.total, at: now)
+        let origin = Origin(arrival)
+        if !arrival.isDelivery { owners.insert(arrival.owner) }
+        let isAnswered = origins[origin, default: OriginQueue()].add(arrival, room(for: origin), at: now)
         if !isAnswered {
             exchanges[arrival.id] = nil
             pendingFailures.append(.fail(arrival.id, .noConnection))
-        } else if origins[arrival.origin]?.waiting == 1 {
-            turns.append(arrival.origin)
+        } else if origins[origin]?.waiting == 1 {
+            turns.append(origin)
         }
+    }
+
+    /// The limits of one origin at present.
+    ///
+    /// Deliveries take their part of the limit of each host of the App Store, so that a host that hangs leaves the same
+    /// part of the rest to the others; one target has at most three quarters of their share. If there are several
+    /// owners, each leaves an eighth to the others, which would otherwise wait until exchanges that take long have ended.
+    private func room(for origin: Origin) -> OriginQueue.Room {
+        var exchanges = 0
+        if origin.isDelivery, runningDeliveries < limits.deliveries {
+            exchanges = min(limits.perOrigin, limits.deliveries - limits.deliveries / 4)
+        } else if !origin.isDelivery {
+            exchanges = max(limits.perOrigin * (limits.total - runningDeliveries) / limits.total, 1)
+        }
+        if running >= limits.total { exchanges = 0 }
+        return OriginQueue.Room(
+            exchanges: exchanges,
+            ofOwner: owners.count > 1 && !origin.isDelivery ? exchanges - exchanges / 8 : exchanges,
+            connecting: limits.connectingPerOrigin)
     }
 
     /// Records that the connection of a started exchange is ready.
     package mutating func connected(_ id: ID) {
         guard let exchange = exchanges[id], case .connecting(let since) = exchange.phase else { return }
         exchanges[id]?.phase = .connected(since: since)
-        origins[exchange.arrival.origin]?.connecting -= 1
+        origins[Origin(exchange.arrival)]?.connecting -= 1
     }
 
     /// Fails the exchange because its task was canceled. Has no effect if the exchange has ended.
@@ -157,21 +198,22 @@ package struct ExchangeSchedule: Sendable {
     private mutating func startWaiting(into actions: inout [Action], _ now: ContinuousClock.Instant) {
         // Origins that may not start an exchange now, or have none that waits.
         var passes = 0
-        let limits = limits
-        while running < limits.total, passes < turns.count, let name = turns.popFirst() {
-            guard let id = origins[name]?.startNext(limits, at: now) else {
-                if origins[name]?.waiting ?? 0 > 0 {
-                    turns.append(name)
+        while running < limits.total, passes < turns.count, let origin = turns.popFirst() {
+            let room = room(for: origin)
+            guard let id = origins[origin]?.startNext(room, at: now) else {
+                if origins[origin]?.waiting ?? 0 > 0 {
+                    turns.append(origin)
                     passes += 1
                 } else {
-                    removeIfIdle(name)
+                    removeIfIdle(origin)
                 }
                 continue
             }
             passes = 0
-            if origins[name]?.waiting ?? 0 > 0 { turns.append(name) }
+            if origins[origin]?.waiting ?? 0 > 0 { turns.append(origin) }
             exchanges[id]?.phase = .connecting(since: now)
             running += 1
+            if origin.isDelivery { runningDeliveries += 1 }
             actions.append(.start(id))
         }
     }
@@ -185,118 +227,22 @@ package struct ExchangeSchedule: Sendable {
     /// Removes an exchange that has ended.
     package mutating func finished(_ id: ID, now: ContinuousClock.Instant) {
         guard let exchange = exchanges.removeValue(forKey: id) else { return }
-        let name = exchange.arrival.origin
+        let origin = Origin(exchange.arrival)
         switch exchange.phase {
         case .waiting:
-            origins[name]?.abandon(exchange.arrival)
-            if origins[name]?.waiting == 0 { turns.removeAll { $0 == name } }
-        case .connecting(let since):
-            origins[name]?.connecting -= 1
-            origins[name]?.ended(after: since.duration(to: now))
+            origins[origin]?.abandon(exchange.arrival)
+            if origins[origin]?.waiting == 0 { turns.removeAll { $0 == origin } }
+        case .connecting(let since), .connected(let since):
+            if case .connecting = exchange.phase { origins[origin]?.connecting -= 1 }
+            origins[origin]?.ended(exchange.arrival, after: since.duration(to: now))
             running -= 1
-        case .connected(let since):
-            origins[name]?.ended(after: since.duration(to: now))
-            running -= 1
+            if origin.isDelivery { runningDeliveries -= 1 }
         }
-        removeIfIdle(name)
+        removeIfIdle(origin)
         if exchanges.isEmpty { deadlines = Heap() }
     }
 
-    private mutating func removeIfIdle(_ name: String) {
-        if let origin = origins[name], origin.running == 0, origin.waiting == 0 { origins[name] = nil }
-    }
-}
-
-/// The exchanges with one origin: the number of those that run, and the lines of those that wait.
-private struct OriginQueue {
-    /// The waiting exchanges of one owner in order of arrival, and some that have ended.
-    private struct Line {
-        var ids: Deque<ExchangeSchedule.ID> = []
-        /// The number of those that have not ended.
-        var waiting = 0
-    }
-
-    private(set) var running = 0
-    var connecting = 0
-    private(set) var waiting = 0
-    private var lines: [String: Line] = [:]
-    /// The owners of the lines; the next turn is that of the first.
-    private var turns: Deque<String> = []
-    /// The exchanges in lines that have ended.
-    private var ended: Set<ExchangeSchedule.ID> = []
-    private var forecast = WaitForecast()
-
-    /// Adds an exchange to the line of its owner. Returns false instead if it cannot be expected to be answered in
-    /// time.
-    ///
-    /// - Parameter isFull: Whether exchanges with all origins have reached their limit.
-    mutating func add(
-        _ arrival: ExchangeSchedule.Arrival, _ limits: ExchangeSchedule.Limits, isFull: Bool,
-        at now: ContinuousClock.Instant
-    ) -> Bool {
-        if waiting > 0 || isFull || !mayStart(limits) {
-            forecast.queueFormed(at: now)
-            // Each other owner starts at most as many as this one before the new exchange has its turn.
-            let own = lines[arrival.owner]?.waiting ?? 0
-            let owners = lines[arrival.owner] == nil ? lines.count + 1 : lines.count
-            let ahead = min(waiting, (own + 1) * owners - 1)
-            guard forecast.isAnswered(behind: ahead, within: now.duration(to: arrival.deadline), at: now) else {
-                return false
-            }
-        }
-        if lines[arrival.owner] == nil { turns.append(arrival.owner) }
-        lines[arrival.owner, default: Line()].ids.append(arrival.id)
-        lines[arrival.owner]?.waiting += 1
-        waiting += 1
-        return true
-    }
-
-    private func mayStart(_ limits: ExchangeSchedule.Limits) -> Bool {
-        running < limits.perOrigin && connecting < limits.connectingPerOrigin
-    }
-
-    /// Removes the exchange that is next and counts it as running; `nil` if none waits or the limits allow no other.
-    mutating func startNext(
-        _ limits: ExchangeSchedule.Limits, at now: ContinuousClock.Instant
-    ) -> ExchangeSchedule.ID? {
-        guard waiting > 0, mayStart(limits), let owner = turns.popFirst(), var line = lines.removeValue(forKey: owner)
-        else { return nil }
-        while let id = line.ids.popFirst() {
-            guard ended.isEmpty || ended.remove(id) == nil else { continue }
-            line.waiting -= 1
-            if line.waiting > 0 {
-                lines[owner] = line
-                turns.append(owner)
-            } else {
-                for id in line.ids { ended.remove(id) }
-            }
-            running += 1
-            connecting += 1
-            waiting -= 1
-            forecast.started(at: now)
-            if waiting == 0 { forecast.queueEmptied() }
-            return id
-        }
-        return nil
-    }
-
-    /// Counts an exchange that ended while it waited.
-    mutating func abandon(_ arrival: ExchangeSchedule.Arrival) {
-        guard var line = lines.removeValue(forKey: arrival.owner) else { return }
-        waiting -= 1
-        line.waiting -= 1
-        if waiting == 0 { forecast.queueEmptied() }
-        ended.insert(arrival.id)
-        // Removes those that have ended now and then, so that a line stays in proportion to the others.
-        if line.waiting == 0 || line.ids.count > 64 + 2 * line.waiting {
-            line.ids.removeAll { ended.remove($0) != nil }
-        }
-        if line.waiting == 0 { turns.removeAll { $0 == arrival.owner } } else { lines[arrival.owner] = line }
-    }
-
-    /// Records the duration of an exchange that has ended.
-    mutating func ended(after duration: Duration) {
-        running -= 1
-        forecast.ended(after: duration)
+    private mutating func removeIfIdle(_ origin: Origin) {
+        if let queue = origins[origin], queue.running == 0, queue.waiting == 0 { origins[origin] = nil }
     }
 }

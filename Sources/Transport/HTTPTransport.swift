@@ -50,6 +50,9 @@ package struct HTTPRequest: Sendable {
     /// False if anybody could have written what is sent, such as a receipt that is not authentic. Its failure may be
     /// its sender's doing, so it is no evidence against the host: see ``CircuitBreaker``.
     package var isGenuine = true
+    /// True if the request delivers a notification to a target of `forward`. Deliveries have a small share of the
+    /// connections, which the App Store's hosts do not wait for.
+    package var isDelivery = false
     /// True if the same request was sent before for the same purpose. Retries are limited: see
     /// ``CircuitBreakingTransport``.
     package var isRetry = false
@@ -105,11 +108,16 @@ package struct HTTPResponse: Sendable {
     package let headers: HTTPHeaders
     /// The body. If the server compressed it with gzip, it is decoded.
     package let body: [UInt8]
+    /// The memory of the body, to be kept as long as the body is; `nil` if it is not limited.
+    package let memory: ResponseReservation?
 
     /// Creates a response. Test transports use this too.
-    package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+    package init(
+        status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], memory: ResponseReservation? = nil
+    ) {
         self.status = status
         self.headers = headers
         self.body = body
+        self.memory = memory
     }
 }

@@ -26,10 +26,15 @@ final class SocketPoller {
     typealias Event = (socket: Int32, tag: Int, readiness: Readiness)
 
     #if os(Linux)
+        /// What becomes of an event of a socket.
+        private enum State {
+            case forgotten, watched, idle
+        }
+
         private let descriptor: Int32
-        /// By socket, whether it is waited for. A socket that is forgotten stays known to the kernel until it is closed
-        /// or has an event, because the next exchange on its connection usually waits for it again.
-        private var isWatched: [Bool] = []
+        /// By socket. One that is not watched stays known to the kernel until it is closed or has an event, because the
+        /// next exchange on its connection usually waits for it again.
+        private var states: [State] = []
         private var buffer = [epoll_event](repeating: epoll_event(), count: 256)
 
         /// Returns `nil` if the process has no file descriptor left.
@@ -42,14 +47,20 @@ final class SocketPoller {
 
         /// Waits for these events of a socket from now on, in place of others.
         func watch(_ socket: Int32, for readiness: Readiness, tag: Int = 0) {
-            if isWatched.count <= socket {
-                isWatched += [Bool](repeating: false, count: Int(socket) + 1 - isWatched.count)
+            if states.count <= socket {
+                states += [State](repeating: .forgotten, count: Int(socket) + 1 - states.count)
             }
-            isWatched[Int(socket)] = true
+            states[Int(socket)] = .watched
+            var events: UInt32 = 0
+            if readiness.contains(.read) { events |= EPOLLIN.rawValue }
+            if readiness.contains(.write) { events |= EPOLLOUT.rawValue }
+            register(socket, events, tag: tag)
+        }
+
+        private func register(_ socket: Int32, _ events: UInt32, tag: Int) {
             var event = epoll_event()
             event.data.u64 = UInt64(UInt32(bitPattern: socket)) | UInt64(UInt32(truncatingIfNeeded: tag)) << 32
-            if readiness.contains(.read) { event.events |= EPOLLIN.rawValue }
-            if readiness.contains(.write) { event.events |= EPOLLOUT.rawValue }
+            event.events = events
             // The kernel forgets a socket that is closed, so the number of one that it knew may be that of a new one.
             if epoll_ctl(descriptor, EPOLL_CTL_MOD, socket, &event) != 0 {
                 _ = epoll_ctl(descriptor, EPOLL_CTL_ADD, socket, &event)
@@ -57,8 +68,25 @@ final class SocketPoller {
         }
 
         /// Ends the waiting for a socket.
-        func forget(_ socket: Int32) {
-            if socket < isWatched.count { isWatched[Int(socket)] = false }
+        ///
+        /// - Parameter isIdle: Whether it may be used again, and nothing is to arrive on it until then. Otherwise it is
+        ///   shut down.
+        func forget(_ socket: Int32, isIdle: Bool = false) {
+            if socket < states.count { states[Int(socket)] = isIdle ? .idle : .forgotten }
+        }
+
+        /// Handles an event of a socket that is not watched. An idle one that can be read is shut down, so that a response
+        /// out of turn is never taken for that of the next request. libcurl 7.88 reuses a connection with unread input.
+        private func handle(_ event: epoll_event, ofUnwatched socket: Int32) {
+            let isIdle = states[Int(socket)] == .idle
+            guard isIdle, event.events & ~EPOLLOUT.rawValue == 0 else {
+                if isIdle { SocketInput.discard(socket) }
+                var event = event
+                _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
+                return
+            }
+            // The last exchange waited until it could write.
+            register(socket, EPOLLIN.rawValue, tag: Int(event.data.u64 >> 32))
         }
 
         /// Waits until a socket is ready, at most this long in ms. Returns some or all of the ready ones.
@@ -68,8 +96,8 @@ final class SocketPoller {
             for index in 0..<max(Int(count), 0) {
                 let socket = Int32(truncatingIfNeeded: buffer[index].data.u64)
                 let tag = Int(buffer[index].data.u64 >> 32)
-                guard isWatched[Int(socket)] else {
-                    _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &buffer[index])
+                guard states[Int(socket)] == .watched else {
+                    handle(buffer[index], ofUnwatched: socket)
                     continue
                 }
                 let flags = buffer[index].events
@@ -90,7 +118,7 @@ final class SocketPoller {
             sockets[socket] = (readiness, tag)
         }
 
-        func forget(_ socket: Int32) { sockets[socket] = nil }
+        func forget(_ socket: Int32, isIdle: Bool = false) { sockets[socket] = nil }
 
         func wait(milliseconds: Int32) -> [Event] {
             var descriptors = sockets.map { socket, watched in
@@ -111,3 +139,14 @@ final class SocketPoller {
         }
     #endif
 }
+
+#if os(Linux)
+    private enum SocketInput {
+        /// Shuts a connection down, and discards what has arrived: libcurl then finds it closed.
+        static func discard(_ socket: Int32) {
+            shutdown(socket, Int32(SHUT_RDWR))
+            var bytes = [UInt8](repeating: 0, count: 4_096)
+            for _ in 0..<64 where recv(socket, &bytes, bytes.count, Int32(MSG_DONTWAIT)) <= 0 { return }
+        }
+    }
+#endif

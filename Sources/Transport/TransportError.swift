@@ -50,6 +50,8 @@ extension TransportError {
         case truncated
         /// The response body or headers exceeded the size limit.
         case responseTooLarge
+        /// The memory for responses is used up; the response was not read to its end.
+        case noMemory
         /// The server violated the HTTP protocol.
         case protocolError
         /// The waiting task was canceled.
@@ -67,13 +69,13 @@ extension TransportError {
 
         private static let temporary: Set<Self> = [
             .nameNotResolved, .connectFailed, .tlsFailed, .timedOut, .connectionReset, .emptyReply, .truncated,
-            .protocolError, .noConnection, .circuitOpen, .tooManyRepetitions, .internalFault,
+            .protocolError, .noMemory, .noConnection, .circuitOpen, .tooManyRepetitions, .internalFault,
         ]
 
-        private static let refusals: Set<Self> = [.noConnection, .circuitOpen, .tooManyRepetitions]
+        private static let refusals: Set<Self> = [.noMemory, .noConnection, .circuitOpen, .tooManyRepetitions]
 
-        /// True if the request was not sent at all, to protect the host and this process. An immediate retry would be
-        /// rejected too.
+        /// True if the request was not sent, or its response not read, to protect the host and this process. An
+        /// immediate retry would be rejected too.
         package var isRefusal: Bool { Self.refusals.contains(self) }
 
         /// True if the same request may succeed later. False if the request itself is wrong, or if this process ended

@@ -6,7 +6,7 @@ package indirect enum Reply: Sendable {
     /// A response with Content-Length. The connection stays open.
     case respond(status: Int = 200, headers: [String] = [], body: [UInt8] = [])
     /// A response with chunked transfer encoding.
-    case chunked([[UInt8]])
+    case chunked([[UInt8]], headers: [String] = [])
     /// These bytes, then the connection is closed.
     case raw(String)
     /// A response whose Content-Length is larger than its body.
@@ -17,6 +17,8 @@ package indirect enum Reply: Sendable {
     case after(seconds: Double, Reply)
     /// Another reply once the gate is open.
     case behind(BlockingResponse, Reply)
+    /// A reply, and another one that was not requested.
+    case both(Reply, Reply)
     /// Closes the connection without sending a byte.
     case hangUp
     /// Resets the connection without sending a byte.
@@ -38,8 +40,8 @@ package indirect enum Reply: Sendable {
         case .respond(let status, let headers, let body):
             let head = ["HTTP/1.1 \(status) X", "Content-Length: \(body.count)"] + headers
             return Socket.send(Self.head(head) + body, to: socket) ? .keepOpen : .abandoned
-        case .chunked(let chunks):
-            var bytes = Self.head(["HTTP/1.1 200 X", "Transfer-Encoding: chunked"])
+        case .chunked(let chunks, let headers):
+            var bytes = Self.head(["HTTP/1.1 200 X", "Transfer-Encoding: chunked"] + headers)
             for chunk in chunks + [[]] {
                 bytes += Array("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + [13, 10]
             }
@@ -59,6 +61,8 @@ package indirect enum Reply: Sendable {
         case .behind(let gate, let reply):
             gate.wait()
             return reply.send(to: socket)
+        case .both(let first, let second):
+            return first.send(to: socket) == .keepOpen ? second.send(to: socket) : .abandoned
         case .hangUp: return .close
         case .reset:
             Socket.makeCloseReset(socket)

@@ -39,6 +39,31 @@ struct BufferedBodiesTests {
     }
 
     // T20
+    @Test("Responses and bodies of requests share the memory, and each kind of them has a part that others cannot use")
+    func responses() {
+        let limits = RequestBodyBudget.Limits(
+            total: 1_024 * kilobyte, reserve: 256 * kilobyte, withResponses: 1_536 * kilobyte)
+        var bodies = BufferedBodies()
+        func response(_ count: Int, of size: Int) -> Bool {
+            bodies.reserveResponse(count * kilobyte, of: size * kilobyte, within: limits)
+        }
+        func body(_ count: Int) -> Bool {
+            let id = bodies.add(BufferedBody(startedAt: .zero) {})
+            return bodies.reserve(count * kilobyte, for: id, within: limits, at: .zero).isReserved
+        }
+        // Without requests, responses have all but what is reserved for small bodies of requests.
+        #expect(response(1_280, of: 1_280) && !response(1, of: 1))
+        #expect(body(64) && body(64) && !body(1))
+        bodies.releaseResponse(1_280 * kilobyte)
+        // With all memory of requests in use, large responses have half of the rest, and small ones the other half.
+        for _ in 0..<3 { #expect(body(128)) }
+        #expect(bodies.total == 1_024 * kilobyte)
+        #expect(response(256, of: 256) && !response(1, of: 65))
+        #expect(response(64, of: 64) && response(192, of: 64) && !response(1, of: 1))
+        #expect(bodies.responses == 512 * kilobyte)
+    }
+
+    // T20
     @Test("Large bodies leave the reserve to small bodies")
     func reserve() {
         let room = Room()

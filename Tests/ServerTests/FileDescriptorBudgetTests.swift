@@ -55,6 +55,14 @@ struct FileDescriptorBudgetTests {
         #expect(used <= row.limit)
     }
 
+    @Test("The targets of deliveries have a quarter beside the exchanges with the App Store, and memory limits all")
+    func shares() throws {
+        let few = try #require(FileDescriptorBudget(limit: 1_024, connections: 10_000, upstream: 16, cores: 2))
+        #expect(few.upstream == .init(total: 29, perOrigin: 16, connectingPerOrigin: 33))
+        let small = try #require(FileDescriptorBudget(limit: 65_536, connections: 10_000, exchanges: 397, cores: 2))
+        #expect(small.upstream == .init(total: 397, perOrigin: 297, connectingPerOrigin: 49))
+    }
+
     // T20
     @Test(
         "A limit below 86 is too low, and the server does not start",

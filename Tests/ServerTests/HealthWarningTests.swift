@@ -16,8 +16,8 @@ struct HealthWarningTests {
     private static let all: [(warning: HealthWarning, code: String, detail: String)] = [
         (
             .storeReplaced, "storeReplaced",
-            "The store's file was removed or replaced. Nothing is stored and notifications are rejected until the file is "
-                + "restored and the server restarted."
+            "A file of the store was removed, replaced or truncated. Nothing is stored and notifications are rejected until "
+                + "it is restored and the server restarted."
         ),
         (
             .storeNotOpen, "storeNotOpen",

@@ -1,5 +1,4 @@
 import Administration
-import Logging
 import Server
 import Telemetry
 import Testing
@@ -8,14 +7,16 @@ import TestSupport
 @Suite("Memory budget")
 struct MemoryBudgetTests {
     @Test(
-        "Memory is divided among requests, connections and bodies; much of it limits nothing beyond the configuration",
+        "Memory is divided among exchanges, connections and bodies; much of it limits nothing beyond the configuration",
         arguments: [
-            (96, 614, 148, 16), (256, 1_638, 397, 42), (1_024, 6_553, 1_588, 170), (8_192, 10_000, 12_710, 256),
+            (32, 204, 49, 16, 24), (96, 614, 148, 16, 24), (256, 1_638, 397, 42, 64), (1_024, 6_553, 1_588, 170, 256),
+            (8_192, 10_000, 12_710, 256, 2_048),
         ])
-    func division(megabytes: Int, connections: Int, requests: Int, bodies: Int) {
+    func division(megabytes: Int, connections: Int, exchanges: Int, bodies: Int, withResponses: Int) {
         let budget = MemoryBudget(limit: megabytes << 20, connections: 10_000)
-        #expect(budget.connections == connections && budget.bodies.requests == requests)
+        #expect(budget.connections == connections && budget.exchanges == exchanges)
         #expect(budget.bodies.total >> 20 == bodies && budget.bodies.reserve == budget.bodies.total / 4)
+        #expect(budget.bodies.withResponses >> 20 == withResponses)
         let row = Doctor.memoryCheck(budget, connections: 10_000)
         #expect(row.verdict == (connections < 10_000 ? .warn : .pass))
         #expect(row.detail.hasPrefix("\(megabytes) MB may be used: enough for \(connections) connections and"))
@@ -38,30 +39,5 @@ struct MemoryBudgetTests {
         ])
     func groups(text: String, files: [String: String], limits: [Int]) {
         #expect(ProcessMemory.limits(of: text) { files[$0] } == limits)
-    }
-
-    @Test("A request waits until another one ends, in order; one that has waited 5 s is refused at its turn")
-    func turns() async throws {
-        let clock = StandingClock()
-        let budget = RequestBodyBudget(
-            .init(requests: 1), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: clock.time)
-        let reservations = (0..<4).map { _ in budget.reservation {} }
-        #expect(await reservations[0].begin())
-        var outcomes: [Task<Bool, Never>] = []
-        for (waiting, reservation) in reservations.enumerated().dropFirst() {
-            if waiting == 3 { clock.move(by: .seconds(4)) }
-            outcomes.append(Task { await reservation.begin() })
-            #expect(await eventually { budget.waitingRequests == waiting })
-        }
-        reservations[0].release()
-        reservations[0].release()
-        #expect(await outcomes[0].value)
-        clock.move(by: .seconds(1))
-        reservations[1].release()
-        #expect(await !outcomes[1].value)
-        #expect(await outcomes[2].value)
-        #expect(budget.waitingRequests == 0)
-        reservations[3].release()
-        #expect(await budget.reservation {}.begin())
     }
 }

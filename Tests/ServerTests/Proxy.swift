@@ -92,7 +92,9 @@ final class Proxy: Sendable {
         change(&settings, &app)
         settings.apps = [app] + settings.apps
         let logger = log.logger
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        var configuration = CurlConfiguration(version: "test", proxy: .direct)
+        configuration.memory = bodies
+        let transport = try CurlTransport(configuration)
         let guarded = isGuarded ? CircuitBreakingTransport(transport) : nil
         // As in the program, requests are served even if the store is unavailable.
         let bridgeStore = settings.store?.path.flatMap { try? SQLiteStore(path: $0) }

@@ -58,6 +58,23 @@ struct CurlConcurrencyTests {
         }
     }
 
+    // T22
+    @Test("A response out of turn is not that of the next request: its connection is closed")
+    func outOfTurn() async throws {
+        try await withServer({ request in
+            .both(.respond(body: request.body), .after(seconds: 0.02, .respond(body: Array("late".utf8))))
+        }) { server, transport in
+            for number in 1...3 {
+                let body = Array("\(number)".utf8)
+                let response = try await transport.send(
+                    HTTPRequest(method: .post, url: server.url(), body: body, timeout: .seconds(5)))
+                #expect(response.body == body)
+                #expect(await eventually(within: .seconds(2)) { server.counts.open == 0 })
+            }
+            #expect(server.counts.connections == 3)
+        }
+    }
+
     @Test("The connection limit is kept, and queued requests are all served")
     func connectionCap() async throws {
         let configuration = CurlConfiguration(version: "0-test", limits: .init(total: 256, perOrigin: 4))

@@ -1,5 +1,6 @@
 import HTTPTestServer
 import struct TestSupport.Named
+import Synchronization
 import Testing
 import Transport
 
@@ -99,6 +100,95 @@ struct CurlTransportTests {
             let error = await #expect(throws: TransportError.self) { try await size("/", limit: 65_535) }
             #expect(error?.code == .responseTooLarge)
             await #expect(throws: TransportError.self) { try await size("/damaged", limit: 65_536) }
+        }
+    }
+
+    /// gzip data, and what its decoded bytes are or the error's code.
+    private static let compressed: [(name: String, data: [UInt8], expected: String)] = [
+        ("one member", gzip, #"{"status":0}"#),
+        ("two members", gzip + gzip, #"{"status":0}{"status":0}"#),
+        ("nothing", [], ""),
+        ("without the last byte", gzip.dropLast(), "truncated"),
+        ("without the length", gzip.dropLast(4), "truncated"),
+        ("without the checksum and the length", gzip.dropLast(8), "truncated"),
+        ("a second member without its length", gzip + gzip.dropLast(4), "truncated"),
+        ("half of it", Array(gzip.prefix(16)), "truncated"),
+        ("only its header", Array(gzip.prefix(10)), "truncated"),
+        ("another checksum", gzip.dropLast(8) + [0, 0, 0, 0] + gzip.suffix(4), "protocolError"),
+        ("another length", gzip.dropLast(4) + [9, 0, 0, 0], "protocolError"),
+        ("no gzip", Array(#"{"status":0}"#.utf8), "protocolError"),
+        ("something after it", gzip + Array("{}".utf8), "protocolError"),
+    ]
+
+    // T22
+    @Test("Compressed data without its checksum and length is truncated; several members are one body")
+    func trailers() async throws {
+        let cases = Self.compressed
+        try await withServer({ request in
+            let data = cases[Int(request.path.dropFirst()) ?? 0].data
+            // Byte by byte, as a slow host sends it.
+            return .chunked(data.map { [$0] }, headers: ["Content-Encoding: gzip"])
+        }) { server, transport in
+            for (index, item) in cases.enumerated() {
+                let outcome = await transport.outcome(
+                    of: try HTTPRequest(method: .get, url: server.url("/\(index)")))
+                let text = (try? outcome.get()).map { String(decoding: $0.body, as: UTF8.self) }
+                #expect(text ?? outcome.failure?.code.rawValue == item.expected, "\(item.name)")
+            }
+        }
+    }
+
+    @Test(
+        "A content coding other than gzip is rejected",
+        arguments: [("identity", true), ("br", false), ("gzip, gzip", false)])
+    func codings(coding: String, isAccepted: Bool) async throws {
+        try await withServer({ _ in
+            .respond(headers: ["Content-Encoding: \(coding)"], body: [1])
+        }) { server, transport in
+            let failure = await transport.failure(of: try HTTPRequest(method: .get, url: server.url()))
+            #expect(failure?.code == (isAccepted ? nil : .protocolError))
+        }
+    }
+
+    /// A memory of some bytes, which counts the reserved ones.
+    private final class Memory: ResponseMemory {
+        private let free: Mutex<Int>
+        init(_ bytes: Int) { free = Mutex(bytes) }
+        var freeBytes: Int { free.withLock { $0 } }
+
+        func reserve(_ bytes: Int, ofBody size: Int) -> Bool {
+            free.withLock { free in
+                guard bytes <= free else { return false }
+                free -= bytes
+                return true
+            }
+        }
+
+        func release(_ bytes: Int) { free.withLock { $0 += bytes } }
+    }
+
+    // T20
+    @Test(
+        "A response reserves memory as it arrives, decoded, until it is used; without room the exchange ends at once",
+        arguments: [("/", 100_000, true), ("/", 99_999, false), ("/gzip", 65_536, true), ("/gzip", 65_535, false)])
+    func memory(path: String, bytes: Int, isEnough: Bool) async throws {
+        let memory = Memory(bytes)
+        var configuration = CurlConfiguration(version: "0-test")
+        configuration.memory = memory
+        try await withServer(
+            { request in
+                request.path == "/gzip"
+                    ? .respond(headers: ["Content-Encoding: gzip"], body: Self.bomb)
+                    : .respond(body: [UInt8](repeating: 0x20, count: 100_000))
+            }, configuration: configuration
+        ) { server, transport in
+            var outcome: Outcome? = await transport.outcome(
+                of: try HTTPRequest(
+                    method: .get, url: server.url(path), maximumResponseBytes: path == "/" ? 100_000 : 65_536))
+            #expect(outcome?.failure?.code == (isEnough ? nil : .noMemory))
+            if isEnough { #expect(memory.freeBytes == 0) }
+            outcome = nil
+            #expect(await eventually { memory.freeBytes == bytes })
         }
     }
 

@@ -98,6 +98,58 @@ struct ExchangeScheduleTests {
         #expect(schedule.actions(now: start) == [.fail(6, .cancelled), .start(7)])
     }
 
+    /// Submits exchanges with an origin, and returns the number of those that start.
+    private func started(
+        _ count: Int, _ origin: String, of owner: String = "", isDelivery: Bool = false, from first: UInt64,
+        _ schedule: inout ExchangeSchedule
+    ) -> Int {
+        for id in first..<first + UInt64(count) {
+            schedule.submitted(
+                .init(id, origin: origin, owner: owner, isDelivery: isDelivery, deadline: at(60_000)), now: start)
+        }
+        return schedule.actions(now: start).count
+    }
+
+    @Test("Deliveries have at most a quarter of the exchanges, however many targets hang, and the App Store the rest")
+    func deliveries() {
+        var schedule = ExchangeSchedule(.init(total: 64, perOrigin: 48))
+        let deliveries = (0..<40).map { target in
+            started(4, "target \(target)", isDelivery: true, from: UInt64(1_000 + 4 * target), &schedule)
+        }
+        #expect(deliveries.reduce(0, +) == 16)
+        // A host of the App Store that hangs as well leaves a quarter of the rest to the other hosts.
+        #expect(started(100, "a", from: 1, &schedule) == 36)
+        #expect(started(100, "b", from: 200, &schedule) == 12)
+        schedule.finished(1_000, now: start)
+        #expect(schedule.actions(now: start).count == 1)
+    }
+
+    @Test("Without deliveries a host has its whole limit; one target has three quarters of the deliveries' share")
+    func shares() {
+        var schedule = ExchangeSchedule(.init(total: 64, perOrigin: 48))
+        #expect(started(100, "a", from: 1, &schedule) == 48)
+        #expect(started(100, "target", isDelivery: true, from: 200, &schedule) == 12)
+        #expect(started(100, "other target", isDelivery: true, from: 400, &schedule) == 4)
+    }
+
+    @Test("The exchanges of one owner that take long leave an eighth to the others, which start at once")
+    func slowOwner() {
+        var schedule = ExchangeSchedule(.init(total: 64, perOrigin: 32))
+        #expect(started(1, "a", of: "quick", from: 1, &schedule) == 1)
+        schedule.finished(1, now: start)
+        #expect(started(100, "a", of: "slow", from: 100, &schedule) == 28)
+        // Later than a second, in which nothing started.
+        schedule.submitted(.init(2, origin: "a", owner: "quick", deadline: at(60_000)), now: at(3_000))
+        #expect(schedule.actions(now: at(3_000)) == [.start(2)])
+        #expect(started(1, "a", from: 3, &schedule) == 1)
+    }
+
+    @Test("An only owner has every exchange")
+    func onlyOwner() {
+        var schedule = ExchangeSchedule(.init(total: 64, perOrigin: 32))
+        #expect(started(100, "a", of: "app", from: 1, &schedule) == 32)
+    }
+
     @Test("Only some exchanges connect at once; the next starts when a connection is ready or has failed")
     func connecting() {
         var schedule = ExchangeSchedule(.init(total: 9, perOrigin: 9, connectingPerOrigin: 2))

@@ -107,10 +107,10 @@ extension Doctor {
         return CheckResult("descriptors", .pass, allowed)
     }
 
-    /// Checks how many connections and requests the memory allows.
+    /// Checks how many connections and exchanges the memory allows.
     package static func memoryCheck(_ budget: MemoryBudget, connections: Int) -> CheckResult {
         let allowed =
-            "\(budget.limit >> 20) MB may be used: enough for \(budget.connections) connections and \(min(budget.bodies.requests, budget.connections)) requests at the same time"
+            "\(budget.limit >> 20) MB may be used: enough for \(budget.connections) connections and \(budget.exchanges) exchanges with the App Store at the same time"
         guard budget.connections < connections else { return CheckResult("memory", .pass, allowed) }
         return CheckResult(
             "memory", .warn, "\(allowed), fewer than limits.connections (\(connections))",

@@ -1,4 +1,5 @@
 import Synchronization
+import Transport
 
 /// The limits of one operation, which may need several calls. For example, a customer lookup reads many pages.
 package struct CallOptions: Sendable, Hashable {
@@ -25,22 +26,24 @@ package struct CallOptions: Sendable, Hashable {
 
 /// The remaining time and calls of one operation, shared by all its calls.
 struct CallBudget: Sendable {
-    private final class Counter: Sendable {
-        let left: Mutex<Int>
+    private final class Shared: Sendable {
+        let calls: Mutex<Int>
+        /// The memory of the responses. What was read from them is used until the operation ends.
+        let memory = Mutex<[ResponseReservation]>([])
 
-        init(_ count: Int) { left = Mutex(count) }
+        init(calls: Int) { self.calls = Mutex(calls) }
     }
 
     let priority: HourlyBudget.Priority
     private var deadline: Duration
     private let callLimit: Duration?
-    private let calls: Counter
+    private let shared: Shared
 
     init(_ options: CallOptions, uptime: Duration) {
         priority = options.priority
         deadline = uptime + options.timeLimit
         callLimit = options.callLimit
-        calls = Counter(options.maximumCalls)
+        shared = Shared(calls: options.maximumCalls)
     }
 
     /// The budget of a call that begins now, with its own time limit. It counts towards the same maximum.
@@ -53,9 +56,12 @@ struct CallBudget: Sendable {
     /// The time left until the deadline; negative if it has passed.
     func remaining(at uptime: Duration) -> Duration { deadline - uptime }
 
+    /// Keeps the memory of a response reserved until the operation ends.
+    func keep(_ reservation: ResponseReservation) { shared.memory.withLock { $0.append(reservation) } }
+
     /// Counts one call. Returns false if no call is left.
     func consumeCall() -> Bool {
-        calls.left.withLock { calls in
+        shared.calls.withLock { calls in
             guard calls > 0 else { return false }
             calls -= 1
             return true

@@ -123,7 +123,7 @@ package struct ServerAPIClient: Sendable {
         }
         let start = ContinuousClock.now
         do throws(UpstreamError) {
-            let response = try await response(to: call, from: base, token, remaining, isRetry: isRetry)
+            let response = try await response(to: call, from: base, token, remaining, callBudget, isRetry: isRetry)
             parts.counts?.recordExchange(with: call.endpoint, environment, .answered, after: .now - start)
             return response
         } catch {
@@ -146,7 +146,7 @@ package struct ServerAPIClient: Sendable {
     /// Sends one HTTP request and interprets its response.
     private func response(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
-        isRetry: Bool
+        _ callBudget: CallBudget, isRetry: Bool
     ) async throws(UpstreamError) -> JSONObject? {
         let response: HTTPResponse
         do throws(TransportError) {
@@ -162,6 +162,7 @@ package struct ServerAPIClient: Sendable {
         } catch {
             throw UpstreamError(error)
         }
+        if let memory = response.memory { callBudget.keep(memory) }
         return try ServerAPIReply.read(response, for: call, from: base.host, now: parts.clock.now())
     }
 

@@ -108,7 +108,8 @@ package final class VerifyReceiptClient: Sendable {
             guard !scan.lacksReceipt else { return outage(.noReceipt, "status \(status) without a receipt") }
             return .answer(
                 UpstreamResponse(
-                    body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable))
+                    body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable,
+                    memory: response.memory))
         } catch {
             return outage(.notJSON, error.description)
         }

@@ -1,4 +1,5 @@
 package import Base
+package import Transport
 
 /// The result of one verifyReceipt request.
 package enum VerifyReceiptReply: Sendable {
@@ -16,10 +17,15 @@ package struct UpstreamResponse: Sendable, Hashable {
     package let status: VerifyReceiptStatus
     /// The value of `is_retryable`; `nil` if it is absent or unreadable.
     package let isRetryable: Bool?
+    /// The memory of the body; `nil` if it is not limited.
+    package let memory: ResponseReservation?
 
     /// Creates a response.
-    package init(body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?) {
+    package init(
+        body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?, memory: ResponseReservation? = nil
+    ) {
         self.body = body
+        self.memory = memory
         self.status = status
         self.isRetryable = isRetryable
     }

@@ -36,9 +36,11 @@ enum DeliveryRequest {
         if let secret = target.secret {
             headers.append("Receipt-Bridge-Signature", signature(of: body, secret: secret, at: now))
         }
-        return try HTTPRequest(
+        var request = try HTTPRequest(
             method: .post, url: target.url, headers: headers, body: body, timeout: timeout,
             maximumResponseBytes: maximumResponseBytes)
+        request.isDelivery = true
+        return request
     }
 
     /// Returns the value of `Receipt-Bridge-Signature`.

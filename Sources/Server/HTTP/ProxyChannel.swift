@@ -45,7 +45,9 @@ struct HTTP1ProxyChannel: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
             let backpressure = InboundBackpressureHandler()
-            let timeoutHandler = RequestTimeoutHandler(limits: connectionLimit.live.now.settings.limits)
+            let limits = connectionLimit.live.now.settings.limits
+            let timeoutHandler = RequestTimeoutHandler(
+                limits: connectionLimit.operations == nil ? limits : limits.forOperations)
             let pipelining = RequestPipeliningHandler(backpressure: backpressure, timeoutHandler: timeoutHandler)
             try pipeline.addHandler(
                 ConnectionTimeoutHandler(limits: timeouts, pipelining: pipelining), position: .first)

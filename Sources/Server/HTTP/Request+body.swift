@@ -59,7 +59,7 @@ extension Request {
         }
         guard received <= maximum else { return .tooLong }
         guard isKept, reservation.complete() else { return .noRoom }
-        return await reservation.begin() ? .whole(whole) : .noRoom
+        return .whole(whole)
     }
 
     /// Returns whether the body has a content coding, for example gzip.

@@ -53,6 +53,8 @@ package struct BufferedBodies: Sendable {
     package private(set) var total = 0
     /// The part of `total` that belongs to bodies which are not small.
     package private(set) var large = 0
+    /// Bytes of memory of the App Store's responses.
+    package private(set) var responses = 0
     private var bodies: [ID: BufferedBody] = [:]
     private var lastID: ID = 0
 
@@ -107,9 +109,25 @@ package struct BufferedBodies: Sendable {
         if !body.isSmall { large += sign * body.memory }
     }
 
+    /// Reserves bytes of a response that then has `size`. What is reserved for small bodies of requests is left to them,
+    /// and as much to small responses.
+    package mutating func reserveResponse(
+        _ bytes: Int, of size: Int, within limits: RequestBodyBudget.Limits
+    ) -> Bool {
+        let reserve = size > RequestBodyBudget.smallBodyBytes ? limits.reserve : 0
+        guard responses + bytes <= limits.withResponses - limits.reserve,
+            total + responses + bytes <= limits.withResponses - reserve
+        else { return false }
+        responses += bytes
+        return true
+    }
+
+    /// Releases bytes of a response.
+    package mutating func releaseResponse(_ bytes: Int) { responses -= bytes }
+
     /// Returns whether the body fits. Only small bodies may use the reserve.
     private func hasRoom(for body: BufferedBody, within limits: RequestBodyBudget.Limits) -> Bool {
-        total + body.memory <= limits.total
+        total + body.memory <= min(limits.total, limits.withResponses - responses)
             && (body.isSmall || large + body.memory <= limits.total - limits.reserve)
     }
 

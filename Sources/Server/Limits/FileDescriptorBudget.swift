@@ -42,7 +42,8 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     package let connections: Int
     /// Maximum number of open connections of the operations listener.
     package let operations: Int
-    /// Maximum number of upstream exchanges. A host that hangs can use at most three quarters of the total.
+    /// Maximum number of upstream exchanges. A host that hangs can use at most three quarters of the total, and the
+    /// targets of `forward` a quarter.
     package let upstream: ExchangeSchedule.Limits
     /// Number of threads that serve connections.
     package let eventLoops: Int
@@ -53,8 +54,10 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     ///   - requested: The configured number of connections to the public listener.
     ///   - requestedUpstream: The configured number of exchanges with one host; `nil` for as many as fit, at most
     ///     8,192.
+    ///   - exchanges: The number of exchanges that memory allows.
     package init?(
-        limit: Int, connections requested: Int, upstream requestedUpstream: Int? = nil, cores: Int = System.coreCount
+        limit: Int, connections requested: Int, upstream requestedUpstream: Int? = nil, exchanges: Int = .max,
+        cores: Int = System.coreCount
     ) {
         eventLoops = max(1, min(cores, limit / 24))
         let rest = limit - Self.files - Self.perEventLoop * eventLoops
@@ -68,24 +71,28 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         let descriptors = rest - operations - connections
         // Two hosts, of production and of the sandbox, may be connected to for the first time together.
         let connecting = 2 * Self.perConnecting
-        let total = max(descriptors - connecting * Self.maximumConnecting, descriptors / (4 + connecting / 2) * 4)
+        let total = min(
+            exchanges, max(descriptors - connecting * Self.maximumConnecting, descriptors / (4 + connecting / 2) * 4))
         let perHost = min(requestedUpstream ?? min(Self.automaticUpstream, max(total / 4 * 3, 1)), total)
+        let appStore = perHost + perHost / 3 + 1
         upstream = ExchangeSchedule.Limits(
-            total: min(total, perHost + perHost / 3 + 1), perOrigin: perHost,
+            total: min(total, appStore + appStore / 3), perOrigin: perHost,
             connectingPerOrigin: max(1, min(total / 8, Self.maximumConnecting)))
     }
 
     /// Raises the process's limit, divides it, and makes NIO use as many threads as fit. To be called before anything
     /// is opened.
     ///
-    /// - Parameter requested: The number of connections to the public listener that memory allows.
     /// - Throws: `ConfigurationError` if the limit is too small.
     package init(
-        of settings: ProxyConfiguration, connections requested: Int, logger: Logger
+        of settings: ProxyConfiguration, within memory: MemoryBudget, logger: Logger
     ) throws(ConfigurationError) {
+        let requested = memory.connections
         let requestedUpstream = settings.upstreamConnections.map(Int.init)
         let limit = FileDescriptorLimit.raiseLimit()
-        guard let budget = FileDescriptorBudget(limit: limit, connections: requested, upstream: requestedUpstream)
+        guard
+            let budget = FileDescriptorBudget(
+                limit: limit, connections: requested, upstream: requestedUpstream, exchanges: memory.exchanges)
         else {
             throw ConfigurationError([
                 "\(limit) file descriptors are too few to run the server: raise the hard limit (ulimit -Hn)"
@@ -110,7 +117,7 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         }
         if let requestedUpstream, upstream.perOrigin < requestedUpstream {
             logger.warning(
-                "file descriptor limit allows fewer connections than upstream.connections; using the lower number",
+                "file descriptors or memory allow fewer connections than upstream.connections; using the lower number",
                 metadata: [
                     "limit": .stringConvertible(limit), "connections": .stringConvertible(upstream.perOrigin),
                     "upstream.connections": .stringConvertible(requestedUpstream),

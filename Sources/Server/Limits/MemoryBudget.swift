@@ -5,13 +5,13 @@ import Telemetry
 /// The division of the memory that the process may use, so that the kernel does not end it: that would deny every
 /// client.
 ///
-/// A third is for requests that are being answered, a quarter for open connections, a sixth for bodies, and the rest
-/// for the process itself and its caches. With 8 GB or more nothing is limited beyond the configuration. For example,
-/// in a container of 256 MB 397 requests are answered at the same time, and the next ones wait.
+/// A quarter each is for exchanges with the App Store and the requests that wait for them, for open connections, for
+/// bodies, and for the process itself and its caches. With 8 GB or more nothing is limited beyond the configuration. For
+/// example, in a container of 256 MB there are 397 exchanges at the same time, and the next ones wait.
 package struct MemoryBudget: Sendable, Hashable {
-    /// Bytes of memory of a request in flight and its connections, over TLS on both sides. Measured with
+    /// Bytes of memory of an exchange and its request, over TLS on both sides. Measured with
     /// `Tests/Scripts/bench/distance.py --tls`.
-    private static let perRequest = 220 << 10
+    private static let perExchange = 165 << 10
     /// Bytes of memory of an open connection without a request.
     private static let perConnection = 40 << 10
 
@@ -19,7 +19,9 @@ package struct MemoryBudget: Sendable, Hashable {
     package let limit: Int
     /// Maximum number of open connections of the public listener.
     package let connections: Int
-    /// The limits of requests in flight and of their bodies.
+    /// Maximum number of upstream exchanges.
+    package let exchanges: Int
+    /// The limits of bodies of requests and of responses. Those of requests have two thirds of the quarter at most.
     package let bodies: RequestBodyBudget.Limits
 
     /// Divides the limit.
@@ -28,10 +30,11 @@ package struct MemoryBudget: Sendable, Hashable {
     package init(limit: Int, connections requested: Int) {
         self.limit = limit
         connections = min(requested, max(limit / 4 / Self.perConnection, 64))
+        exchanges = max(limit / 4 / Self.perExchange, 16)
         let largest = RequestBodyBudget.Limits()
         let total = min(largest.total, max(limit / 6, 16 << 20))
         bodies = RequestBodyBudget.Limits(
-            total: total, reserve: min(largest.reserve, total / 4), requests: max(limit / 3 / Self.perRequest, 16))
+            total: total, reserve: min(largest.reserve, total / 4), withResponses: max(limit / 4, total / 2 * 3))
     }
 
     /// Divides the memory of this process.
@@ -39,17 +42,17 @@ package struct MemoryBudget: Sendable, Hashable {
         MemoryBudget(limit: ProcessMemory.limit, connections: requested)
     }
 
-    /// Divides the memory of this process, and logs it if it allows fewer connections or requests than the
+    /// Divides the memory of this process, and logs it if it allows fewer connections or exchanges than the
     /// configuration.
     package init(of settings: ProxyConfiguration, logger: Logger) {
         let requested = Int(settings.limits.connections)
         self = .ofProcess(connections: requested)
-        guard min(connections, bodies.requests) < requested else { return }
+        guard min(connections, exchanges) < requested else { return }
         logger.notice(
             "memory budget",
             metadata: [
                 "bytes": .stringConvertible(limit), "connections": .stringConvertible(connections),
-                "requests": .stringConvertible(bodies.requests),
+                "exchanges": .stringConvertible(exchanges),
                 "limits.connections": .stringConvertible(requested),
             ])
     }

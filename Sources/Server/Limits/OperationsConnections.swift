@@ -36,30 +36,48 @@ final class OperationsConnections: Sendable {
             }
         }
         closed?.close(mode: .all, promise: nil)
-        return OperationsConnectionHandler { isBusy in self.state.withLock { $0.places.setBusy(isBusy, id) } }
+        return OperationsConnectionHandler(
+            begin: { isProbe in self.state.withLock { $0.places.begin(id, isProbe: isProbe) } },
+            end: { self.state.withLock { $0.places.end(id) } })
     }
 }
 
-/// Reports whether a request of the connection is in progress.
+/// Reports when a whole request of the connection has arrived, and when its response has ended.
 final class OperationsConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let setBusy: (Bool) -> Void
+    private static let probes = ["/healthz", "/readyz"]
 
-    fileprivate init(_ setBusy: @escaping (Bool) -> Void) {
-        self.setBusy = setBusy
+    private let begin: (_ isProbe: Bool) -> Bool
+    private let end: () -> Void
+    private var isProbe = false
+    /// The response may end before its request.
+    private var isAnswered = false
+
+    fileprivate init(begin: @escaping (_ isProbe: Bool) -> Bool, end: @escaping () -> Void) {
+        (self.begin, self.end) = (begin, end)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head = unwrapInboundIn(data) { setBusy(true) }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            isAnswered = false
+            isProbe = Self.probes.contains { head.uri == $0 || head.uri.hasPrefix($0 + "?") }
+        case .body: break
+        case .end:
+            guard isAnswered || begin(isProbe) else { return context.close(mode: .all, promise: nil) }
+        }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { setBusy(false) }
+        if case .end = unwrapOutboundIn(data) {
+            isAnswered = true
+            end()
+        }
         context.write(data, promise: promise)
     }
 }

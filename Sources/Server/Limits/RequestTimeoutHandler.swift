@@ -78,3 +78,13 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
         }
     }
 }
+
+extension Limits {
+    /// Those of the operations listener, which has few connections: at most 5 s for a head and 10 s for a request.
+    var forOperations: Limits {
+        var limits = self
+        limits.headSeconds = min(headSeconds, 5)
+        limits.requestSeconds = min(requestSeconds, 10)
+        return limits
+    }
+}

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import Responses
+import class Transport.ResponseReservation
 import VerifyReceipt
 
 /// Serves verifyReceipt to legacy clients, with Apple's path and behavior.
@@ -118,7 +119,24 @@ struct VerifyReceiptController: Sendable {
         headers.append(HTTPField(name: .receiptBridgeEnvironment, value: reply.environment.rawValue))
         return Response(
             status: isUnavailable ? .serviceUnavailable : .ok, headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body(outageStatus))))
+            body: body(reply.body(outageStatus), memory: reply.memory))
+    }
+
+    /// The size of the pieces in which a long body is written, as much as a connection buffers.
+    private static let pieceBytes = 64 << 10
+
+    /// Returns the HTTP body. The memory of a long one is reserved until the client has read it.
+    private func body(_ bytes: [UInt8], memory: ResponseReservation?) -> ResponseBody {
+        guard let memory, bytes.count > Self.pieceBytes else {
+            return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        }
+        return ResponseBody(contentLength: bytes.count) { writer in
+            for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+                try await writer.write(ByteBuffer(bytes: bytes[start...].prefix(Self.pieceBytes)))
+            }
+            try await writer.finish(nil)
+            withExtendedLifetime(memory) {}
+        }
     }
 }
 

@@ -89,6 +89,9 @@ package final class Shadow: Service {
     /// Queues the comparison of a response that was sent, if its app has a shadow. Returns at once.
     package func observe(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
         guard let bundleId = reply.authenticApp, let app = app(bundleId) else { return }
+        // The queue has a limit of its own.
+        var reply = reply
+        reply.memory = nil
         if let rollout = reply.rollout { return observe(rollout, body, route: route, reply: reply, of: bundleId) }
         guard let shadow = app.shadow,
             reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,

@@ -3,6 +3,7 @@ import BridgeConfiguration
 import Comparison
 import Responses
 import Synchronization
+import Telemetry
 import VerifyReceipt
 
 /// A queue of comparisons, bounded in number and bytes, so that a slow second source can only cost that much memory.
@@ -10,7 +11,7 @@ final class ShadowQueue: Sendable {
     /// The maximum number of queued comparisons.
     static let capacity = 512
     /// The maximum size of queued requests and responses, in bytes.
-    static let byteCapacity = 32 << 20
+    static let byteCapacity = ProcessMemory.cacheSize(atMost: 32 << 20)
 
     private struct State {
         var bytes = 0

@@ -94,8 +94,8 @@ package final class ResponseArchive: ResponseObserver {
         else { return }
         let now = request.now
         let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
+        let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
         writer.run(cost: answer.body.count) { store throws(StorageError) in
-            let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
             guard let archived = ArchivedResponse(response, to: question.receipt.canonicalText.reveal()),
                 let row = self.rowIfChanged(archived, to: question.digest, at: now),
                 await !self.lacksRevocation(archived, in: scope, at: now)

@@ -4,6 +4,7 @@ import Base
 import Logging
 import Storage
 import Synchronization
+import Telemetry
 
 /// A bounded write queue for the store, so that no request waits for the disk. A write that does not fit into the queue
 /// is dropped and counted; a later lookup or notification provides the same data again. Revocations stay in memory
@@ -19,7 +20,7 @@ final class BackgroundStoreWriter: Sendable {
     /// Maximum number of waiting writes.
     private static let capacity = 256
     /// Maximum size of the JWS of all waiting writes, in bytes.
-    private static let maximumBytes = 64 << 20
+    private static let maximumBytes = ProcessMemory.cacheSize(atMost: 64 << 20)
 
     private let store: any Store
     private let logger: Logger

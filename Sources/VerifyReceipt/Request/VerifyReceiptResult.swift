@@ -4,6 +4,7 @@ package import Base
 package import BridgeConfiguration
 import ReceiptDecoding
 package import Responses
+package import Transport
 
 /// A verifyReceipt response and its source, before it becomes an HTTP response.
 package struct VerifyReceiptResult: Sendable {
@@ -26,6 +27,9 @@ package struct VerifyReceiptResult: Sendable {
 
     /// The rollout that put its source first for this request; `nil` if none did.
     package internal(set) var rollout: RolloutConfiguration?
+
+    /// The memory of Apple's response, until it is written; `nil` for other responses.
+    package var memory: ResponseReservation?
 
     /// Creates a result that belongs to no app yet.
     package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {

@@ -76,7 +76,9 @@ struct AppleResponseSource: ResponseSource {
 
     /// Apple's response, byte for byte.
     private func forwarded(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult {
-        VerifyReceiptResult(
+        var result = VerifyReceiptResult(
             VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
+        result.memory = answer.memory
+        return result
     }
 }

@@ -70,11 +70,12 @@ struct ServeCommand: AsyncParsableCommand {
             // Later, for example after a reload, a key that cannot be used is a warning only.
             try settings.checkIndispensableKeys()
             let memory = MemoryBudget(of: settings, logger: logger)
-            let descriptors = try FileDescriptorBudget(of: settings, connections: memory.connections, logger: logger)
+            let descriptors = try FileDescriptorBudget(of: settings, within: memory, logger: logger)
             for key in settings.unknownVariables {
                 logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
             }
-            transport = try CurlTransport(settings: settings, limits: descriptors.upstream)
+            let bodies = RequestBodyBudget(memory.bodies, logger: logger)
+            transport = try CurlTransport(settings: settings, limits: descriptors.upstream, memory: bodies)
             store = openStore(settings, logger)
             warn(of: settings, store, logger)
             let upstream = CircuitBreakingTransport(transport) { logger.note($0) }
@@ -90,7 +91,7 @@ struct ServeCommand: AsyncParsableCommand {
             server = try ProxyServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
                 upstream: upstream, version: ReceiptBridge.version,
-                bodies: RequestBodyBudget(memory.bodies, logger: logger), descriptors: descriptors, logger: logger
+                bodies: bodies, descriptors: descriptors, logger: logger
             ) { [logFormat, configuration] ports in
                 var address = settings.listen
                 address.port = ports.public
@@ -203,11 +204,16 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension CurlTransport {
-    /// - Parameter limits: `nil` for the limits of a command, which makes fewer exchanges at once than a server.
+    /// - Parameters:
+    ///   - limits: `nil` for the limits of a command, which makes fewer exchanges at once than a server.
+    ///   - memory: `nil` if the memory of responses is not limited.
     /// - Throws: `ConfigurationError`, `TransportError`.
-    convenience init(settings: ProxyConfiguration, limits: ExchangeSchedule.Limits? = nil) throws {
+    convenience init(
+        settings: ProxyConfiguration, limits: ExchangeSchedule.Limits? = nil, memory: (any ResponseMemory)? = nil
+    ) throws {
         var configuration = CurlConfiguration(
             version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment)
+        configuration.memory = memory
         if let limits {
             configuration.limits = limits
         } else if let connections = settings.upstreamConnections {
