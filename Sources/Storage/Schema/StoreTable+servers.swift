@@ -11,7 +11,7 @@ extension StoreTable {
         [
             .integer("id"), .integer("startedAt"), .integer("endedAt").optional, .integer("continuesAt").optional,
             .integer("windowSeconds"), .integer("notifications"), .integer("customers"), .integer("different"),
-            .integer("refunds"), .integer("failed"),
+            .integer("refunds"), .integer("failed"), .text("history").optional,
         ])
 
     /// What servers stored, see ``StoredChange``. `writer` identifies the store object of a server.
