@@ -119,7 +119,7 @@ test-all: test-build test-release-build
 	$(MAKE) test-all-run
 
 # The scenarios of several servers that mostly wait run beside the tests; the others expect a machine that is not overloaded.
-WAITING_SCENARIOS = kill outage tls
+WAITING_SCENARIOS = kill outage reconcile tls
 CLUSTER = python3 Tests/Scripts/soak/cluster.py --tool .build/release/receipt-bridge
 
 test-all-run: test-suites-run

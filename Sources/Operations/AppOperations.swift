@@ -5,7 +5,7 @@ package import VerifyReceipt
 
 /// The app and environment that a request names.
 package struct OperationTarget: Sendable, Hashable {
-    /// `nil` if the request names none, which is allowed if exactly one app is configured.
+    /// `nil` if the request names none.
     package let bundleId: String?
     /// For example `Sandbox`, in any case; `nil` for the default.
     package let environment: String?
@@ -56,24 +56,17 @@ package struct AppOperations: Sendable {
         CallOptions(priority: priority, timeLimit: components.deadline.whole, maximumCalls: 20)
     }
 
-    /// Returns the app of a request.
-    func app(_ target: OperationTarget) throws(OperationError) -> BundleIdentifier {
-        if let text = target.bundleId {
-            guard let bundleId = BundleIdentifier(rawValue: text), components.apps.configured(bundleId) != nil else {
-                throw OperationError(.unknownApp, "no such app is configured")
-            }
-            return bundleId
+    /// Returns the app of a request about a purchase or an order, and the environment: production if it names none.
+    func scope(
+        _ target: OperationTarget, of subject: AppResolver.Subject
+    ) async throws(OperationError) -> AppScope {
+        let environment = try target.namedEnvironment() ?? .production
+        return try await converting {
+            let app = try await components.resolver.app(
+                named: target.bundleId, of: subject, in: environment, priority: priority,
+                within: components.deadline.whole)
+            return AppScope(bundleId: app, environment: environment)
         }
-        guard !components.apps.isEmpty else { throw OperationError(.unknownApp, "no such app is configured") }
-        guard let only = components.apps.only else {
-            throw OperationError(.bundleIdRequired, "bundleId is needed unless exactly one app is configured")
-        }
-        return only.bundleId
-    }
-
-    /// Returns the app and environment of a request; production if it names no environment.
-    func scope(_ target: OperationTarget) throws(OperationError) -> AppScope {
-        AppScope(bundleId: try app(target), environment: try target.namedEnvironment() ?? .production)
     }
 
     /// Returns the client of an app.

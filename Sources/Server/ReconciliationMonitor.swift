@@ -5,82 +5,88 @@ import Notifications
 import ServiceLifecycle
 import Storage
 
-/// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``, and in between looks up the customers
-/// that need it. Of several servers with the same store, one does it. A server that starts later than the time of day
-/// makes up for a reconciliation if no other one has done it.
+/// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``, and beside it looks up the customers
+/// that need it. Of several servers with the same store, one does each of them. A server that starts later than the
+/// time of day makes up for a reconciliation if no other one has done it.
 struct ReconciliationMonitor: Service {
     let store: any Store
     let live: ReloadableState
     let logger: Logger
 
-    /// Delay of the first look whether a reconciliation is due, and the time between two looks.
-    private static let (startDelay, pause) = (
-        Duration.seconds(5).atTestSpeed(), Duration.seconds(60).atTestSpeed()
+    /// Time between two looks whether a reconciliation is due: one that the store or the App Store interrupted is
+    /// continued soon after they are back.
+    private static let pause = Duration.seconds(5).atTestSpeed()
+    /// Time between two rounds of lookups, and between two log lines of a reconciliation that runs.
+    private static let (lookupPause, reportPause) = (
+        Duration.seconds(60).atTestSpeed(), Duration.minutes(10).atTestSpeed()
     )
 
     /// Runs until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
-            var lookupsFrom = Timestamp.now
-            repeat {
-                await reconcileIfDue()
-                if .now >= lookupsFrom, await lookUpWaiting() {
-                    lookupsFrom = Timestamp.now.advanced(by: ReconciliationSchedule.pause.atTestSpeed())
-                }
-            } while (try? await Task.sleep(for: Self.pause)) != nil
+            async let lookups: Void = lookUpWaiting()
+            while (try? await Task.sleep(for: Self.pause)) != nil { await reconcileIfDue() }
+            await lookups
         }
     }
 
     private func reconcileIfDue() async {
-        // If the store is not open (yet), the code that opens it logs that.
+        // If the store is not open (yet), the code that opens it logs that. The code that uses it reports its failures.
         guard store.isOpen, let settings = live.now.settings.reconcile else { return }
+        let schedule = ReconciliationSchedule(time: settings.time)
+        let progress = ReconciliationProgress()
+        let reconciliation = Reconciliation(
+            receiver: live.now.pipelines.notifications, store: store, window: settings.window, progress: progress)
         do throws(StorageError) {
-            guard try await isDue() else { return }
-            let schedule = ReconciliationSchedule(time: settings.time)
-            let progress = ReconciliationProgress()
-            let reconciliation = Reconciliation(
-                receiver: live.now.pipelines.notifications, store: store, window: settings.window, progress: progress)
+            let last = try await store.reconciliations.lastReconciliation()
+            guard schedule.isDue(after: last, at: .now) else { return }
+            let reports = Task { await report(progress) }
+            defer { reports.cancel() }
             if let counts = try await reconciliation.runHoldingLease(on: schedule) { log(counts) }
         } catch {
-            guard !Task.isCancelled else { return }
+            guard progress.hasBegun, !Task.isCancelled else { return }
             logger.error(
                 "reconciliation stopped, because the store failed; will continue", metadata: ["reason": "\(error)"])
         }
     }
 
-    private func isDue() async throws(StorageError) -> Bool {
-        guard let settings = live.now.settings.reconcile else { return false }
-        let last = try await store.reconciliations.lastReconciliation()
-        return ReconciliationSchedule(time: settings.time).isDue(after: last, at: .now)
-    }
-
-    /// Looks up the customers that need it. Returns whether something failed.
-    private func lookUpWaiting() async -> Bool {
-        guard store.isOpen else { return false }
-        let reconciliation = Reconciliation(
-            receiver: live.now.pipelines.notifications, store: store, window: 0, progress: ReconciliationProgress())
-        do throws(StorageError) {
-            guard let counts = try await reconciliation.lookUpWaiting(until: isDue) else { return false }
-            let gap = counts.gaps.first
+    /// Looks up the customers that need it, until shutdown.
+    private func lookUpWaiting() async {
+        let failures = AppFailures()
+        try? await Task.sleep(for: Self.pause)
+        repeat {
+            guard store.isOpen else { continue }
+            let reconciliation = Reconciliation(
+                receiver: live.now.pipelines.notifications, store: store, window: 0,
+                progress: ReconciliationProgress(), failures: failures)
+            guard let counts = (try? await reconciliation.lookUpWaiting()) ?? nil,
+                counts.row.customers + counts.unknown + counts.row.failed > 0
+            else { continue }
             logger.notice(
                 "customers that needed a lookup were looked up",
                 metadata: [
                     "customers": .stringConvertible(counts.row.customers),
                     "different": .stringConvertible(counts.row.different),
                     "unknown": .stringConvertible(counts.unknown), "failed": .stringConvertible(counts.row.failed),
-                ].merging(gap.map { ["first": "\($0.sentence)"] } ?? [:]) { first, _ in first })
-            return gap != nil
-        } catch {
-            // The code that uses the store reports it.
-            return true
+                ].merging(first(counts)) { first, _ in first })
+        } while (try? await Task.sleep(for: Self.lookupPause)) != nil
+    }
+
+    /// Logs how far a reconciliation is, and what it waits for, until it ends.
+    private func report(_ progress: ReconciliationProgress) async {
+        while (try? await Task.sleep(for: Self.reportPause)) != nil {
+            // Another server has the lease.
+            guard progress.hasBegun else { continue }
+            var metadata: Logger.Metadata = ["result": "\(progress.now.text)"]
+            let waits = live.now.pipelines.budgets.compactMap(\.waits)
+            if !waits.isEmpty { metadata["waitsFor"] = "\(waits.joined(separator: "; "))" }
+            logger.notice("reconciliation is running", metadata: metadata)
         }
     }
 
     /// Logs the result: an error if something could not be checked.
     private func log(_ counts: ReconciliationCounts) {
-        var metadata: Logger.Metadata = ["result": "\(counts.text)"]
-        if let gap = counts.gaps.first { metadata["first"] = "\(gap.sentence)" }
+        let metadata: Logger.Metadata = ["result": "\(counts.text)"].merging(first(counts)) { first, _ in first }
         if !counts.row.isFinished {
             logger.log(
                 level: counts.row.continuesAt == nil ? .notice : .error,
@@ -90,5 +96,10 @@ struct ReconciliationMonitor: Service {
         } else {
             logger.error("reconciliation ended; not everything could be asked about", metadata: metadata)
         }
+    }
+
+    /// The first of the things that could not be checked.
+    private func first(_ counts: ReconciliationCounts) -> Logger.Metadata {
+        counts.gaps.first.map { ["first": "\($0.sentence)"] } ?? [:]
     }
 }

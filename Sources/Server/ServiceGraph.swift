@@ -43,6 +43,9 @@ package struct ServiceGraph: Sendable {
     /// The remaining calls of Apple's hourly rate limits, for endpoints that were called.
     package var budgets: [AppBudget] { components.serverAPI?.appBudgets ?? [] }
 
+    /// Configured apps that know an id in common; none if no two do, see ``AppResolver/ambiguousApps()``.
+    var ambiguousApps: [BundleIdentifier] { get async { await components.resolver.ambiguousApps() } }
+
     /// Wires all services. There is no other place that does.
     ///
     /// - Parameters:

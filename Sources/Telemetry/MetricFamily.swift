@@ -137,7 +137,8 @@ extension MetricFamily {
         "Customers whose stored records may lack something and who are being looked up; absent without a store.")
     package static let reconciliationEnd = gauge(
         "reconciliation_last_end_seconds",
-        "End of the last complete reconciliation of any server, in seconds since 1970; absent without reconcile.")
+        "End of the last complete reconciliation of any server, in seconds since 1970; 0 if none has ended yet, absent without reconcile."
+    )
     package static let deliveries = counter(
         "forwarding_deliveries", "Attempts to forward a notification, by outcome.", by: "app", "outcome")
     package static let deliveriesWaiting = gauge(

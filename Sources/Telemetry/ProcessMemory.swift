@@ -9,8 +9,40 @@ package enum ProcessMemory {
         return limits(of: groups) { try? String(contentsOfFile: $0, encoding: .utf8) }.reduce(machine, min)
     }()
 
-    /// The size of a cache in bytes: at most a sixteenth of the memory. For example, 16 MiB in a container of 256 MiB.
-    package static func cacheSize(atMost bytes: Int) -> Int { min(bytes, limit / 16) }
+    /// What the process keeps in memory between requests. All of it together has at most an eighth of the memory. For
+    /// example, records have 8.8 MiB in a container of 256 MiB.
+    package enum Cache: Sendable, CaseIterable {
+        /// Records of customers, and by which identifiers they are found.
+        case records, identities
+        /// Identifiers of customers whose data changed.
+        case changes
+        /// Responses.
+        case responses
+        /// Records that wait to be written to the store.
+        case waitingWrites
+        /// Requests that wait for a comparison by the shadow.
+        case shadow
+        /// Pages of a SQLite store, of all its connections.
+        case pages
+
+        /// The size in bytes with enough memory.
+        private var maximum: Int {
+            switch self {
+            case .records: 112 << 20
+            case .identities: 16 << 20
+            case .changes: 24 << 20
+            case .responses, .waitingWrites: 64 << 20
+            case .shadow: 32 << 20
+            case .pages: 96 << 20
+            }
+        }
+
+        /// Returns the size in bytes.
+        package func size(within limit: Int = ProcessMemory.limit) -> Int {
+            let total = Self.allCases.reduce(0) { $0 + $1.maximum }
+            return min(maximum, Int(Double(limit) / 8 / Double(total) * Double(maximum)))
+        }
+    }
 
     /// The limits of the control groups of a process and of those around them, in bytes.
     ///

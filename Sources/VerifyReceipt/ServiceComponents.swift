@@ -55,7 +55,7 @@ package struct ServiceComponents: Sendable {
     let sleep: @Sendable (Duration) async -> Void
     /// The log of all services.
     package let logger: Logger
-    private let store: (any Store)?
+    let store: (any Store)?
     /// Loads the observations from the store as soon as it is open.
     private let loading: Task<Void, Never>?
 
@@ -67,6 +67,9 @@ package struct ServiceComponents: Sendable {
     package var unconfiguredApps: [UnconfiguredApps.Arrivals] {
         counts.unconfiguredApps.recent(at: now()).filter { apps.unconfigured($0.bundleId) != nil }
     }
+
+    /// Finds the app of a request that names none.
+    package var resolver: AppResolver { AppResolver(self) }
 
     /// The purchases that became known as revoked.
     package var revocations: KnownRevocations { observations.revocations }

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Lists of customers to sweep")
 struct RefundListTests {
-    private func read(_ text: String) throws -> RefundList {
+    private func read(_ text: String) async throws -> RefundList {
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        return try RefundList(Array(text.utf8), scope: AppScope(bundleId: bundleId, environment: .production))
+        return try await RefundList(Array(text.utf8), environment: .production) { _, _ in bundleId }
     }
 
     @Test("A list has ids, objects with an id and result lines of a migration, and each customer is swept once")
-    func lines() throws {
-        let list = try read(
+    func lines() async throws {
+        let list = try await read(
             """
             101
               102\t a remark
@@ -37,9 +37,9 @@ struct RefundListTests {
             ("{\"id\": \"7\", \"environment\": \"sandbox\"}", "line 1"),
             ("1\n{\"id\": \"7\", \"bundleId\": \"a b\"}", "line 2"),
         ])
-    func mistakes(text: String, line: String) throws {
+    func mistakes(text: String, line: String) async throws {
         do {
-            _ = try read(text)
+            _ = try await read(text)
             Issue.record("\(text) was read")
         } catch let error as InvalidOperation {
             #expect(error.reason.contains(line), "\(error)")

@@ -9,10 +9,10 @@ struct SharedBudgetTests {
     /// A bucket that never refills.
     private final class Bucket: SharedCallBudget {
         let level: Mutex<Int64>
-        let isReachable: Bool
+        let isReachable: @Sendable () -> Bool
         let servers: Int
 
-        init(level: Int64, isReachable: Bool = true, servers: Int = 1) {
+        init(level: Int64, isReachable: @autoclosure @escaping @Sendable () -> Bool = true, servers: Int = 1) {
             self.level = Mutex(level)
             self.isReachable = isReachable
             self.servers = servers
@@ -22,7 +22,7 @@ struct SharedBudgetTests {
             _ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, callsPerHour: Int64,
             reserved: Int64
         ) async -> SharedCallGrant? {
-            guard isReachable else { return nil }
+            guard isReachable() else { return nil }
             return level.withLock { level in
                 let granted = max(min(count, level - reserved), 0)
                 level -= granted
@@ -49,6 +49,22 @@ struct SharedBudgetTests {
 
     /// Apple's limit of calls per hour.
     private static let limit: Int64 = 180_000
+
+    /// A wait that begins in an outage of the store is that for this server's part, which may take an hour.
+    @Test("A call that waits goes on within seconds after the store with the shared bucket is back")
+    func back() async throws {
+        let clock = ManualClock()
+        let bucket = Bucket(level: 100_000, isReachable: clock.uptime >= .seconds(37), servers: 2)
+        let budget = ServerAPIBudget(shared: bucket)
+        while case .granted = budget.consume(.history, .production, .live, at: .zero) {}
+        let api = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, _ in
+            try CannedResponse.history([transaction("100", type: "Consumable")])
+        }
+        let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600))
+        #expect(await api.failure(environment: .production, options) == nil)
+        #expect(clock.uptime == .seconds(38))
+        await api.end()
+    }
 
     @Test("Concurrent servers together get what is in the bucket, and give back what they did not use")
     func together() async {

@@ -32,8 +32,11 @@ struct LookupNeedTests {
             }
         }
 
-        func serve(_ config: String) async throws -> (process: Running, port: Int) {
-            let process = try fixture.start(["serve", "--listen", "127.0.0.1:0", "--config", config])
+        func serve(
+            _ config: String, environment: [String: String] = [:]
+        ) async throws -> (process: Running, port: Int) {
+            let process = try fixture.start(
+                ["serve", "--listen", "127.0.0.1:0", "--config", config], environment: environment)
             return (process, try await process.port())
         }
 
@@ -128,7 +131,9 @@ struct LookupNeedTests {
         await stage.fixture.stop()
     }
 
-    @Test("A spent limit of one environment does not hold up the other in a reconciliation", .timeLimit(.minutes(1)))
+    @Test(
+        "A spent limit of one environment does not hold up the other in a reconciliation, which says what it waits for",
+        .timeLimit(.minutes(1)))
     func environments() async throws {
         let stage = try await Stage(customers: 24)
         let first = try await stage.serve("api.yaml")
@@ -146,7 +151,7 @@ struct LookupNeedTests {
                 .serverAPI(.failure(code: 4_290_000, retryAfter: end)), endpoint: "history", environment: .sandbox))
         let yaml = try String(contentsOf: stage.fixture.folder.url.appending(path: "stored.yaml"), encoding: .utf8)
         try stage.fixture.folder.write("daily.yaml", ("reconcile: {window: 3d}\n" + yaml).utf8)
-        let server = try await stage.serve("daily.yaml")
+        let server = try await stage.serve("daily.yaml", environment: [TestSpeed.variable: "500"])
         func early(_ environment: AppStoreEnvironment) async -> Int64? {
             try? await stage.rows(
                 """
@@ -158,6 +163,11 @@ struct LookupNeedTests {
         #expect(sandbox > 4)
         #expect(await eventually(within: .seconds(20)) { await early(.production) == 0 })
         #expect(await early(.sandbox) == sandbox)
+        #expect(
+            await eventually {
+                server.process.errors.contains("reconciliation is running")
+                    && server.process.errors.contains("for history, Sandbox")
+            }, "\(server.process.errors)")
         await stage.stop(server.process)
         await stage.fixture.stop()
     }

@@ -334,7 +334,9 @@ struct ReconcileTests {
         try await stage.stop()
     }
 
-    @Test("A killed reconciliation is continued, and does not begin again", .timeLimit(.minutes(2)))
+    @Test(
+        "A killed reconciliation is continued, and neither its lookups nor the history begin again",
+        .timeLimit(.minutes(2)))
     func killed() async throws {
         let stage = try await Stage(.sqlite, customers: 52)
         let server = try await stage.serve()
@@ -346,6 +348,10 @@ struct ReconcileTests {
             let requests = stage.fixture.appStore.requests
             return requests.count("history.production") + requests.count("history.sandbox")
         }
+        func pages() -> Int {
+            let requests = stage.fixture.appStore.requests
+            return requests.count("notificationHistory.production") + requests.count("notificationHistory.sandbox")
+        }
         var (before, expected) = (0, 0)
         // The first one also stores notifications, and so looks up other customers than all later ones.
         for _ in 0..<2 {
@@ -356,6 +362,7 @@ struct ReconcileTests {
         }
         #expect(expected > 28)
         before = lookups()
+        let start = pages()
         // Otherwise it could end before it is killed.
         stage.fixture.appStore.faults.add(SimulatedFault(.delay, endpoint: "history", milliseconds: 100))
         let first = try stage.fixture.start(
@@ -363,6 +370,7 @@ struct ReconcileTests {
         #expect(await eventually(within: .seconds(60)) { lookups() >= before + expected - 6 || !first.isRunning })
         first.kill()
         #expect(await first.end() == -SIGKILL)
+        let (whole, read) = (pages() - start, pages())
         stage.fixture.appStore.faults.removeAll()
         // Its lease ends with its process.
         let second = try await stage.reconcile()
@@ -370,6 +378,7 @@ struct ReconcileTests {
         // Only those whose response was not stored yet are looked up again, from their first page: at most as many as
         // there are workers, and the longest history has six pages.
         #expect((expected...expected + 20).contains(lookups() - before), "\(lookups() - before) \(expected)")
+        #expect(whole > 60 && pages() - read <= 4, "\(whole) pages, then \(pages() - read)")
         try await stage.stop()
     }
 

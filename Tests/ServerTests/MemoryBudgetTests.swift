@@ -23,6 +23,18 @@ struct MemoryBudgetTests {
     }
 
     @Test(
+        "All caches together have an eighth of the memory, and what they need if there is enough",
+        arguments: [
+            (256, [9, 1, 2, 5, 5, 8]), (1_024, [38, 5, 8, 21, 21, 32]), (3_072, [112, 16, 24, 64, 64, 96]),
+            (8_192, [112, 16, 24, 64, 64, 96]),
+        ])
+    func caches(megabytes: Int, sizes: [Int]) {
+        let limit = megabytes << 20
+        let caches = ProcessMemory.Cache.allCases.map { $0.size(within: limit) }
+        #expect(caches.map { $0 >> 20 } == sizes && caches.reduce(0, +) <= limit / 8)
+    }
+
+    @Test(
         "The limits of a control group and of those around it are found, in versions 1 and 2",
         arguments: [
             (

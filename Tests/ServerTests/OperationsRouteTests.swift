@@ -1,3 +1,4 @@
+import AppStoreClients
 import Base
 import BridgeConfiguration
 import Foundation
@@ -155,7 +156,41 @@ struct OperationsRouteTests {
         }
     }
 
-    @Test("A request names the app if there are several, and the environment of a transaction")
+    @Test("A second app takes no route away, whatever it has: only an id that both know needs the app")
+    func secondApp() async throws {
+        for hasKey in [false, true] {
+            let change = { @Sendable (settings: inout ProxyConfiguration, app: inout AppConfiguration) in
+                var second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
+                // The simulated App Store rejects its key.
+                if hasKey {
+                    second.serverAPI = app.serverAPI.map {
+                        ServerAPIAccount(
+                            issuerId: $0.issuerId, keyId: $0.keyId, bundleId: "com.example.second",
+                            privateKey: $0.privateKey)
+                    }
+                }
+                settings.apps.append(second)
+            }
+            for store in [true, false] {
+                try await serving(store: store, change) { proxy in
+                    let (purchase, consumable) = (try proxy.purchase(), try proxy.purchase(.consumable))
+                    let token = #"{"appAccountToken":"5F0C1D1E-6F2B-4C8A-9D3E-7A1B2C3D4E5F"}"#
+                    let consumption = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
+                    for (method, target, body) in [
+                        ("GET", "/v1/transactions/\(purchase.transactionId)", nil),
+                        ("GET", "/v1/orders/\(purchase.orderId)", nil),
+                        ("POST", "/v1/consumption/\(consumable.transactionId)", consumption),
+                        ("PUT", "/v1/transactions/\(purchase.originalTransactionId)/appAccountToken", token),
+                    ] {
+                        let answer = try await send(method, target, body, to: proxy)
+                        #expect(answer.status == 200, "\(target) \(hasKey) \(store): \(answer.text)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("A request names the app, and the environment of a transaction")
     func targets() async throws {
         try await serving { proxy in
             let id = try proxy.purchase().transactionId
@@ -169,7 +204,6 @@ struct OperationsRouteTests {
         second.sandbox = .deny
         try await serving({ settings, _ in settings.apps.append(second) }) { proxy in
             let order = try proxy.purchase().orderId
-            #expect(try await code(send("GET", "/v1/orders/\(order)", to: proxy)) == "400 bundleIdRequired")
             let unusable = try await send("GET", "/v1/orders/\(order)?bundleId=com.example.second", to: proxy)
             #expect(try code(unusable) == "404 serverAPINotConfigured")
             let named = try await send("GET", "/v1/orders/\(order)?bundleId=com.example.app", to: proxy)

@@ -147,6 +147,39 @@ struct CustomerStoreTests {
         #expect(try await stage.find(["10"])?.subscriptions.map(\.status) == [1])
     }
 
+    @Test(
+        "The apps that know an id are found by each of its forms, and those that share one",
+        arguments: StoreTestEngine.available)
+    func apps(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let (customers, first) = (stage.store.customers, stage.scope)
+        let second = AppScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.second")), environment: .sandbox)
+        try await customers.save(customer([transaction("11", "10", download: "9")]), of: first)
+        try await customers.save(customer([transaction("21", "20")]), of: second)
+        func found(_ id: String, _ environment: AppStoreEnvironment? = nil) async throws -> [String] {
+            let id = try #require(TransactionIdentifier(rawValue: id))
+            return try await customers.apps(with: id, in: environment).map(\.rawValue).sorted()
+        }
+        for id in ["9", "10", "11"] { #expect(try await found(id) == ["com.example.app"]) }
+        #expect(try await found("20") == ["com.example.second"])
+        #expect(try await found("20", .production).isEmpty)
+        #expect(try await found("12").isEmpty)
+        #expect(try await customers.appsWithSharedIdentifiers().isEmpty)
+        #expect(try await customers.newestIdentifiers(limit: 1).map(\.identifier.rawValue) == ["21"])
+        try await customers.save(customer([transaction("11", "11")]), of: second)
+        #expect(try await found("11") == ["com.example.app", "com.example.second"])
+        #expect(
+            try await customers.appsWithSharedIdentifiers().map(\.rawValue) == [
+                "com.example.app", "com.example.second",
+            ])
+        let order = OrderLookupRow(orderId: "M1", status: 0, transactions: [], identifiers: ["11"])
+        _ = try await stage.store.orders.record(order, of: first, at: Timestamp(milliseconds: 1))
+        let unknown = OrderLookupRow(orderId: "M1", status: 1, transactions: [], identifiers: [])
+        _ = try await stage.store.orders.record(unknown, of: second, at: Timestamp(milliseconds: 1))
+        #expect(try await stage.store.orders.apps(with: "M1").map(\.rawValue) == ["com.example.app"])
+    }
+
     @Test("A stale customer stays stale until a lookup that was signed later", arguments: StoreTestEngine.available)
     func needsLookup(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)

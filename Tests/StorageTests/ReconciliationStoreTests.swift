@@ -205,6 +205,7 @@ struct ReconciliationStoreTests {
         #expect(try await stage.store.reconciliations.lastReconciliation() == row)
         (row.endedAt, row.continuesAt, row.notifications, row.customers) = (date(6), date(7), 1, 2)
         (row.different, row.refunds, row.failed) = (3, 4, 5)
+        row.history = [stage.scope: date(8), AppScope(bundleId: stage.scope.bundleId, environment: .sandbox): date(9)]
         try await stage.store.reconciliations.save(row)
         let reopened = try await stage.reopened()
         #expect(try await reopened.reconciliations.lastReconciliation() == row)

@@ -36,11 +36,11 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("An unknown bundle id is rejected, and so is a missing one if several apps are configured")
+    @Test("An unknown bundle id is rejected, and an unknown id if no app knows it")
     func apps() async throws {
         let second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
         try await CustomerViews.serving(customers: 1, { settings, _ in settings.apps.append(second) }) { views in
-            #expect(await views.failure { try await $0.ask(id: "1") } == "400 bundleIdRequired")
+            #expect(await views.failure { try await $0.ask(id: "1") } == "404 transactionNotFound")
             #expect(await views.failure { try await $0.ask(id: "1", bundleId: "com.example.x") } == "404 unknownApp")
             #expect(await views.failure { try await $0.ask(id: "1", bundleId: "") } == "404 unknownApp")
             #expect(

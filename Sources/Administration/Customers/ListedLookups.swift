@@ -23,17 +23,42 @@ package struct ListedLookups: Sendable {
     }
 
     /// Looks up an entry and returns its line: the view of the customer with the id of the entry, or the code and the
-    /// reason why there is none.
+    /// reason why there is none. If several apps have a key and the entry names none, it is looked up for each.
     ///
     /// - Throws: ``UpstreamError`` if the lookup can succeed later.
     package func result(_ entry: IdentifierList.Entry) async throws(UpstreamError) -> ListResult {
-        let app: String
-        do throws(IdentifierRefusal) { app = try rule.app(of: entry.identifiers).get() } catch {
-            guard !entry.identifiers.isFound else {
-                return Self.refusal(of: entry, error.rawValue, error.reason)
-            }
-            return Self.refusal(of: entry, "malformedTransactionId", "the line contains no id of 1 to 20 digits")
+        switch rule.app(of: entry.identifiers) {
+        case .success(let app): return try await result(entry, of: app)
+        case .failure(.bundleIdRequired): return try await resultOfEachApp(entry)
+        case .failure(let refusal):
+            return entry.identifiers.isFound
+                ? Self.refusal(of: entry, refusal.rawValue, refusal.reason)
+                : Self.refusal(of: entry, "malformedTransactionId", "the line contains no id of 1 to 20 digits")
         }
+    }
+
+    /// Looks up an entry for each app with a key, and returns the line of the only one that knows it.
+    private func resultOfEachApp(_ entry: IdentifierList.Entry) async throws(UpstreamError) -> ListResult {
+        var (found, refusals): ([ListResult], [ListResult]) = ([], [])
+        var failure: UpstreamError?
+        for app in settings.apps where app.serverAPI != nil {
+            do throws(UpstreamError) {
+                let result = try await result(entry, of: app.bundleId?.rawValue ?? "")
+                if result.isSuccess { found.append(result) } else { refusals.append(result) }
+            } catch {
+                if !error.isUnknownToApp { failure = failure ?? error }
+            }
+        }
+        if let only = found.first, found.count == 1 { return only }
+        if let failure, found.isEmpty { throw failure }
+        let none = Self.refusal(of: entry, "transactionNotFound", "the App Store does not know this id for any app")
+        return found.isEmpty
+            ? refusals.first ?? none
+            : Self.refusal(of: entry, IdentifierRefusal.bundleIdRequired.rawValue, "several apps know this id")
+    }
+
+    /// Looks up an entry for an app.
+    private func result(_ entry: IdentifierList.Entry, of app: String) async throws(UpstreamError) -> ListResult {
         guard let bundleId = BundleIdentifier(rawValue: app) else {
             return Self.refusal(of: entry, IdentifierRefusal.anotherApp.rawValue, IdentifierRefusal.anotherApp.reason)
         }

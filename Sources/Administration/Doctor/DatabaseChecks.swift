@@ -12,6 +12,7 @@ struct DatabaseChecks {
     /// Whether the server is not to be contacted.
     let isOffline: Bool
     /// The apps whose customers a server looks up.
+    let settings: ProxyConfiguration
     let keyedApps: Set<String>
     let now: @Sendable () -> Timestamp
 
@@ -79,6 +80,9 @@ struct DatabaseChecks {
             var counts: [String: Int64] = [:]
             for row in rows { counts[try row.text(0)] = try row.integer(1) }
             results += Doctor.lookups(counts, of: keyedApps)
+            let shared = try await client.query(PostgreSQLQuery(SharedIdentifiers.query)).rows
+            results += Doctor.sharedIdentifiers(
+                try shared.map { (row) throws(PostgreSQLError) in try row.text(0) }, of: settings)
         }
         if facts.port != nil, !address.hosts.contains(where: { Int64($0.port) == facts.port }) {
             results.append(pooler)

@@ -17,7 +17,7 @@ extension Doctor {
         case .postgresql(let address):
             return await DatabaseChecks(
                 address: address, database: settings.database, isOffline: transport == nil,
-                keyedApps: keyedApps, now: now
+                settings: settings, keyedApps: keyedApps, now: now
             ).all()
         }
     }
@@ -41,10 +41,23 @@ extension Doctor {
             ]
     }
 
+    /// A warning if several configured apps have the same transaction ids.
+    static func sharedIdentifiers(_ apps: [String], of settings: ProxyConfiguration) -> [CheckResult] {
+        let names = apps.filter { name in settings.apps.contains { $0.bundleId?.rawValue == name } }
+        return names.count < 2
+            ? []
+            : [
+                CheckResult(
+                    "store apps", .warn, "\(names.joined(separator: " and ")) have the same transaction ids",
+                    advice: "name the app in requests and commands with such an id: bundleId=, --bundle-id")
+            ]
+    }
+
     private func storeFile(_ path: String) -> [CheckResult] {
-        var counts: [String: Int64] = [:]
-        let result = Self.storeFile(path) { counts = $0.customersToLookUp }
-        return [result] + Self.lookups(counts, of: keyedApps)
+        var facts: StoreInspection?
+        let result = Self.storeFile(path) { facts = $0 }
+        return [result] + Self.lookups(facts?.customersToLookUp ?? [:], of: keyedApps)
+            + Self.sharedIdentifiers(facts?.appsWithSharedIdentifiers ?? [], of: settings)
     }
 
     private static func storeFile(_ path: String, _ found: (StoreInspection) -> Void) -> CheckResult {

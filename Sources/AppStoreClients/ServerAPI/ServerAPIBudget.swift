@@ -122,6 +122,7 @@ package final class ServerAPIBudget: Sendable {
 
     /// The end of a wait for a rate limit.
     struct WaitEnd: Hashable {
+        let key: Key
         let instant: Duration
         /// `true` if Apple returned 429 and named the time.
         let isNamedByApple: Bool
@@ -183,18 +184,22 @@ package final class ServerAPIBudget: Sendable {
         package let left: Int64
         /// The limit in calls per hour.
         package let limit: Int64
+        /// How long the next of the waiting calls has to wait; `nil` if none waits.
+        package let wait: Duration?
     }
 
     /// The levels of all buckets used so far, sorted by endpoint and environment.
     package func levels(at now: Duration) -> [Level] {
         let sharedLeft = sharedLeft.withLock { $0 }
+        let ends = Dictionary(grouping: waits.withLock(\.keys), by: \.key).mapValues { $0.map(\.instant).min() ?? now }
         return buckets.withLock { buckets in
             buckets.map { key, bucket in
                 var bucket = bucket
                 let own = bucket.left(for: .live, at: now)
                 return Level(
                     endpoint: key.endpoint, environment: key.environment, left: sharedLeft[key] ?? own,
-                    limit: shared == nil ? bucket.callsPerHour : callsPerHour(key))
+                    limit: shared == nil ? bucket.callsPerHour : callsPerHour(key),
+                    wait: ends[key].map { max($0 - now, .zero) })
             }
         }.sorted { ($0.endpoint.name, $0.environment.rawValue) < ($1.endpoint.name, $1.environment.rawValue) }
     }

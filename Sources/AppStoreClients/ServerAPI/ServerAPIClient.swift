@@ -43,6 +43,9 @@ package struct ServerAPIClient: Sendable {
     /// Timeout of a single exchange.
     private let exchangeLimit = Duration.seconds(6)
     private let maximumResponseBytes = 8 << 20
+    /// The time after which a call that waits for its budget looks at it again. The wait may have been that of this
+    /// process alone, while the store with the shared buckets could not be reached.
+    private let budgetInterval = Duration.seconds(2)
 
     /// Creates a client for the account's app.
     ///
@@ -101,7 +104,7 @@ package struct ServerAPIClient: Sendable {
             case .giveUp: throw failure
             case .freshToken: tokens.discard(token)
             case .retry(let pause) where failure.httpStatus == 429:
-                try await waitForRateLimit(pause, isNamedByApple: failure.retryAfter != nil)
+                try await wait(for: call.endpoint, environment, pause, isNamedByApple: failure.retryAfter != nil)
             case .retry(let pause): try await wait(pause)
             }
         }
@@ -179,16 +182,23 @@ package struct ServerAPIClient: Sendable {
                     .budgetSpent, at: host, "hourly rate limit budget for \(endpoint.name) is used up",
                     retryAfter: pause)
             }
-            try await waitForRateLimit(pause, isNamedByApple: isPaused(endpoint, environment))
+            try await wait(
+                for: endpoint, environment, pause, atMost: budgetInterval,
+                isNamedByApple: isPaused(endpoint, environment))
         }
     }
 
-    /// Waits, and reports the wait in ``ServerAPIBudget/wait(at:)``.
-    private func waitForRateLimit(_ pause: Duration, isNamedByApple: Bool) async throws(UpstreamError) {
-        let end = ServerAPIBudget.WaitEnd(instant: parts.clock.uptime() + pause, isNamedByApple: isNamedByApple)
+    /// Waits for a rate limit, and reports the whole wait in ``ServerAPIBudget/wait(at:)``.
+    private func wait(
+        for endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ pause: Duration,
+        atMost limit: Duration? = nil, isNamedByApple: Bool
+    ) async throws(UpstreamError) {
+        let end = ServerAPIBudget.WaitEnd(
+            key: .init(endpoint: endpoint, environment: environment), instant: parts.clock.uptime() + pause,
+            isNamedByApple: isNamedByApple)
         budget.beginWait(until: end)
         defer { budget.endWait(until: end) }
-        try await wait(pause)
+        try await wait(min(pause, limit ?? pause))
     }
 
     private func wait(_ pause: Duration) async throws(UpstreamError) {

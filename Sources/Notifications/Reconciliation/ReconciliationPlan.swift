@@ -4,40 +4,43 @@ package import Storage
 /// What a reconciliation asks about, in this order. A value type without I/O.
 ///
 /// 1. Apple's notification history: what was lost arrives signed, and is received like any notification.
-/// 2. Customers that need a lookup, those that were asked for last first.
-/// 3. Customers with a subscription that ends within the window, before or after now.
-/// 4. Customers with a subscription in billing retry or in a grace period: Apple retries a payment for up to 60 days.
-/// 5. Refund histories, because any purchase can be refunded.
-/// 6. Customers that need a lookup because of such a refund.
+/// 2. Customers with a subscription that ends within the window, before or after now.
+/// 3. Customers with a subscription in billing retry or in a grace period: Apple retries a payment for up to 60 days.
+/// 4. Refund histories, because any purchase can be refunded.
+///
+/// Customers that need a lookup are looked up beside it, see ``Reconciliation/lookUpWaiting()``.
 package struct ReconciliationPlan: Sendable, Hashable {
-    /// A list of customers to look up.
-    package enum Lookups: Sendable, Hashable {
-        case ending(ReconciliationInterval)
-        case waiting
-    }
-
+    /// The customers to look up, in this order.
+    package let ending: [ReconciliationInterval]
     /// The time of the notification history.
-    package let history: HistoryWindows.Window
-    /// The customers to look up before and after the refund histories are read.
-    package let lookupsBeforeRefunds, lookupsAfterRefunds: [Lookups]
+    private let history: HistoryWindows.Window
 
     /// How long Apple retries a payment, at most.
     private static let billingRetry = Duration.days(60)
     /// Time that is read before the window of the history, because clocks differ.
     private static let clockDifference = Duration.minutes(2)
+    /// Limits of the windows in which the history is read. After each of them its end is stored, so a reconciliation
+    /// that continues reads at most one of them again. A pagination token would save that, but it expires.
+    private static let (windows, shortestWindow) = (48, Duration.minutes(15))
 
     /// - Parameter window: time before and after now, in seconds.
     package init(window: Int64, at now: Timestamp) {
         let start = now.advanced(by: .seconds(-window))
-        history = HistoryWindows.Window(start: start.advanced(by: .zero - Self.clockDifference), end: now)
-        lookupsBeforeRefunds = [
-            .waiting,
-            .ending(ReconciliationInterval(from: start, to: now.advanced(by: .seconds(window)))),
-            .ending(
-                ReconciliationInterval(
-                    from: start.advanced(by: .zero - Self.billingRetry), to: start, isOnlyUnpaid: true)),
+        history = HistoryWindows.Window(start: start, end: now)
+        ending = [
+            ReconciliationInterval(from: start, to: now.advanced(by: .seconds(window))),
+            ReconciliationInterval(from: start.advanced(by: .zero - Self.billingRetry), to: start, isOnlyUnpaid: true),
         ]
-        lookupsAfterRefunds = [.waiting]
+    }
+
+    /// Returns the windows of the notification history that are still to be read.
+    ///
+    /// - Parameter position: until when this reconciliation has read it.
+    package func history(in environment: AppStoreEnvironment, readUntil position: Timestamp?) -> HistoryWindows {
+        let start = max(history.start, position ?? history.start).advanced(by: .zero - Self.clockDifference)
+        return HistoryWindows(
+            from: max(start, HistoryWindows.oldest(in: environment, at: history.end)), to: history.end,
+            length: max(history.start.duration(to: history.end) / Self.windows, Self.shortestWindow))
     }
 }
 
@@ -45,8 +48,6 @@ package struct ReconciliationPlan: Sendable, Hashable {
 package struct ReconciliationSchedule: Sendable, Hashable {
     /// How long after its beginning a reconciliation that stopped early is continued. Later a new one begins.
     private static let lifetime = Duration.days(1)
-    /// Pause after failed calls to the App Store.
-    package static let pause = Duration.minutes(10)
 
     /// Time of day in UTC, in seconds.
     package let time: Int64
@@ -74,9 +75,6 @@ package struct ReconciliationSchedule: Sendable, Hashable {
         row.endedAt = last?.endedAt
         return row
     }
-
-    /// Returns when a reconciliation continues whose calls to the App Store failed.
-    package static func continuation(at now: Timestamp) -> Timestamp { now.advanced(by: pause) }
 
     private static func continues(_ last: ReconciliationRow, at now: Timestamp) -> Bool {
         !last.isFinished && last.startedAt.duration(to: now) < lifetime && last.startedAt <= now

@@ -97,4 +97,7 @@ extension RunMonitor<ReconciliationCounts> {
     package convenience init() {
         self.init(ReconciliationCounts(ReconciliationRow(startedAt: Timestamp(milliseconds: 0), window: 0)))
     }
+
+    /// Whether the reconciliation runs or has ended. Before, another process may have the lease.
+    package var hasBegun: Bool { now.row.window > 0 }
 }

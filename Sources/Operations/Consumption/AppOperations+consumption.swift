@@ -11,7 +11,7 @@ extension AppOperations {
     ) async throws(OperationError) -> [UInt8] {
         let id = try transactionId(text)
         let information = try ConsumptionInformation(body: body)
-        let scope = try scope(target)
+        let scope = try await scope(target, of: .transaction(id))
         let sender = ConsumptionSender(
             client: try client(for: scope.bundleId), scope: scope, store: store, now: components.now)
         let outcome = try await converting { try await sender.send(information, of: id, options) }

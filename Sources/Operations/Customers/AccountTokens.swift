@@ -28,7 +28,7 @@ extension AppOperations {
             throw OperationError(.malformedRequest, "the body is not a JSON object with the text appAccountToken")
         }
         let token = try accountToken(given)
-        let scope = try scope(target)
+        let scope = try await scope(target, of: .transaction(id))
         let client = try client(for: scope.bundleId)
         try await converting {
             try await client.setAppAccountToken(id, token.text, in: scope.environment, options)

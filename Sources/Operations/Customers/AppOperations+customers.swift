@@ -23,10 +23,10 @@ extension AppOperations {
     package func views(
         withToken token: AccountToken, _ view: CustomerViewService, _ target: OperationTarget
     ) async throws(OperationError) -> [[UInt8]] {
-        let bundleId: BundleIdentifier? = target.bundleId == nil ? nil : try app(target)
         let environment = try target.namedEnvironment()
         let store = try requiredStore()
         return try await converting {
+            let bundleId = target.bundleId == nil ? nil : try components.resolver.app(named: target.bundleId)
             let found = try await store.customers.customers(withToken: token.text, limit: Self.maximumCustomers)
             var views: [[UInt8]] = []
             for customer in found

@@ -14,10 +14,10 @@ extension AppOperations {
         guard let id = OrderIdentifier(rawValue: text) else {
             throw OperationError(.malformedOrderId, "an order id is 1 to 64 letters and digits")
         }
-        let scope = try scope(target)
-        guard scope.environment == .production else {
+        guard try target.namedEnvironment() != .sandbox else {
             throw OperationError(.malformedRequest, "environment: the sandbox has no orders")
         }
+        let scope = try await scope(target, of: .order(id.rawValue))
         let lookups = OrderLookups(
             client: try client(for: scope.bundleId), bundleId: scope.bundleId, log: store?.orders, now: components.now)
         let counts = components.counts[scope.bundleId].orders

@@ -1,3 +1,4 @@
+import Base
 package import BridgeConfiguration
 import Cryptography
 import HTTPTypes
@@ -59,12 +60,22 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
             logger.notice(
                 "configuration reloaded",
                 metadata: ["changed": "\(changes.applied.isEmpty ? "-" : changes.applied.joined(separator: ", "))"])
+            if settings.apps.count > max(previous.settings.apps.count, 1) { await warnAboutSharedIdentifiers() }
         } catch let error as ConfigurationError {
             for finding in error.findings { refuse(finding) }
         } catch is CancellationError {
         } catch {
             refuse("\(error)")
         }
+    }
+
+    /// Warns if an id is known for several apps: requests with such an id worked without an app before.
+    private func warnAboutSharedIdentifiers() async {
+        let apps = await server.live.now.pipelines.ambiguousApps
+        guard !apps.isEmpty else { return }
+        logger.warning(
+            "several apps know the same ids; requests with such an id must name the app with bundleId",
+            metadata: ["apps": "\(apps.map(\.rawValue).joined(separator: ", "))"])
     }
 
     /// Logs one error of the new configuration.

@@ -11,7 +11,7 @@ final class ShadowQueue: Sendable {
     /// The maximum number of queued comparisons.
     static let capacity = 512
     /// The maximum size of queued requests and responses, in bytes.
-    static let byteCapacity = ProcessMemory.cacheSize(atMost: 32 << 20)
+    static let byteCapacity = ProcessMemory.Cache.shadow.size()
 
     private struct State {
         var bytes = 0

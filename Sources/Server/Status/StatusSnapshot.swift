@@ -90,21 +90,23 @@ extension StatusSnapshot {
         let reconciliation = try? await health.store?.reconciliations.lastReconciliation()
         facts =
             Self.facts(health) + (waiting.map { [("Customers to look up", $0.grouped)] } ?? [])
-            + Self.facts(health.settings, reconciliation ?? nil)
+            + Self.facts(health.settings, reconciliation ?? nil, budgets)
     }
 
     /// Returns the facts about the daily reconciliation; none if it is off.
     private static func facts(
-        _ settings: ProxyConfiguration, _ last: ReconciliationRow?
+        _ settings: ProxyConfiguration, _ last: ReconciliationRow?, _ budgets: [AppBudget]
     ) -> [(name: String, value: String)] {
         guard settings.reconcile != nil else { return [] }
         guard let last else { return [("Last reconciliation", "none yet")] }
         let counts =
             "\(last.customers.grouped) customers looked up, \(last.different.grouped) differed, "
             + "\(last.refunds.grouped) unknown refunds, \(last.failed.grouped) failed"
-        let state =
-            last.isFinished
-            ? "ended \(last.endedAt?.displayText ?? "")" : "began \(last.startedAt.displayText), not ended yet"
+        if last.isFinished { return [("Last reconciliation", "ended \(last.endedAt?.displayText ?? ""): \(counts)")] }
+        let reason =
+            last.continuesAt.map { ["calls to the App Store fail, continues at \($0.displayText)"] }
+            ?? budgets.compactMap(\.waits)
+        let state = (["began \(last.startedAt.displayText), not ended yet"] + reason).joined(separator: "; ")
         return [("Last reconciliation", "\(state): \(counts)")]
     }
 
@@ -141,6 +143,17 @@ extension StatusSnapshot {
             add("Threads", process.threads.grouped)
         }
         return facts
+    }
+}
+
+extension AppBudget {
+    /// The limits that calls wait for, for example `com.example.app waits 12 s for refund history, Sandbox`; `nil` if
+    /// none waits.
+    var waits: String? {
+        let waits = levels.compactMap { level in
+            level.wait.map { "\($0.displayText) for \(level.endpoint.name), \(level.environment.rawValue)" }
+        }
+        return waits.isEmpty ? nil : "\(bundleId) waits " + waits.joined(separator: " and ")
     }
 }
 

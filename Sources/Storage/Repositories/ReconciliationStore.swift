@@ -133,7 +133,7 @@ extension ReconciliationStore {
             SQLStatement(
                 """
                 SELECT startedAt, endedAt, continuesAt, windowSeconds, notifications, customers, different, refunds,
-                    failed
+                    failed, history
                 FROM reconciliation
                 """)
         ) { (row) throws(StorageError) in
@@ -145,6 +145,7 @@ extension ReconciliationStore {
             last.different = try row.count(6)
             last.refunds = try row.count(7)
             last.failed = try row.count(8)
+            last.history = ReconciliationRow.history(try row.optionalText(9) ?? "")
             return last
         }.first
     }
@@ -154,17 +155,19 @@ extension ReconciliationStore {
         try await write([
             SQLStatement(
                 """
-                INSERT INTO reconciliation VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, $9)
+                INSERT INTO reconciliation VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
                 ON CONFLICT (id) DO UPDATE SET
                     startedAt = excluded.startedAt, endedAt = excluded.endedAt,
                     continuesAt = excluded.continuesAt, windowSeconds = excluded.windowSeconds,
                     notifications = excluded.notifications, customers = excluded.customers,
-                    different = excluded.different, refunds = excluded.refunds, failed = excluded.failed
+                    different = excluded.different, refunds = excluded.refunds, failed = excluded.failed,
+                    history = excluded.history
                 """,
                 SQLValue(reconciliation.startedAt), reconciliation.endedAt.map(SQLValue.init),
                 reconciliation.continuesAt.map(SQLValue.init), .integer(reconciliation.window),
                 .integer(reconciliation.notifications), .integer(reconciliation.customers),
-                .integer(reconciliation.different), .integer(reconciliation.refunds), .integer(reconciliation.failed))
+                .integer(reconciliation.different), .integer(reconciliation.refunds), .integer(reconciliation.failed),
+                .text(reconciliation.historyText))
         ])
     }
 }

@@ -64,6 +64,8 @@ package struct ReconciliationRow: Sendable, Hashable {
     package var refunds: Int64 = 0
     /// Customers that could not be checked.
     package var failed: Int64 = 0
+    /// Until when this one has read the notification history of each app.
+    package var history: [AppScope: Timestamp] = [:]
 
     package init(startedAt: Timestamp, window: Int64) {
         self.startedAt = startedAt
@@ -72,4 +74,21 @@ package struct ReconciliationRow: Sendable, Hashable {
 
     /// Whether this one has ended. Otherwise it runs, or stopped early.
     package var isFinished: Bool { endedAt.map { $0 >= startedAt } ?? false }
+
+    /// ``history`` as it is stored, for example `com.example.app Production 1795564800000`.
+    var historyText: String {
+        history.map { "\($0.bundleId) \($0.environment.rawValue) \($1.milliseconds)" }.sorted()
+            .joined(separator: " ")
+    }
+
+    /// Reads ``historyText``. What cannot be read is read again from Apple.
+    static func history(_ text: String) -> [AppScope: Timestamp] {
+        let words = text.split(separator: " ").map(String.init)
+        return stride(from: 2, to: words.count, by: 3).reduce(into: [:]) { history, index in
+            guard let bundleId = BundleIdentifier(rawValue: words[index - 2]),
+                let environment = AppStoreEnvironment(rawValue: words[index - 1]), let time = Int64(words[index])
+            else { return }
+            history[AppScope(bundleId: bundleId, environment: environment)] = Timestamp(milliseconds: time)
+        }
+    }
 }

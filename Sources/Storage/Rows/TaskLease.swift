@@ -14,6 +14,8 @@ package enum SharedTask: String, Sendable, Hashable, CaseIterable {
     case refundDecisions
     /// Asks the App Store about changes that no notification reported.
     case reconciliation
+    /// Looks up customers that need it.
+    case lookups
 }
 
 /// The exclusive right to do a task until a time by the store's clock.

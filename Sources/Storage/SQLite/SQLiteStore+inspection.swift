@@ -27,7 +27,9 @@ extension SQLiteStore {
                 return StoreInspection(
                     bytes: StoreFiles.size(of: path), layout: schema.stepNames.last { applied[$0] != nil },
                     isCurrent: missing.isEmpty, integrity: integrity, damage: damage,
-                    customersToLookUp: integrity == .intact && !applied.isEmpty ? try customersToLookUp(db) : [:])
+                    customersToLookUp: integrity == .intact && !applied.isEmpty ? try customersToLookUp(db) : [:],
+                    appsWithSharedIdentifiers: integrity == .intact && !applied.isEmpty
+                        ? try db.texts(SharedIdentifiers.query) : [])
             }
         }
     }

@@ -2,6 +2,7 @@ import Base
 import Foundation
 import GRDB
 import Synchronization
+import Telemetry
 
 /// The store of the proxy in one SQLite file that only its owner can read. Implements every repository.
 ///
@@ -97,6 +98,8 @@ package final class SQLiteStore: Sendable {
     /// Opens the file. Creates it if it does not exist.
     func openFile() throws(StorageError) -> OpenedDatabase {
         let (maximumPages, allowsUnfinishedCopy) = (maximumPages, allowsUnfinishedCopy)
+        // One connection writes, and the others read.
+        let pageCache = ProcessMemory.Cache.pages.size() / ((1 + Configuration().maximumReaderCount) << 10)
         StoreFiles.makePrivate(path)
         guard StoreFiles.createIfMissing(path) else {
             throw StorageError(.notPermitted, at: path, "the file cannot be created")
@@ -105,11 +108,11 @@ package final class SQLiteStore: Sendable {
         configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
         configuration.prepareDatabase { db in
             // A checkpoint costs two more waits for the disk and writes all pages again, so it runs only every 32 MiB
-            // (8,192 pages). The cache of 16 MiB has room for some thousand index pages, since JWS are long.
+            // (8,192 pages). A cache of 16 MiB has room for some thousand index pages, since JWS are long.
             // `secure_delete` overwrites deleted data with zeros, which is also the default of Debian's SQLite.
             try db.execute(
                 sql: """
-                    PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -16384;
+                    PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -\(pageCache);
                     PRAGMA secure_delete = ON
                     """)
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }

@@ -47,7 +47,7 @@ package struct StoreSchema: Sendable {
 
     /// The steps after 0.1.0. Their SQL is complete: it does not follow from declarations, which change later.
     private var steps: [SchemaStep] {
-        let integer = StoreTable.ColumnType.integer.name(dialect)
+        let (integer, text) = (StoreTable.ColumnType.integer.name(dialect), StoreTable.ColumnType.text.name(dialect))
         let appReferences = SchemaStep(
             "appReferences",
             ["notification", "transactionRecord", "supersededTransaction", "subscription", "change"].map { table in
@@ -79,6 +79,7 @@ package struct StoreSchema: Sendable {
                     "CREATE INDEX \(name) ON customer (askedAt\(dialect == .sqlite ? "" : ", id")) "
                         + "WHERE needsLookupSince \(condition)"
                 }),
+            SchemaStep("reconciledHistory", ["ALTER TABLE reconciliation ADD COLUMN history \(text)"]),
         ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : [])
     }
 

@@ -11,7 +11,7 @@ extension StoreTable {
         [
             .integer("id"), .time("startedAt"), .time("endedAt").optional, .time("continuesAt").optional,
             .count("windowSeconds"), .count("notifications"), .count("customers"), .count("different"),
-            .count("refunds"), .count("failed"),
+            .count("refunds"), .count("failed"), .text("history").optional,
         ])
 
     /// What servers stored, see ``StoredChange``. `writer` identifies the store object of a server.

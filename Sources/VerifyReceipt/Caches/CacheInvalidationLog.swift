@@ -1,6 +1,7 @@
 import Base
 import Storage
 import Synchronization
+import Telemetry
 
 /// Customers whose data changed, at Apple or in the store. Records that were taken before the change are out of date.
 ///
@@ -44,7 +45,7 @@ final class CacheInvalidationLog: Sendable {
     private let capacity: Int
     private let state = Mutex(State())
 
-    init(capacity: Int = 100_000) {
+    init(capacity: Int = ProcessMemory.Cache.changes.size() / 250) {
         self.capacity = capacity
     }
 

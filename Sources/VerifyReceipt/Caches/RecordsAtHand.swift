@@ -30,6 +30,11 @@ package final class RecordsAtHand: Sendable {
         ) {
             (self.identifiers, self.bundleId, self.environment) = (identifiers, bundleId, environment)
         }
+
+        /// The size of the key in a cache, in bytes. A receipt has an identifier for each of its purchases.
+        fileprivate var cost: Int {
+            150 + 48 * (identifiers.originalTransactionIds.count + identifiers.transactionIds.count)
+        }
     }
 
     /// What the App Store answered about a customer's download of the app.
@@ -69,7 +74,7 @@ package final class RecordsAtHand: Sendable {
 
         /// The size of the entry in bytes.
         var cost: Int {
-            var cost = found.records.transactions.reduce(1_024) {
+            var cost = found.records.transactions.reduce(1_024 + key.cost) {
                 $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count
             }
             if case .known(let signed)? = download { cost += signed.text.utf8.count + signed.payload.claims.count }
@@ -88,17 +93,13 @@ package final class RecordsAtHand: Sendable {
         }
     }
 
-    /// The maximum number of identifiers of all customers together, about 150 bytes each.
-    private static let maximumIdentities = 100_000
-    /// The limit for all records together, in bytes.
-    private static let capacity = ProcessMemory.cacheSize(atMost: 112 << 20)
     /// How long records answer for the store. It bounds how long a change that another process writes to the same
     /// file goes unnoticed.
     private static let storedLifetime = Duration.minutes(1)
 
-    private let entries = GenerationalCache<Place, Entry>(limit: capacity)
+    private let entries = GenerationalCache<Place, Entry>(limit: ProcessMemory.Cache.records.size())
     /// The key of the newest whole history with an identifier: an original transaction id or an app transaction id.
-    private let histories = GenerationalCache<Identity, Key>(limit: maximumIdentities)
+    private let histories = GenerationalCache<Identity, Key>(limit: ProcessMemory.Cache.identities.size())
     private let changes = CacheInvalidationLog()
     private let lastVersion = Atomic<UInt64>(0)
 
@@ -225,7 +226,7 @@ package final class RecordsAtHand: Sendable {
         insert(entry)
         if origin != .store, records.isWholeHistory {
             for identifier in entry.identifiers.lazy.compactMap(TransactionIdentifier.init(rawValue:)) {
-                histories.insert(key, for: Identity(identifier, of: key), cost: 1)
+                histories.insert(key, for: Identity(identifier, of: key), cost: key.cost)
             }
         }
         return entry.found

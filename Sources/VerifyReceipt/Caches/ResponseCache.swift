@@ -16,9 +16,6 @@ import Telemetry
 /// of them is at hand, and current for the source. Everything else that the response depends on is part of the request,
 /// or of a configuration that is fixed for the lifetime of this cache.
 final class ResponseCache: ResponseObserver {
-    /// Maximum size of all cached responses together, in bytes.
-    private static let capacity = ProcessMemory.cacheSize(atMost: 64 << 20)
-
     /// A response, and the data that it was rendered from.
     private struct Entry: Sendable {
         let question: RecordsSource.Question
@@ -28,7 +25,7 @@ final class ResponseCache: ResponseObserver {
         let consumables: ConsumableIdentifiers
     }
 
-    private let entries = GenerationalCache<[UInt8], Entry>(limit: capacity)
+    private let entries = GenerationalCache<[UInt8], Entry>(limit: ProcessMemory.Cache.responses.size())
     private let earlier = EarlierRequests()
     private let records: RecordsSource
     /// `nil` if there are no network connections.

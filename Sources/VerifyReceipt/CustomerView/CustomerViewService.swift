@@ -15,6 +15,7 @@ package struct CustomerViewService: Sendable {
     private let decoder: ReceiptDecoder
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
+    private let resolver: AppResolver
     private let serverAPI: ServerAPISource?
     private let stored: RecordsSource
     private let revocations: KnownRevocations
@@ -37,6 +38,7 @@ package struct CustomerViewService: Sendable {
     package init(_ components: ServiceComponents, tables: FieldTables) {
         decoder = ReceiptDecoder(trust: components.decoder.trust, profile: .stored)
         (verifier, apps, serverAPI) = (components.verifier, components.apps, components.serverAPI)
+        resolver = components.resolver
         (stored, revocations) = (components.records, components.revocations)
         renderer = CustomerViewRenderer(tables: tables)
         (deadline, now, logger) = (components.deadline, components.now, components.logger)
@@ -57,7 +59,7 @@ package struct CustomerViewService: Sendable {
     /// Returns the view of the customer who owns a transaction, or to whom an app transaction id belongs.
     ///
     /// - Parameters:
-    ///   - bundleId: may be `nil` if exactly one app is configured.
+    ///   - bundleId: `nil` for the app that knows the id.
     ///   - environment: for example `Sandbox`; `nil` searches both.
     package func view(
         transactionId: String, bundleId: String?, environment: String? = nil
@@ -65,17 +67,18 @@ package struct CustomerViewService: Sendable {
         guard let id = TransactionIdentifier(rawValue: transactionId) else {
             throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
         }
-        let app = try app(named: bundleId)
         let keys = CustomerIdentifiers(originalTransactionIds: [], transactionIds: [id.rawValue])
         let named = try environment.map { text throws(CustomerViewError) in
             guard let environment = AppStoreEnvironment.requested(text) else {
                 throw CustomerViewError(.malformedRequest, "environment: expected Production or Sandbox")
             }
-            try check(environment, for: app.settings)
             return environment
         }
+        let time = RequestDeadline(deadline)
+        let app = try await app(named: bundleId, of: id, in: named, time)
+        if let named { try check(named, for: app.settings) }
         let customer = try await customer(
-            keys, of: app, in: named ?? (app.settings.sandbox == .deny ? .production : nil))
+            keys, of: app, in: named ?? (app.settings.sandbox == .deny ? .production : nil), time)
         return render(customer, of: app)
     }
 
@@ -112,7 +115,7 @@ package struct CustomerViewService: Sendable {
             }
             return try await view(signed: signed.reveal(), bundleId: nil)
         }
-        guard let settings = apps.resolution(of: receipt.bundleId) else { throw Self.unknownApp }
+        guard let settings = apps.resolution(of: receipt.bundleId) else { throw AppResolver.unknownApp }
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.orderedLookupKeys
         // The receipt alone is complete: it holds no purchase, or the Server API cannot be called for this app.
@@ -154,8 +157,7 @@ package struct CustomerViewService: Sendable {
 
     /// Returns the view by a signed text of any kind.
     ///
-    /// - Parameter bundleId: the app of a signed renewal, which does not name it. May be `nil` if exactly one app is
-    ///   configured.
+    /// - Parameter bundleId: the app of a signed renewal, which does not name it; `nil` for the app that knows it.
     package func view(signed text: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
         let claims = JWSInspection.unverifiedClaims(of: text).flatMap { try? JSONObject($0) }
         switch claims.flatMap({ SignedKind($0) }) {
@@ -203,9 +205,11 @@ package struct CustomerViewService: Sendable {
         guard !keys.isEmpty else {
             throw CustomerViewError(.notASignedTransaction, "payload: the original transaction id is missing")
         }
-        let app = try app(named: bundleId)
+        let time = RequestDeadline(deadline)
+        let signed = renewal.environment.flatMap(AppStoreEnvironment.init(rawValue:))
+        let app = try await app(named: bundleId, of: keys.inOrder.first { _ in true }, in: signed, time)
         let environment = try environment(renewal.environment, for: app)
-        return render(try await customer(keys, of: app, in: environment), of: app)
+        return render(try await customer(keys, of: app, in: environment, time), of: app)
     }
 
     private func verified<Payload: SignedClaims>(
@@ -240,11 +244,10 @@ package struct CustomerViewService: Sendable {
 
     private static let noServerAPI = CustomerViewError(
         .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
-    private static let unknownApp = CustomerViewError(.unknownApp, "no such app is configured")
 
     private func configured(_ bundleId: String) throws(CustomerViewError) -> ConfiguredApp {
         guard let bundleId = BundleIdentifier(rawValue: bundleId), let app = apps.configured(bundleId) else {
-            throw Self.unknownApp
+            throw AppResolver.unknownApp
         }
         return ConfiguredApp(bundleId: bundleId, settings: app)
     }
@@ -255,14 +258,15 @@ package struct CustomerViewService: Sendable {
         throw CustomerViewError(.sandboxDenied, "the app denies sandbox purchases")
     }
 
-    /// Returns the app of this bundle id, or the only one if the request names none.
-    private func app(named bundleId: String?) throws(CustomerViewError) -> ConfiguredApp {
-        if let bundleId { return try configured(bundleId) }
-        guard !apps.isEmpty else { throw Self.unknownApp }
-        guard let only = apps.only else {
-            throw CustomerViewError(.bundleIdRequired, "bundleId is needed unless exactly one app is configured")
-        }
-        return ConfiguredApp(bundleId: only.bundleId, settings: only.app)
+    /// Returns the app that a request names, otherwise the one that knows the id.
+    private func app(
+        named bundleId: String?, of id: TransactionIdentifier?, in environment: AppStoreEnvironment?,
+        _ time: RequestDeadline
+    ) async throws(CustomerViewError) -> ConfiguredApp {
+        guard let id else { return try configured(try resolver.app(named: bundleId).rawValue) }
+        let app = try await resolver.app(
+            named: bundleId, of: .transaction(id), in: environment, priority: priority, within: time.share(before: 1))
+        return try configured(app.rawValue)
     }
 
     /// What the App Store knows of a customer.
@@ -277,9 +281,9 @@ package struct CustomerViewService: Sendable {
     /// - Parameter download: the app transaction id, if the request was made with it. The history may be empty then.
     private func customer(
         _ keys: CustomerIdentifiers, of app: ConfiguredApp, in environment: AppStoreEnvironment?,
-        download: TransactionIdentifier? = nil
+        _ time: RequestDeadline? = nil, download: TransactionIdentifier? = nil
     ) async throws(CustomerViewError) -> FoundCustomer {
-        let time = RequestDeadline(deadline)
+        let time = time ?? RequestDeadline(deadline)
         let records: CustomerRecords?
         var failure: UpstreamError?
         do throws(UpstreamError) {

@@ -19,8 +19,6 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Maximum number of waiting writes.
     private static let capacity = 256
-    /// Maximum size of the JWS of all waiting writes, in bytes.
-    private static let maximumBytes = ProcessMemory.cacheSize(atMost: 64 << 20)
 
     private let store: any Store
     private let logger: Logger
@@ -29,7 +27,8 @@ final class BackgroundStoreWriter: Sendable {
     /// records are discarded.
     private let onSave: @Sendable ([String], AppScope, ContinuousClock.Instant) -> Void
     private let state = Mutex(State())
-    private let bytes = ByteBudget(limit: maximumBytes)
+    /// The size of the JWS of all waiting writes.
+    private let bytes = ByteBudget(limit: ProcessMemory.Cache.waitingWrites.size())
     private let logThrottle = LogThrottle<String>()
 
     /// Creates a writer.

@@ -1,4 +1,5 @@
 import Administration
+import Base
 import BridgeConfiguration
 import Cryptography
 import Operations
@@ -129,13 +130,6 @@ extension InvalidOperation {
     /// - Parameter command: The command or option that needs a store.
     static func storeIsMissing(for command: String) -> Self {
         Self("\(command) needs a store", hint: "set store in the configuration")
-    }
-}
-
-extension Result {
-    /// Runs `body` and keeps its error, for work that must close something afterwards.
-    init(catching body: () async throws(Failure) -> Success) async {
-        do throws(Failure) { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
 

@@ -2,6 +2,7 @@ import AppStoreClients
 import ArgumentParser
 import Base
 import Operations
+import VerifyReceipt
 
 /// The `consumption` command: sends the information that Apple requests before it decides about a refund.
 struct ConsumptionCommand: ParsableCommand {
@@ -122,10 +123,9 @@ struct ConsumptionCommand: ParsableCommand {
 
         func run() async throws {
             try await options.run { context in
-                guard let id = TransactionIdentifier(rawValue: transactionId) else {
-                    throw InvalidOperation("a transaction id is 1 to 20 digits, not all of them 0")
-                }
-                let sender = ConsumptionSender(client: context.client, scope: context.scope, store: context.store)
+                let id = try TransactionIdentifier(argument: transactionId)
+                let app = try await context.app(of: .transaction(id))
+                let sender = ConsumptionSender(client: app.client, scope: app.scope, store: context.store)
                 switch try await sender.send(information, of: id, CommandContext.options) {
                 case .sent: Terminal.line(ConsumptionAnswer.sent(id))
                 case .preview(let request, let isTypeUnknown):

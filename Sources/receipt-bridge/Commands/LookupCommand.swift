@@ -31,7 +31,9 @@ struct LookupCommand: AsyncParsableCommand {
     @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
     @OptionGroup var output: JSONOption
     @OptionGroup var list: ListOptions
-    @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
+    @Option(
+        help: ArgumentHelp(
+            "The app; optional if one is configured, or if only one knows the id.", valueName: "bundle-id"))
     var bundleId: String?
     @Argument(help: ArgumentHelp("The id of any of the customer's transactions.", valueName: "transaction-id"))
     var id: String?
@@ -83,7 +85,7 @@ extension ProxyConfiguration {
 
 extension CustomerViewError.Code {
     /// Errors of the input exit with 2, temporary errors with 3, and all others with 1.
-    fileprivate var exit: ExitCode {
+    var exit: ExitCode {
         switch self {
         case .malformedRequest, .malformedTransactionId, .bundleIdRequired, .unknownApp, .serverAPINotConfigured: .usage
         case .budgetSpent, .upstreamUnavailable: .limit
@@ -92,7 +94,7 @@ extension CustomerViewError.Code {
     }
 
     /// A second line with the recommended action; `nil` if there is none.
-    fileprivate var hint: String? {
+    var hint: String? {
         switch self {
         case .bundleIdRequired: "specify the app with --bundle-id"
         case .unknownApp, .serverAPINotConfigured: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG"

@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import Base
 import Batch
 import BridgeConfiguration
 import Cryptography

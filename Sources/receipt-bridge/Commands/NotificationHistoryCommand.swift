@@ -69,9 +69,10 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run { context in
-            let environment = context.scope.environment
             let filter = try HistoryFilter(
                 type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
+            let app = try await context.app(of: filter.transactionId.map { .transaction($0) })
+            let environment = app.scope.environment
             let receiver = replay ? try await self.receiver(context) : nil
             let interval = try HistoryInterval(
                 start: start?.timestamp, end: end?.timestamp, in: environment, now: .now)
@@ -82,14 +83,14 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let query = "\(filter.name) \(start?.value ?? "-") \(replay)"
             var checkpoint = try destination.map { path in
                 try HistoryCheckpoint(
-                    nextTo: path, for: "\(context.scope.bundleId) \(environment.rawValue) \(query)")
+                    nextTo: path, for: "\(app.scope.bundleId) \(environment.rawValue) \(query)")
             }
             // A file is truncated to the length in the checkpoint, because a killed run may have written more.
             var output = try LineOutput(path: destination, cutAt: checkpoint?.size) { Terminal.result($0) }
             try checkpoint?.begin()
             let begin = max(interval.start, checkpoint?.done ?? interval.start)
             let catchUp = NotificationCatchUp(
-                client: context.client, environment: environment, receiver: receiver, query: filter.query)
+                client: app.client, environment: environment, receiver: receiver, query: filter.query)
             let monitor = RunMonitor((counts: NotificationCatchUp.Counts(), reached: begin))
             let progress = { @Sendable () -> ProgressText? in
                 // Meanwhile the line shows how long calls wait for a rate limit.

@@ -42,9 +42,10 @@ struct NotificationsCommand: ParsableCommand {
 
         func run() async throws {
             try await options.run { context in
-                guard !dryRun else { return try context.preview(.requestTestNotification()) }
+                let app = try await context.app()
+                guard !dryRun else { return try app.preview(.requestTestNotification()) }
                 let test = TestNotification(
-                    client: context.client, environment: context.scope.environment, store: context.store?.notifications)
+                    client: app.client, environment: app.scope.environment, store: context.store?.notifications)
                 let report = try await test.run(timeout: .seconds(patience))
                 Terminal.line(report.line)
                 guard report.isDelivered else {

@@ -1,3 +1,4 @@
+import Administration
 import AppStoreClients
 import AppStorePayloads
 import ArgumentParser
@@ -23,7 +24,9 @@ enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {
 struct OperationOptions: ParsableArguments {
     @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
     @OptionGroup var output: JSONOption
-    @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
+    @Option(
+        help: ArgumentHelp(
+            "The app; optional if one is configured, or if only one knows the id.", valueName: "bundle-id"))
     var bundleId: String?
     @Option(help: "The environment of the App Store.")
     var environment = EnvironmentName.production
@@ -37,7 +40,6 @@ struct OperationOptions: ParsableArguments {
         async throws
     {
         try await configuration.withResources { settings, transport, store in
-            let app = try app(in: settings)
             let limited: any HTTPTransport =
                 if let requestsPerSecond {
                     RateLimitedTransport(transport, perSecond: requestsPerSecond * share)
@@ -45,13 +47,9 @@ struct OperationOptions: ParsableArguments {
                     transport
                 }
             try await settings.withClients(over: limited, share: share, store: store) { clients in
-                guard let client = clients.client(for: app) else {
-                    throw InvalidOperation("\(app) has no serverAPI in the configuration")
-                }
                 let context = CommandContext(
-                    settings: settings, transport: transport, store: store,
-                    scope: AppScope(bundleId: app, environment: environment.environment), client: client,
-                    clients: clients)
+                    settings: settings, transport: transport, store: store, clients: clients, bundleId: bundleId,
+                    environment: environment.environment)
                 let waiting = { @Sendable () -> ProgressText? in
                     ProgressText.Part.waiting(clients.rateLimitWait, importance: 0).map { ProgressText([$0]) }
                 }
@@ -59,40 +57,86 @@ struct OperationOptions: ParsableArguments {
             }
         }
     }
-
-    /// - Throws: ``InvalidOperation`` if the app is not configured or is ambiguous.
-    private func app(in settings: ProxyConfiguration) throws(InvalidOperation) -> BundleIdentifier {
-        let apps = AppRegistry(settings: settings)
-        if let bundleId {
-            guard let app = BundleIdentifier(rawValue: bundleId), apps.configured(app) != nil else {
-                throw InvalidOperation("--bundle-id: \(bundleId) is not configured")
-            }
-            return app
-        }
-        if let only = apps.only { return only.bundleId }
-        throw apps.isEmpty
-            ? InvalidOperation(
-                "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-            : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
-    }
 }
 
-/// One app and environment, with its Server API client and the store.
+/// What a command about one app works with.
 struct CommandContext {
     let settings: ProxyConfiguration
     let transport: CurlTransport
     /// `nil` if no store is configured.
     let store: (any Store)?
-    let scope: AppScope
-    let client: ServerAPIClient
     let clients: UpstreamClients
+    /// The app that the command names.
+    let bundleId: String?
+    let environment: AppStoreEnvironment
+
+    var resolver: AppResolver { AppResolver(settings, clients, store: store) }
 
     /// Limits of one call. A user waits for the result, but can wait longer than an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
 
+    /// Returns the app that the command names, otherwise the one that knows the subject.
+    ///
+    /// - Parameter subject: `nil` if the command must name the app unless only one is configured.
+    func app(of subject: AppResolver.Subject? = nil) async throws -> CommandApp {
+        let app: BundleIdentifier
+        do throws(CustomerViewError) {
+            app =
+                if let subject {
+                    try await resolver.app(
+                        named: bundleId, of: subject, in: environment, within: Self.options.timeLimit)
+                } else {
+                    try resolver.app(named: bundleId)
+                }
+        } catch {
+            guard error.code == .unknownApp, let bundleId else { throw error }
+            throw InvalidOperation("--bundle-id: \(bundleId) is not configured")
+        }
+        guard let client = clients.client(for: app) else {
+            throw InvalidOperation("\(app) has no serverAPI in the configuration")
+        }
+        return CommandApp(scope: AppScope(bundleId: app, environment: environment), client: client)
+    }
+}
+
+extension AppResolver {
+    /// Reads a list of `--ids`. The app of a line without one is the named one, otherwise the one that knows its id.
+    ///
+    /// - Throws: ``InvalidOperation`` for a line that cannot be used.
+    func list(
+        _ bytes: [UInt8], named bundleId: String?, in environment: AppStoreEnvironment
+    ) async throws -> RefundList {
+        try await RefundList(bytes, environment: environment) { id, environment in
+            do throws(CustomerViewError) {
+                return try await app(
+                    named: bundleId, of: .transaction(id), in: environment, priority: .batch,
+                    within: CommandContext.options.timeLimit)
+            } catch {
+                guard error.code.exit == .usage || error.code == .transactionNotFound else { throw error }
+                throw InvalidOperation("--ids: \(id): \(error.reason)", hint: error.code.hint)
+            }
+        }
+    }
+}
+
+/// One app and environment, with its Server API client.
+struct CommandApp {
+    let scope: AppScope
+    let client: ServerAPIClient
+
     /// Prints the request that a call would send.
     func preview(_ call: ServerAPICall) throws(UpstreamError) {
         Terminal.line(DryRun.line(try client.preview(call, in: scope.environment)))
+    }
+}
+
+extension TransactionIdentifier {
+    /// Reads an argument of a command.
+    init(argument: String) throws(InvalidOperation) {
+        guard let id = Self(rawValue: argument) else {
+            throw InvalidOperation("a transaction id is 1 to 20 digits, not all of them 0")
+        }
+        self = id
     }
 }
 
@@ -104,6 +148,9 @@ enum OperationFailure {
         case let error as InvalidOperation:
             Terminal.say(error.reason, hint: error.hint, as: .bad)
             return ExitCode.usage
+        case let error as CustomerViewError:
+            Terminal.say("\(error.reason) (\(error.code.rawValue))", hint: error.code.hint, as: .bad)
+            return error.code.exit
         case let error as UpstreamError:
             Terminal.say(error.errorNumber?.meaning.map { "\($0) (\(error))" } ?? "\(error)", as: .bad)
             return error.exit

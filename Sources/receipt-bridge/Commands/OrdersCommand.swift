@@ -4,6 +4,7 @@ import ArgumentParser
 import Base
 import Operations
 import Storage
+import VerifyReceipt
 
 /// The `orders` command: looks up customers' orders.
 struct OrdersCommand: ParsableCommand {
@@ -43,25 +44,23 @@ struct OrdersCommand: ParsableCommand {
         func run() async throws {
             try await options.run(share: list.share, requestsPerSecond: list.isUsed ? Self.requestsPerSecond : nil) {
                 context in
-                guard context.scope.environment == .production else {
+                guard context.environment == .production else {
                     throw InvalidOperation("the sandbox has no orders: Apple supports order lookup only in production")
                 }
-                let lookups = OrderLookups(
-                    client: context.client, bundleId: context.scope.bundleId, log: context.store?.orders)
                 if let path = list.ids {
-                    try await lookUp(path, lookups)
+                    try await lookUp(path, context)
                 } else {
-                    try await lookUp(lookups)
+                    try await lookUp(context)
                 }
             }
         }
 
         /// Looks up one order.
-        private func lookUp(_ lookups: OrderLookups) async throws {
+        private func lookUp(_ context: CommandContext) async throws {
             guard let id = OrderIdentifier(rawValue: orderId ?? "") else {
                 throw InvalidOperation("an order id is 1 to 64 letters and digits")
             }
-            let report = try await lookups.lookUp(id, CommandContext.options)
+            let report = try await context.lookups(of: id.rawValue).lookUp(id, CommandContext.options)
             Terminal.line(OrderAnswer.json(report, includesSigned: true))
             guard !report.isFound else { return }
             let status = report.order.status
@@ -73,12 +72,20 @@ struct OrdersCommand: ParsableCommand {
         }
 
         /// Looks up the orders of a file.
-        private func lookUp(_ path: String, _ lookups: OrderLookups) async throws {
+        private func lookUp(_ path: String, _ context: CommandContext) async throws {
             let bytes = try list.read(path)
             try await list.run(
-                try OrderList.entries(of: bytes), of: path, bytes, options: "orders \(lookups.bundleId)",
+                try OrderList.entries(of: bytes), of: path, bytes, options: "orders \(context.bundleId ?? "")",
                 startsOver: true
-            ) { _, entry, options in try await lookups.result(entry, options) }
+            ) { _, entry, options in try await context.lookups(of: entry).result(entry, options) }
         }
+    }
+}
+
+extension CommandContext {
+    /// The lookups of the app that has an order.
+    fileprivate func lookups(of orderId: String) async throws -> OrderLookups {
+        let app = try await app(of: OrderIdentifier(rawValue: orderId).map { .order($0.rawValue) })
+        return OrderLookups(client: app.client, bundleId: app.scope.bundleId, log: store?.orders)
     }
 }

@@ -74,7 +74,10 @@ struct ReconcileCommand: AsyncParsableCommand {
             progress: progress)
         let result = await Result {
             try await ProgressLine().showing({ Self.text(progress, clients) }, stop: { progress.stop() }) {
-                try await reconciliation.runHoldingLease()
+                let counts = try await reconciliation.runHoldingLease()
+                guard counts?.row.isFinished == true else { return counts }
+                // Those whose refunds were found, too. If a server looks them up, it goes on to.
+                return try await reconciliation.lookUpWaiting() ?? counts
             }
         }
         await services.finishWriting()

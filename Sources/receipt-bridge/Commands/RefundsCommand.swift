@@ -45,7 +45,7 @@ struct RefundsCommand: ParsableCommand {
         var ids: String?
         @Option(
             help: ArgumentHelp(
-                "With --ids: the app of lines without one; optional if exactly one is configured.",
+                "With --ids: the app of lines without one; optional if one is configured, or if only one knows the id.",
                 valueName: "bundle-id"))
         var bundleId: String?
         @Option(help: "With --ids: the environment of lines without one.")
@@ -102,7 +102,7 @@ struct RefundsCommand: ParsableCommand {
                         }
                     }
                     defer { watch.cancel() }
-                    return await Result { try await run(settings, clients, store.refunds, monitor, at: address) }
+                    return await Result { try await run(settings, clients, store, monitor, at: address) }
                 }
             }
             guard let result else {
@@ -116,14 +116,15 @@ struct RefundsCommand: ParsableCommand {
         /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
         /// the next run retries them.
         private func run(
-            _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: any RefundStore,
+            _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ all: any Store,
             _ monitor: SweepMonitor, at address: StoreAddress
         ) async throws {
             guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
+            let store = all.refunds
             let checkpoint = try SweepCheckpoint(of: address)
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
             let begin = try checkpoint.begin(name, at: .now)
-            let targets = try await targets(settings, store, since: begin)
+            let targets = try await targets(AppResolver(settings, clients, store: all), store, since: begin)
             let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
             var output = try await output(at: path, store)
             let sweep = RefundSweep(
@@ -151,18 +152,14 @@ struct RefundsCommand: ParsableCommand {
 
         /// Returns the customers that this sweep has not looked up yet: those of `--ids`, or all in the store.
         private func targets(
-            _ settings: ProxyConfiguration, _ store: any RefundStore, since begin: Timestamp
+            _ resolver: AppResolver, _ store: any RefundStore, since begin: Timestamp
         ) async throws -> RefundTargets {
             guard let ids else { return try await RefundTargets(in: store, notSweptSince: begin) }
-            let apps = AppRegistry(settings: settings)
-            guard let app = bundleId.flatMap(BundleIdentifier.init(rawValue:)) ?? apps.only?.bundleId else {
-                throw InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
-            }
             guard let bytes = ReceiptInputs.read(ids) else { throw InvalidOperation("--ids: cannot read \(ids)") }
             guard bytes.count < ReceiptInputs.maximumSize else {
                 throw InvalidOperation("--ids: \(ids) has 64 MiB or more", hint: "split it, or keep only the ids")
             }
-            let list = try RefundList(bytes, scope: AppScope(bundleId: app, environment: environment.environment))
+            let list = try await resolver.list(bytes, named: bundleId, in: environment.environment)
             if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
             var targets: [RefundTarget] = []
             for entry in list.entries {

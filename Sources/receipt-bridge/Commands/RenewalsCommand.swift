@@ -99,7 +99,8 @@ struct RenewalsCommand: ParsableCommand {
         private func extendListed(_ path: String, _ context: CommandContext) async throws {
             let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
             let bytes = try list.read(path)
-            let entries = try RefundList(bytes, scope: context.scope)
+            let entries = try await context.resolver.list(
+                bytes, named: context.bundleId, in: context.environment)
             if entries.skipped > 0 { Terminal.say("\(entries.skipped) lines have no id") }
             if context.store == nil {
                 Terminal.say("no store is configured: the limit of two extensions in 365 days is not checked")
@@ -113,7 +114,7 @@ struct RenewalsCommand: ParsableCommand {
                 }
                 return
             }
-            let scope = "\(context.scope.bundleId) \(context.scope.environment.rawValue)"
+            let scope = "\(context.bundleId ?? "") \(context.environment.rawValue)"
             try await list.run(
                 entries.entries, of: path, bytes, options: "extend \(scope) \(terms.days) \(terms.reason.rawValue)",
                 startsOver: false
@@ -124,8 +125,9 @@ struct RenewalsCommand: ParsableCommand {
         private func printStatus(_ context: CommandContext) async throws {
             let request = try RequestIdentifier(uuid: requestId ?? "")
             let product = productId ?? ""
-            let status = try await context.client.extensionStatus(
-                productId: product, requestIdentifier: request.text, in: context.scope.environment,
+            let app = try await context.app()
+            let status = try await app.client.extensionStatus(
+                productId: product, requestIdentifier: request.text, in: app.scope.environment,
                 CommandContext.options)
             Terminal.line(ExtensionAnswers.status(status, request, productId: product))
         }
@@ -139,10 +141,11 @@ struct RenewalsCommand: ParsableCommand {
             let request = MassExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: (identifier ?? RequestIdentifier()).text,
                 productId: product, storefrontCountryCodes: try Storefronts.codes(storefronts))
-            guard !dryRun else { return try context.preview(.extendAll(request)) }
-            try confirm(request, context.scope)
+            let app = try await context.app()
+            guard !dryRun else { return try app.preview(.extendAll(request)) }
+            try confirm(request, app.scope)
             let accepted = try await reportingRequest(request.requestIdentifier) {
-                try await context.client.extendAll(request, in: context.scope.environment, CommandContext.options)
+                try await app.client.extendAll(request, in: app.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
         }
@@ -173,17 +176,18 @@ struct RenewalsCommand: ParsableCommand {
             let identifier =
                 try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(text) }
                 ?? RequestIdentifier()
+            let app = try await context.app(of: .transaction(id))
             if let store = context.store {
-                let earlier = try await store.extensions.extensions(of: id, in: context.scope)
+                let earlier = try await store.extensions.extensions(of: id, in: app.scope)
                 try ExtensionQuota(earlier, for: identifier).check(at: .now)
             } else {
                 Terminal.say("no store is configured: the limit of two extensions in 365 days is not checked")
             }
             let request = ExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
-            guard !dryRun else { return try context.preview(.extend(id, request)) }
+            guard !dryRun else { return try app.preview(.extend(id, request)) }
             let result = try await reportingRequest(identifier.text) {
-                try await context.client.extend(id, request, in: context.scope.environment, CommandContext.options)
+                try await app.client.extend(id, request, in: app.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.one(result, of: id, identifier))
             guard result.success else {
@@ -194,7 +198,7 @@ struct RenewalsCommand: ParsableCommand {
                 ExtensionRow(
                     originalTransactionId: id.rawValue, requestIdentifier: identifier.text, days: terms.days,
                     reason: terms.reason.rawValue, extendedAt: .now, effectiveDate: result.effectiveDate),
-                of: context.scope)
+                of: app.scope)
         }
 
         /// Prints the request id after an error that does not tell whether Apple executed the request. The same

@@ -3,6 +3,7 @@ import ArgumentParser
 import Base
 import Operations
 import Storage
+import VerifyReceipt
 
 /// The `tokens` command: sets the account token of a purchase.
 struct TokensCommand: ParsableCommand {
@@ -34,13 +35,12 @@ struct TokensCommand: ParsableCommand {
 
         func run() async throws {
             try await options.run { context in
-                guard let id = TransactionIdentifier(rawValue: id) else {
-                    throw InvalidOperation("a transaction id is 1 to 20 digits, not all of them 0")
-                }
+                let id = try TransactionIdentifier(argument: id)
                 guard let token = AccountToken(token) else { throw InvalidOperation("the token is not a UUID") }
-                guard !dryRun else { return try context.preview(.setAppAccountToken(id, token.text)) }
-                try await context.client.setAppAccountToken(
-                    id, token.text, in: context.scope.environment, CommandContext.options)
+                let app = try await context.app(of: .transaction(id))
+                guard !dryRun else { return try app.preview(.setAppAccountToken(id, token.text)) }
+                try await app.client.setAppAccountToken(
+                    id, token.text, in: app.scope.environment, CommandContext.options)
                 Terminal.line(AccountTokenAnswer.set(token, of: id))
             }
         }

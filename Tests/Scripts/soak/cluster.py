@@ -13,6 +13,7 @@ Each scenario starts its own database, simulated App Store and servers from the 
                  flight is sent twice, nothing about one purchase is overtaken
     failover     kill -9 of the primary under load, promotion of the standby: nothing acknowledged is lost
     outage       the database is stopped, then hangs, each for --outage seconds under load: no genuine receipt is denied
+    reconcile    the same during a reconciliation: it goes on within seconds, and not from the start of the history
     pgbouncer    the servers reach the database through PgBouncer in transaction mode
     upgrade      a newer version adds a step to the layout while servers run; they and new ones work with it
     tls          a database on another host: its certificate and the password are checked
@@ -622,6 +623,47 @@ def outage(stage, arguments):
     return "; ".join(report) + "; " + load.stop()
 
 
+def reconcile(stage, arguments):
+    """The database is stopped, then suspended, while one of two servers reconciles. The hourly limit of the sandbox is spent."""
+    database = stage.database()
+    stage.app_store(300)
+    url = stage.serve("s0", stage.configure("s0", address(database), "api, receipt"))
+    for row in stage.receipts:
+        post(url + "/verifyReceipt", {"receipt-data": row["receipt"]})
+    stage.notify(url)
+    events(stage, 400)
+    received(stage, database)
+    stage.end(stage.servers["s0"][0])
+    # A tenth of production's limit, of which live calls keep 30 %: one call a second is left.
+    database.sql("INSERT INTO callBucket (app, endpoint, level, at) SELECT id, 'refundHistory', 1080, clock_timestamp() FROM app "
+                 "WHERE environment = 'Sandbox' ON CONFLICT (app, endpoint) DO UPDATE SET level = 1080, at = excluded.at")
+    post(stage.store + "/faults", {"kind": "delay", "endpoint": "refundHistory", "milliseconds": 1_000})
+    before, report = calls(stage), []
+    for name in ("s0", "s1"):
+        stage.serve(name, stage.configure(name, address(database), "stored, api, receipt", more="reconcile: {window: 30d}"))
+    production = lambda: calls(stage, "refundHistory.production")
+    if wait(lambda: production() > 4, 90, 0.2) is None:
+        stage.failures.add("no refund histories are read")
+    for name, begin, end in (
+            ("stopped", lambda: database.stop(), lambda: database.start()),
+            ("suspended", lambda: database.signal(signal.SIGSTOP), lambda: database.signal(signal.SIGCONT))):
+        pages = calls(stage) - before
+        begin()
+        time.sleep(arguments.outage)
+        end()
+        count = production()
+        # The pause between two attempts to connect grows to 15 s.
+        seconds = wait(lambda: production() > count, 90, 0.2)
+        if seconds is None or seconds > 30:
+            stage.failures.add(f"{name}: the reconciliation goes on after {seconds} s")
+        # A window of each environment. The last two minutes are read again, because clocks differ, and have all 400 events.
+        again = calls(stage) - before - pages
+        if again > 2 * 2 + 400 // 20:
+            stage.failures.add(f"{name}: {again} of {pages} pages of the notification history were read again")
+        report.append(f"{name} for {arguments.outage:.0f} s: goes on {seconds or 0:.1f} s later, {again} of {pages} pages read again")
+    return "; ".join(report)
+
+
 def received(stage, database):
     """Waits until all events are delivered, and checks that what was acknowledged is stored. Returns the number of notifications."""
     wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
@@ -727,7 +769,8 @@ def tls(stage, arguments):
 
 
 SCENARIOS = {function.__name__: function
-             for function in (refund, rollout, deliveries, targets, budget, kill, takeover, failover, outage, pgbouncer, upgrade, tls)}
+             for function in (refund, rollout, deliveries, targets, budget, kill, takeover, failover, outage, reconcile, pgbouncer,
+                               upgrade, tls)}
 
 
 def main():
