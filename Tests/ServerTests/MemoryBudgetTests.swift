@@ -25,8 +25,7 @@ struct MemoryBudgetTests {
     @Test(
         "All caches together have an eighth of the memory, and what they need if there is enough",
         arguments: [
-            (256, [9, 1, 2, 5, 5, 8]), (1_024, [38, 5, 8, 21, 21, 32]), (3_072, [112, 16, 24, 64, 64, 96]),
-            (8_192, [112, 16, 24, 64, 64, 96]),
+            (256, [8, 1, 1, 5, 5, 2, 7]), (1_024, [35, 5, 7, 20, 20, 10, 30]), (4_096, [112, 16, 24, 64, 64, 32, 96]),
         ])
     func caches(megabytes: Int, sizes: [Int]) {
         let limit = megabytes << 20
