@@ -1,6 +1,7 @@
 import Administration
 import Base
 import Foundation
+import GRDB
 import PostgreSQLStorage
 import Storage
 import Synchronization
@@ -105,6 +106,26 @@ struct StoreTransferTests {
         #expect(try await StoreDigest.all(of: copy) == StoreDigest.all(of: source))
         await copy.close()
         await source.close()
+    }
+
+    @Test("A copy of a source that a command changes meanwhile is refused, and no server opens it")
+    func changedSource() async throws {
+        let source = try await filled("source.sqlite")
+        let destination = try sqlite("destination.sqlite", allowsUnfinishedCopy: true)
+        let path = folder.path("source.sqlite")
+        let error = await #expect(throws: StorageError.self) {
+            try await StoreCopy(from: source, named: "source", to: destination, batch: 2).run { progress in
+                // The notifications have been copied.
+                guard progress.title == "customers" else { return true }
+                let writer = try? DatabaseQueue(path: path)
+                try? writer?.write { try $0.execute(sql: "UPDATE notification SET version = 2 WHERE id = 1") }
+                return writer != nil
+            }
+        }
+        #expect(error?.code == .changed && error?.reason.hasPrefix("its notifications changed while") == true)
+        await destination.close()
+        await source.close()
+        #expect(throws: StorageError.self) { try sqlite("destination.sqlite") }
     }
 
     @Test(

@@ -58,10 +58,10 @@ extension ReconciliationStore {
             """
         }
         return try await page(
-            after: position,
+            after: position, isDescending: true,
             SQLStatement(
                 """
-                SELECT -customer.id, -askedAt, customer.id, bundleId, environment,
+                SELECT customer.id, askedAt, customer.id, bundleId, environment,
                     (SELECT originalTransactionId FROM transactionRecord
                         WHERE transactionRecord.customer = customer.id ORDER BY place LIMIT 1),
                     \(dialect.isAny("bundleId", "$5")) AND (needsLookupSince IS NULL OR askedAt < $6)
@@ -93,12 +93,14 @@ extension ReconciliationStore {
     /// Returns a page of rows of: row id, what they are sorted by, customer, bundle id, environment, original
     /// transaction id, and whether the customer is looked up.
     private func page(
-        after position: ReconciliationPage.Position, _ statement: SQLStatement
+        after position: ReconciliationPage.Position, isDescending: Bool = false, _ statement: SQLStatement
     ) async throws(StorageError) -> ReconciliationPage {
+        let sign: Int64 = isDescending ? -1 : 1
         let rows = try await read(statement) { (row) throws(StorageError) in
             (
                 position: try self.intact(row) { (row) throws(StorageError) in
-                    ReconciliationPage.Position(key: try row.timestamp(1).milliseconds, id: try row.integer(0))
+                    ReconciliationPage.Position(
+                        key: try row.timestamp(1).milliseconds * sign, id: try row.integer(0) * sign)
                 },
                 target: try self.intact(row) { (row) throws(StorageError) in try ReconciliationTarget(row) },
                 damage: row.damage(0)

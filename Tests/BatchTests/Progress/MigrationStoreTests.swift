@@ -38,6 +38,39 @@ struct MigrationStoreTests {
         }
     }
 
+    // T23
+    @Test("A number that no run has counted is damage, so that nothing that is computed with it overflows")
+    func numbers() throws {
+        struct Stored: Decodable {
+            var rows: Int64?
+            var years: [String: Int64]?
+            var size: Int64?
+        }
+        try with { ledger in
+            for json in [
+                #"{"rows":9223372036854775807}"#, #"{"rows":-9223372036854775808}"#, #"{"rows":9e18}"#,
+                #"{"years":{"2024":9223372036854775807}}"#,
+            ] {
+                try ledger.save(Array(json.utf8), as: "a")
+                let error = #expect(throws: StorageError.self) { try ledger.state("a", as: Stored.self) }
+                #expect(error?.code == .notADatabase, "\(json)")
+            }
+            // The largest key of a table, which is only compared.
+            try ledger.save(Array(#"{"size":9223372036854775807,"rows":7}"#.utf8), as: "a")
+            #expect(try ledger.state("a", as: Stored.self)?.rows == 7)
+            for (text, number) in [("7", 7), ("", nil)] as [(String, Int64?)] {
+                try ledger.save(Array(text.utf8), as: "a")
+                #expect(try ledger.number("a", in: 0...9) == number)
+            }
+            for text in ["10", "-1", "x", "9223372036854775808"] {
+                try ledger.save(Array(text.utf8), as: "a")
+                #expect(throws: StorageError.self, "\(text)") { try ledger.number("a", in: 0...9) }
+            }
+            #expect(try ledger.stage(StagedRow(row: .max, id: "a", customer: nil, result: [])))
+            #expect(throws: StorageError.self) { try ledger.stagedRows(after: 0, limit: 1) }
+        }
+    }
+
     @Test("Uncommitted changes are lost when the process ends")
     func crash() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }

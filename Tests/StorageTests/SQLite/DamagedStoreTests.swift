@@ -152,7 +152,8 @@ struct DamagedStoreTests {
             "delivery SET attempts = 'x'", "delivery SET bodiesSent = 1.5", "delivery SET queuedAt = x'00'",
             "notification SET uuid = x'00'", "notification SET app = 99", "delivery SET leasedUntil = 'x'",
             "delivery SET leasedUntil = x'00'", "delivery SET leasedUntil = 9223372036854775807",
-            "notification SET text = x'00'",
+            "notification SET text = x'00'", "delivery SET leasedUntil = 1.5", "delivery SET notification = 99",
+            "delivery SET attempts = 9223372036854775807", "delivery SET bodiesSent = -1",
         ])
     func delivery(damage: String) async throws {
         let path = folder.path("deliveries.sqlite")
@@ -174,7 +175,11 @@ struct DamagedStoreTests {
         }
         var sent: [String] = []
         for _ in 0..<4 {
-            for delivery in try await store.claim(to: target, by: "1/2/3", at: now) {
+            // As by a server that has just started, and takes over no lease yet.
+            let claim = try await store.claim(
+                to: target, for: DeliveryLease(lessee: "1/2/3"), at: now,
+                takingOverUntil: Timestamp(milliseconds: 0), limit: 9)
+            for delivery in claim.deliveries {
                 try await store.settle(delivery, .delivered(bodies: 1), at: now)
                 sent.append(delivery.uuid)
             }
