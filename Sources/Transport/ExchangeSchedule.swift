@@ -24,7 +24,8 @@ package struct ExchangeSchedule: Sendable {
         /// With one origin and without a connection yet, so that a cold start does not begin with thousands of TLS
         /// handshakes at once.
         package var connectingPerOrigin: Int
-        /// That wait, without deliveries. Further ones fail at once. The last eighth is for owners of which none waits.
+        /// That wait, without deliveries. Further ones fail at once. Those of one owner take two thirds at most, so that
+        /// there is room for the others.
         package var waiting: Int
         /// With all targets of deliveries together, so that targets that hang leave the rest to the App Store.
         package var deliveries: Int { max(total / 4, 1) }
@@ -125,8 +126,9 @@ package struct ExchangeSchedule: Sendable {
         deadlines.insert(Deadline(instant: arrival.deadline, id: arrival.id))
         let origin = Origin(arrival)
         if !arrival.isDelivery { owners.insert(arrival.owner) }
-        let reserve = origins[origin]?.waits(arrival.owner) ?? false ? limits.waiting / 8 : 0
-        let mayWait = arrival.isDelivery || waiting < limits.waiting - reserve
+        // At most twice as many as there is room for.
+        let own = origins[origin]?.waiting(of: arrival.owner) ?? 0
+        let mayWait = arrival.isDelivery || own / 2 < limits.waiting - waiting
         guard mayWait, origins[origin, default: OriginQueue()].add(arrival, room(for: origin), at: now) else {
             exchanges[arrival.id] = nil
             pendingFailures.append(.fail(arrival.id, .noConnection))

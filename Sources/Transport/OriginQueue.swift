@@ -43,7 +43,7 @@ struct OriginQueue: Sendable {
     /// Adds an exchange to the line of its owner. Returns false instead if it cannot be expected to be answered in
     /// time.
     mutating func add(_ arrival: ExchangeSchedule.Arrival, _ room: Room, at now: ContinuousClock.Instant) -> Bool {
-        let own = lines[arrival.owner]?.waiting ?? 0
+        let own = waiting(of: arrival.owner)
         if !mayStart(room, after: own) || runningByOwner[arrival.owner, default: 0] + own >= room.ofOwner {
             forecast.queueFormed(at: now)
             // Each other owner starts at most as many as this one before the new exchange has its turn.
@@ -60,8 +60,8 @@ struct OriginQueue: Sendable {
         return true
     }
 
-    /// Returns whether an exchange of the owner waits.
-    func waits(_ owner: String) -> Bool { lines[owner] != nil }
+    /// The number of waiting exchanges of the owner.
+    func waiting(of owner: String) -> Int { lines[owner]?.waiting ?? 0 }
 
     /// Returns whether the room suffices for one more exchange.
     ///
