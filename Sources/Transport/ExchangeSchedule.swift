@@ -24,11 +24,15 @@ package struct ExchangeSchedule: Sendable {
         /// With one origin and without a connection yet, so that a cold start does not begin with thousands of TLS
         /// handshakes at once.
         package var connectingPerOrigin: Int
+        /// That wait, without deliveries. Further ones fail at once. Those of one owner take two thirds at most, so that
+        /// there is room for the others.
+        package var waiting: Int
         /// With all targets of deliveries together, so that targets that hang leave the rest to the App Store.
         package var deliveries: Int { max(total / 4, 1) }
 
-        package init(total: Int, perOrigin: Int, connectingPerOrigin: Int = 128) {
+        package init(total: Int, perOrigin: Int, connectingPerOrigin: Int = 128, waiting: Int = .max) {
             (self.total, self.perOrigin, self.connectingPerOrigin) = (total, perOrigin, connectingPerOrigin)
+            self.waiting = waiting
         }
     }
 
@@ -96,6 +100,8 @@ package struct ExchangeSchedule: Sendable {
     private var turns: Deque<Origin> = []
     private var running = 0
     private var runningDeliveries = 0
+    /// The waiting exchanges that are no deliveries.
+    private var waiting = 0
     /// All owners so far.
     private var owners: Set<String> = []
     private var pendingFailures: [Action] = []
@@ -120,13 +126,16 @@ package struct ExchangeSchedule: Sendable {
         deadlines.insert(Deadline(instant: arrival.deadline, id: arrival.id))
         let origin = Origin(arrival)
         if !arrival.isDelivery { owners.insert(arrival.owner) }
-        let isAnswered = origins[origin, default: OriginQueue()].add(arrival, room(for: origin), at: now)
-        if !isAnswered {
+        // At most twice as many as there is room for.
+        let own = origins[origin]?.waiting(of: arrival.owner) ?? 0
+        let mayWait = arrival.isDelivery || own / 2 < limits.waiting - waiting
+        guard mayWait, origins[origin, default: OriginQueue()].add(arrival, room(for: origin), at: now) else {
             exchanges[arrival.id] = nil
             pendingFailures.append(.fail(arrival.id, .noConnection))
-        } else if origins[origin]?.waiting == 1 {
-            turns.append(origin)
+            return
         }
+        if origins[origin]?.waiting == 1 { turns.append(origin) }
+        if !arrival.isDelivery { waiting += 1 }
     }
 
     /// The limits of one origin at present.
@@ -213,7 +222,7 @@ package struct ExchangeSchedule: Sendable {
             if origins[origin]?.waiting ?? 0 > 0 { turns.append(origin) }
             exchanges[id]?.phase = .connecting(since: now)
             running += 1
-            if origin.isDelivery { runningDeliveries += 1 }
+            if origin.isDelivery { runningDeliveries += 1 } else { waiting -= 1 }
             actions.append(.start(id))
         }
     }
@@ -232,6 +241,7 @@ package struct ExchangeSchedule: Sendable {
         case .waiting:
             origins[origin]?.abandon(exchange.arrival)
             if origins[origin]?.waiting == 0 { turns.removeAll { $0 == origin } }
+            if !origin.isDelivery { waiting -= 1 }
         case .connecting(let since), .connected(let since):
             if case .connecting = exchange.phase { origins[origin]?.connecting -= 1 }
             origins[origin]?.ended(exchange.arrival, after: since.duration(to: now))

@@ -43,10 +43,10 @@ struct OriginQueue: Sendable {
     /// Adds an exchange to the line of its owner. Returns false instead if it cannot be expected to be answered in
     /// time.
     mutating func add(_ arrival: ExchangeSchedule.Arrival, _ room: Room, at now: ContinuousClock.Instant) -> Bool {
-        if lines[arrival.owner] != nil || !mayStart(room) || !mayStart(arrival.owner, room) {
+        let own = waiting(of: arrival.owner)
+        if !mayStart(room, after: own) || runningByOwner[arrival.owner, default: 0] + own >= room.ofOwner {
             forecast.queueFormed(at: now)
             // Each other owner starts at most as many as this one before the new exchange has its turn.
-            let own = lines[arrival.owner]?.waiting ?? 0
             let owners = lines[arrival.owner] == nil ? lines.count + 1 : lines.count
             let ahead = min(waiting, (own + 1) * owners - 1)
             guard forecast.isAnswered(behind: ahead, within: now.duration(to: arrival.deadline), at: now) else {
@@ -60,16 +60,22 @@ struct OriginQueue: Sendable {
         return true
     }
 
-    private func mayStart(_ room: Room) -> Bool { running < room.exchanges && connecting < room.connecting }
+    /// The number of waiting exchanges of the owner.
+    func waiting(of owner: String) -> Int { lines[owner]?.waiting ?? 0 }
 
-    private func mayStart(_ owner: String, _ room: Room) -> Bool { runningByOwner[owner, default: 0] < room.ofOwner }
+    /// Returns whether the room suffices for one more exchange.
+    ///
+    /// - Parameter others: The number of those that start before it.
+    private func mayStart(_ room: Room, after others: Int = 0) -> Bool {
+        running + others < room.exchanges && connecting + others < room.connecting
+    }
 
     /// Removes the exchange that is next and counts it as running; `nil` if none waits or the limits allow no other.
     mutating func startNext(_ room: Room, at now: ContinuousClock.Instant) -> ExchangeSchedule.ID? {
         guard waiting > 0, mayStart(room) else { return nil }
         for _ in turns.indices {
             guard let owner = turns.popFirst() else { return nil }
-            if mayStart(owner, room), let id = lines[owner]?.next(without: &ended) {
+            if runningByOwner[owner, default: 0] < room.ofOwner, let id = lines[owner]?.next(without: &ended) {
                 if lines[owner]?.waiting == 0 { lines[owner] = nil } else { turns.append(owner) }
                 runningByOwner[owner, default: 0] += 1
                 running += 1

@@ -60,7 +60,7 @@ struct FileDescriptorBudgetTests {
         let few = try #require(FileDescriptorBudget(limit: 1_024, connections: 10_000, upstream: 16, cores: 2))
         #expect(few.upstream == .init(total: 29, perOrigin: 16, connectingPerOrigin: 33))
         let small = try #require(FileDescriptorBudget(limit: 65_536, connections: 10_000, exchanges: 397, cores: 2))
-        #expect(small.upstream == .init(total: 397, perOrigin: 297, connectingPerOrigin: 49))
+        #expect(small.upstream == .init(total: 397, perOrigin: 297, connectingPerOrigin: 49, waiting: 794))
     }
 
     // T20

@@ -139,9 +139,27 @@ struct ExchangeScheduleTests {
         schedule.finished(1, now: start)
         #expect(started(100, "a", of: "slow", from: 100, &schedule) == 28)
         // Later than a second, in which nothing started.
-        schedule.submitted(.init(2, origin: "a", owner: "quick", deadline: at(60_000)), now: at(3_000))
-        #expect(schedule.actions(now: at(3_000)) == [.start(2)])
-        #expect(started(1, "a", from: 3, &schedule) == 1)
+        for id in 2...4 as ClosedRange<UInt64> {
+            schedule.submitted(.init(id, origin: "a", owner: "quick", deadline: at(60_000)), now: at(3_000))
+        }
+        #expect(schedule.actions(now: at(3_000)) == [.start(2), .start(3), .start(4)])
+        #expect(started(1, "a", from: 5, &schedule) == 1)
+    }
+
+    @Test("Only some exchanges wait, and those of one owner leave room to the others; deliveries wait beside them")
+    func waiting() {
+        var schedule = ExchangeSchedule(.init(total: 2, perOrigin: 1, waiting: 16))
+        // 11 are accepted, and one of them starts.
+        #expect(started(40, "a", of: "flood", from: 1, &schedule) == 29 + 1)
+        for (number, owner) in ["b", "b", "c", "d", "e", "f"].enumerated() {
+            #expect(started(1, "a", of: owner, from: UInt64(50 + number), &schedule) == 0)
+        }
+        #expect(started(1, "a", of: "g", from: 60, &schedule) == 1)
+        #expect(started(3, "target", isDelivery: true, from: 70, &schedule) == 1)
+        schedule.finished(1, now: start)
+        #expect(schedule.actions(now: start) == [.start(2)])
+        #expect(started(1, "a", of: "flood", from: 80, &schedule) == 1)
+        #expect(started(1, "a", of: "g", from: 90, &schedule) == 0)
     }
 
     @Test("An only owner has every exchange")

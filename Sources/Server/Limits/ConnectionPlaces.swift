@@ -2,7 +2,7 @@
 /// connection is closed, so that a probe always gets its response.
 ///
 /// A connection is idle until a whole request has arrived, because a request that stalls is worth no more than none. When
-/// all places are taken, the connection is closed that has been idle for the longest time. It is never a probe, which
+/// the last place is taken, the connection is closed that has been idle for the longest time. It is never a probe, which
 /// sends its request at once; the newest one could be a probe whose request is on the way. A client with more than its
 /// share loses its own oldest connection. Requests other than probes can be in progress in all but some places, and a
 /// client's in its share.
@@ -38,16 +38,15 @@ package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
 
     /// Adds a connection.
     ///
-    /// - Returns: The connection to close, which no longer has a place. `nil` if there are places left, or if none is
-    ///   idle.
+    /// - Returns: The connection to close, which no longer has a place, so that one more is always accepted. `nil` if
+    ///   there are places left, or if none is idle.
     package mutating func open(_ id: Int, by client: Client) -> Int? {
         let isOverShare = connections.values.count { $0.client == client } >= share
         let idle = connections.compactMapValues(\.idleSince)
         let own = isOverShare ? idle.filter { connections[$0.key]?.client == client } : [:]
         let oldest = (own.isEmpty ? idle : own).min { $0.value < $1.value }?.key
-        let isFull = connections.count >= limit
         setIdle(id, of: client)
-        guard isFull || !own.isEmpty, let oldest else { return nil }
+        guard connections.count >= limit || !own.isEmpty, let oldest else { return nil }
         connections[oldest] = nil
         return oldest
     }

@@ -77,7 +77,9 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         let appStore = perHost + perHost / 3 + 1
         upstream = ExchangeSchedule.Limits(
             total: min(total, appStore + appStore / 3), perOrigin: perHost,
-            connectingPerOrigin: max(1, min(total / 8, Self.maximumConnecting)))
+            connectingPerOrigin: max(1, min(total / 8, Self.maximumConnecting)),
+            // One that waits takes a quarter of the memory of an exchange, beside its client's connection.
+            waiting: exchanges > .max / 2 ? .max : 2 * exchanges)
     }
 
     /// Raises the process's limit, divides it, and makes NIO use as many threads as fit. To be called before anything

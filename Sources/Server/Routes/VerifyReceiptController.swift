@@ -119,20 +119,22 @@ struct VerifyReceiptController: Sendable {
         headers.append(HTTPField(name: .receiptBridgeEnvironment, value: reply.environment.rawValue))
         return Response(
             status: isUnavailable ? .serviceUnavailable : .ok, headers: headers,
-            body: body(reply.body(outageStatus), memory: reply.memory))
+            body: body(reply.body(outageStatus), memory: reply.memory, on: context.channel.eventLoop))
     }
 
     /// The size of the pieces in which a long body is written, as much as a connection buffers.
     private static let pieceBytes = 64 << 10
 
     /// Returns the HTTP body. The memory of a long one is reserved until the client has read it.
-    private func body(_ bytes: [UInt8], memory: ResponseReservation?) -> ResponseBody {
+    private func body(_ bytes: [UInt8], memory: ResponseReservation?, on eventLoop: any EventLoop) -> ResponseBody {
         guard let memory, bytes.count > Self.pieceBytes else {
             return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
         }
         return ResponseBody(contentLength: bytes.count) { writer in
             for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
                 try await writer.write(ByteBuffer(bytes: bytes[start...].prefix(Self.pieceBytes)))
+                // Until the event loop has the piece, the writer does not know whether the next one has to wait.
+                try await eventLoop.submit {}.get()
             }
             try await writer.finish(nil)
             withExtendedLifetime(memory) {}
