@@ -124,13 +124,12 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Base targets, which do not depend on the request path.
         target("Base"),
         target("Telemetry", "Base Logging"),
         target("Cryptography", "Base COpenSSL", resources: certificates),
-        target("Transport", "Base CCurl CZlib DequeModule HeapModule"),
+        target("Transport", "Base CCurl DequeModule HeapModule"),
         target("Storage", "Base Cryptography Telemetry GRDB GRDBSQLite"),
         // A client of PostgreSQL. It loads libpq when a store is opened, so that nothing else needs the library.
         target("PostgreSQLClient", "Base"),

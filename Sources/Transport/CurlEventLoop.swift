@@ -179,9 +179,6 @@ struct CurlEventLoop: ~Copyable {
             error.timeAtHost = transfer.timeAtHost(until: clock.now)
             return .failure(error)
         }
-        guard transfer.body.isComplete else {
-            return .failure(TransportError(.truncated, at: host, "the compressed body ends early"))
-        }
         return .success(
             HTTPResponse(
                 status: transfer.handle.status, headers: transfer.headers, body: transfer.body.bytes,

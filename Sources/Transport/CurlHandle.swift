@@ -96,8 +96,6 @@ final class CurlHandle {
             field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
                 ? "\(field.name);" : "\(field.name): \(field.value)"
         }
-        // Decoded by ``GzipDecoder``.
-        lines.append("Accept-Encoding: gzip")
         lines.append("Expect:")
         if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
         var list: UnsafeMutablePointer<curl_slist>?
@@ -159,6 +157,8 @@ private struct OptionSetter {
         let isUpload = request.method != .get
         set(CURLOPT_HTTP_VERSION, Int(isUpload ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         set(CURLOPT_FOLLOWLOCATION, 0)
+        // libcurl decodes piece by piece; the size limit of the response applies to the decoded bytes.
+        set(CURLOPT_ACCEPT_ENCODING, "gzip")
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         // Without it, removing a handle whose host name is still being resolved blocks the whole thread until the

@@ -103,41 +103,6 @@ struct CurlTransportTests {
         }
     }
 
-    /// gzip data, and what its decoded bytes are or the error's code.
-    private static let compressed: [(name: String, data: [UInt8], expected: String)] = [
-        ("one member", gzip, #"{"status":0}"#),
-        ("two members", gzip + gzip, #"{"status":0}{"status":0}"#),
-        ("nothing", [], ""),
-        ("without the last byte", gzip.dropLast(), "truncated"),
-        ("without the length", gzip.dropLast(4), "truncated"),
-        ("without the checksum and the length", gzip.dropLast(8), "truncated"),
-        ("a second member without its length", gzip + gzip.dropLast(4), "truncated"),
-        ("half of it", Array(gzip.prefix(16)), "truncated"),
-        ("only its header", Array(gzip.prefix(10)), "truncated"),
-        ("another checksum", gzip.dropLast(8) + [0, 0, 0, 0] + gzip.suffix(4), "protocolError"),
-        ("another length", gzip.dropLast(4) + [9, 0, 0, 0], "protocolError"),
-        ("no gzip", Array(#"{"status":0}"#.utf8), "protocolError"),
-        ("something after it", gzip + Array("{}".utf8), "protocolError"),
-    ]
-
-    // T22
-    @Test("Compressed data without its checksum and length is truncated; several members are one body")
-    func trailers() async throws {
-        let cases = Self.compressed
-        try await withServer({ request in
-            let data = cases[Int(request.path.dropFirst()) ?? 0].data
-            // Byte by byte, as a slow host sends it.
-            return .chunked(data.map { [$0] }, headers: ["Content-Encoding: gzip"])
-        }) { server, transport in
-            for (index, item) in cases.enumerated() {
-                let outcome = await transport.outcome(
-                    of: try HTTPRequest(method: .get, url: server.url("/\(index)")))
-                let text = (try? outcome.get()).map { String(decoding: $0.body, as: UTF8.self) }
-                #expect(text ?? outcome.failure?.code.rawValue == item.expected, "\(item.name)")
-            }
-        }
-    }
-
     @Test(
         "A content coding other than gzip is rejected",
         arguments: [("identity", true), ("br", false), ("gzip, gzip", false)])
