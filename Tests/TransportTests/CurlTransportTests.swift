@@ -104,36 +104,6 @@ struct CurlTransportTests {
     }
 
     @Test(
-        "A content coding other than gzip is rejected",
-        arguments: [("identity", true), ("br", false), ("gzip, gzip", false)])
-    func codings(coding: String, isAccepted: Bool) async throws {
-        try await withServer({ _ in
-            .respond(headers: ["Content-Encoding: \(coding)"], body: [1])
-        }) { server, transport in
-            let failure = await transport.failure(of: try HTTPRequest(method: .get, url: server.url()))
-            #expect(failure?.code == (isAccepted ? nil : .protocolError))
-        }
-    }
-
-    /// A memory of some bytes, which counts the reserved ones.
-    private final class Memory: ResponseMemory {
-        private let free: Mutex<Int>
-        init(_ bytes: Int) { free = Mutex(bytes) }
-        var freeBytes: Int { free.withLock { $0 } }
-
-        func reserve(_ bytes: Int, ofBody size: Int) -> Bool {
-            free.withLock { free in
-                guard bytes <= free else { return false }
-                free -= bytes
-                return true
-            }
-        }
-
-        func release(_ bytes: Int) { free.withLock { $0 += bytes } }
-    }
-
-    // T20
-    @Test(
         "A response reserves memory as it arrives, decoded, until it is used; without room the exchange ends at once",
         arguments: [("/", 100_000, true), ("/", 99_999, false), ("/gzip", 65_536, true), ("/gzip", 65_535, false)])
     func memory(path: String, bytes: Int, isEnough: Bool) async throws {
