@@ -9,8 +9,8 @@ import HeapModule
 ///
 /// An exchange starts at once if the limits allow it. Otherwise it waits. When one ends, the origins take turns, and
 /// within an origin the owners do. For example, a request of an app with ten clients does not wait behind the 5,000 of
-/// another app. Deliveries have a share of their own. An exchange that is not expected to be answered before its deadline
-/// fails at once with `noConnection`.
+/// another app. Deliveries have a share of their own. An exchange that is not expected to be answered before its
+/// deadline fails at once with `noConnection`.
 package struct ExchangeSchedule: Sendable {
     /// Identifies an exchange; never reused.
     package typealias ID = UInt64
@@ -24,8 +24,8 @@ package struct ExchangeSchedule: Sendable {
         /// With one origin and without a connection yet, so that a cold start does not begin with thousands of TLS
         /// handshakes at once.
         package var connectingPerOrigin: Int
-        /// That wait, without deliveries. Further ones fail at once. Those of one owner take two thirds at most, so that
-        /// there is room for the others.
+        /// That wait, without deliveries. Further ones fail at once. Those of one owner take two thirds at most, so
+        /// that there is room for the others.
         package var waiting: Int
         /// With all targets of deliveries together, so that targets that hang leave the rest to the App Store.
         package var deliveries: Int { max(total / 4, 1) }
@@ -142,7 +142,8 @@ package struct ExchangeSchedule: Sendable {
     ///
     /// Deliveries take their part of the limit of each host of the App Store, so that a host that hangs leaves the same
     /// part of the rest to the others; one target has at most three quarters of their share. If there are several
-    /// owners, each leaves an eighth to the others, which would otherwise wait until exchanges that take long have ended.
+    /// owners, each leaves an eighth to the others, which would otherwise wait until exchanges that take long have
+    /// ended.
     private func room(for origin: Origin) -> OriginQueue.Room {
         var exchanges = 0
         if origin.isDelivery, runningDeliveries < limits.deliveries {

@@ -75,8 +75,9 @@ final class SocketPoller {
             if socket < states.count { states[Int(socket)] = isIdle ? .idle : .forgotten }
         }
 
-        /// Handles an event of a socket that is not watched. An idle one that can be read is shut down, so that a response
-        /// out of turn is never taken for that of the next request. libcurl 7.88 reuses a connection with unread input.
+        /// Handles an event of a socket that is not watched. An idle one that can be read is shut down, so that a
+        /// response out of turn is never taken for that of the next request. libcurl 7.88 reuses a connection with
+        /// unread input.
         private func handle(_ event: epoll_event, ofUnwatched socket: Int32) {
             let isIdle = states[Int(socket)] == .idle
             guard isIdle, event.events & ~EPOLLOUT.rawValue == 0 else {

@@ -10,7 +10,8 @@ package import Storage
 ///
 /// The id of an object is the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`,
 /// `transactionId` and `id`. If `environment` is missing, the given one applies, and if `bundleId` is missing, the app
-/// that is found for the id; a wrong one is an error. Lines without an id, for example of receipts without purchases, are skipped.
+/// that is found for the id; a wrong one is an error. Lines without an id, for example of receipts without purchases,
+/// are skipped.
 package struct RefundList: Sendable {
     /// A transaction of the customer, with its app and environment.
     package struct Entry: Sendable, Hashable {

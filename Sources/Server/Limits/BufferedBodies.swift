@@ -109,8 +109,8 @@ package struct BufferedBodies: Sendable {
         if !body.isSmall { large += sign * body.memory }
     }
 
-    /// Reserves bytes of a response that then has `size`. What is reserved for small bodies of requests is left to them,
-    /// and as much to small responses.
+    /// Reserves bytes of a response that then has `size`. What is reserved for small bodies of requests is left to
+    /// them, and as much to small responses.
     package mutating func reserveResponse(
         _ bytes: Int, of size: Int, within limits: RequestBodyBudget.Limits
     ) -> Bool {

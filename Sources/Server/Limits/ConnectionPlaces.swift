@@ -1,11 +1,11 @@
 /// The places of a listener that has few of them, and that anyone who reaches it can connect to. It decides which
 /// connection is closed, so that a probe always gets its response.
 ///
-/// A connection is idle until a whole request has arrived, because a request that stalls is worth no more than none. When
-/// the last place is taken, the connection is closed that has been idle for the longest time. It is never a probe, which
-/// sends its request at once; the newest one could be a probe whose request is on the way. A client with more than its
-/// share loses its own oldest connection. Requests other than probes can be in progress in all but some places, and a
-/// client's in its share.
+/// A connection is idle until a whole request has arrived, because a request that stalls is worth no more than none.
+/// When the last place is taken, the connection is closed that has been idle for the longest time. It is never a probe,
+/// which sends its request at once; the newest one could be a probe whose request is on the way. A client with more
+/// than its share loses its own oldest connection. Requests other than probes can be in progress in all but some
+/// places, and a client's in its share.
 package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
     private enum State {
         /// Without a whole request; the position among all beginnings of idleness.

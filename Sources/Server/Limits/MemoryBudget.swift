@@ -6,8 +6,8 @@ import Telemetry
 /// client.
 ///
 /// A quarter each is for exchanges with the App Store and the requests that wait for them, for open connections, for
-/// bodies, and for the process itself and its caches. With 8 GB or more nothing is limited beyond the configuration. For
-/// example, in a container of 256 MB there are 397 exchanges at the same time, and the next ones wait.
+/// bodies, and for the process itself and its caches. With 8 GB or more nothing is limited beyond the configuration.
+/// For example, in a container of 256 MB there are 397 exchanges at the same time, and the next ones wait.
 package struct MemoryBudget: Sendable, Hashable {
     /// Bytes of memory of an exchange and its request, over TLS on both sides. Measured with
     /// `Tests/Scripts/bench/distance.py --tls`.

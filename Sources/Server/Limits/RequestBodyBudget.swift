@@ -7,8 +7,8 @@ import Transport
 /// App Store's responses.
 ///
 /// Part of it is reserved for small bodies. If the body of a request does not fit, the upload that makes the least
-/// progress is closed; if no other upload is slower, the body itself is refused. A response that does not fit is not read
-/// to its end.
+/// progress is closed; if no other upload is slower, the body itself is refused. A response that does not fit is not
+/// read to its end.
 package final class RequestBodyBudget: Sendable {
     /// The limits of the budget.
     package struct Limits: Sendable, Hashable {

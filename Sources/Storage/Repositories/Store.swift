@@ -12,8 +12,8 @@ package protocol Store:
 
     /// `true` if the store can be read and written.
     var isOpen: Bool { get }
-    /// `true` if a file of the store was removed, replaced or truncated while it was open. It is not opened again before a
-    /// restart.
+    /// `true` if a file of the store was removed, replaced or truncated while it was open. It is not opened again
+    /// before a restart.
     var isLost: Bool { get }
     /// Number of writes in the queue.
     var writesWaiting: Int { get }

@@ -146,8 +146,8 @@ package enum SQLDialect: Sendable {
         either(sqlite: parameter, postgreSQL: "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)")
     }
 
-    /// A condition: a lease ends after a time. Leases are short, so that one which ends in an hour or is no whole number
-    /// is damaged and does not count.
+    /// A condition: a lease ends after a time. Leases are short, so that one which ends in an hour or is no whole
+    /// number is damaged and does not count.
     ///
     /// - Parameters:
     ///   - column: the end of the lease.

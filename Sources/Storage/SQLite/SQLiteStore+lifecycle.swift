@@ -171,8 +171,8 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore.OpenedDatabase {
-    /// Copies what the log has into the database. SQLite still has a log open that was removed. When the last connection
-    /// closes, SQLite does not remove the log at the path, which can be another one.
+    /// Copies what the log has into the database. SQLite still has a log open that was removed. When the last
+    /// connection closes, SQLite does not remove the log at the path, which can be another one.
     fileprivate func keepLog() {
         try? pool.writeWithoutTransaction { db in
             // `nil` if it was closed meanwhile.

@@ -96,7 +96,8 @@ package struct AppResolver: Sendable {
 
     /// Returns the only app that knows an id.
     ///
-    /// - Throws: `bundleIdRequired` if several do. If none does: `serverAPINotConfigured` if none was asked, the failure
+    /// - Throws: `bundleIdRequired` if several do. If none does: `serverAPINotConfigured` if none was asked, the
+    /// failure
     ///   if one could not be asked, and `transactionNotFound`.
     package static func decide(
         _ apps: [(app: BundleIdentifier, knowledge: Knowledge)]

@@ -156,8 +156,9 @@ package struct ServerAPISource: Sendable {
         return try await lookUp(app, key, priority, within: end - .now)
     }
 
-    /// Asks whether the App Store still says what these records deny, with one call. Returns the records, or `nil` if it
-    /// says something else, or does not answer, or if the customer changed in the meantime: then only a lookup can tell.
+    /// Asks whether the App Store still says what these records deny, with one call. Returns the records, or `nil` if
+    /// it says something else, or does not answer, or if the customer changed in the meantime: then only a lookup can
+    /// tell.
     ///
     /// - Parameter limit: the time for the call; at most 3 seconds are used.
     func confirmed(

@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 # Also ids that have digits only: they are names, and may exceed what JSON readers keep of a number.
 TEXTS = set("""
-    address as asked bundleId by changed code environment finding first from host key keyId keys level member message method
-    nested notificationUUID outcome path reason requestId result route source state subtype time to type url
+    address apps as asked bundleId by changed code environment finding first from host key keyId keys level member message method
+    nested notificationUUID outcome path reason requestId result route source state subtype time to type url waitsFor
 """.split())
 # A pair of a metadata dictionary, and an assignment to one of its keys. The value is up to the next comma or line.
 PAIR = re.compile(r'(?:"([\w.]+)":|metadata\["([\w.]+)"\] =)\s*("|\.stringConvertible\()')
