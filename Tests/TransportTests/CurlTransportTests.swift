@@ -103,6 +103,24 @@ struct CurlTransportTests {
         }
     }
 
+    /// A memory of some bytes, which counts the reserved ones.
+    private final class Memory: ResponseMemory {
+        private let free: Mutex<Int>
+        init(_ bytes: Int) { free = Mutex(bytes) }
+        var freeBytes: Int { free.withLock { $0 } }
+
+        func reserve(_ bytes: Int, ofBody size: Int) -> Bool {
+            free.withLock { free in
+                guard bytes <= free else { return false }
+                free -= bytes
+                return true
+            }
+        }
+
+        func release(_ bytes: Int) { free.withLock { $0 += bytes } }
+    }
+
+    // T20
     @Test(
         "A response reserves memory as it arrives, decoded, until it is used; without room the exchange ends at once",
         arguments: [("/", 100_000, true), ("/", 99_999, false), ("/gzip", 65_536, true), ("/gzip", 65_535, false)])
