@@ -36,9 +36,10 @@ struct DamagedNumberTests {
     /// if the column cannot have the number.
     private func damage(_ column: Column, _ number: Int64, _ store: some Store) async -> SQLValue? {
         do {
-            let found = try await store.read(SQLStatement("SELECT max(\(column.name)) FROM \(column.table)")) {
-                (row) throws(StorageError) in SQLValue(try row.number(0))
-            }
+            // Without a row for a table that is empty by now: old responses are deleted, for example.
+            let found = try await store.read(
+                SQLStatement("SELECT max(\(column.name)) FROM \(column.table) HAVING count(*) > 0")
+            ) { (row) throws(StorageError) in SQLValue(try row.number(0)) }
             try await run(store, "UPDATE \(column.table) SET \(column.name) = $1", .integer(number))
             return found.first
         } catch {
@@ -77,7 +78,7 @@ struct DamagedNumberTests {
                 if let path = (stage.store as? SQLiteStore)?.path {
                     let found = try SQLiteStore.inspect(path: path).damage.map(\.name)
                     let wrong = before.filter { !$0.0.range.contains(number) }.map { "\($0.0.table).\($0.0.name)" }
-                    #expect(Set(found) == Set(wrong), "\(number)")
+                    #expect(Set(found).symmetricDifference(wrong).sorted() == [], "\(number)")
                 }
                 for error in await use.run(stage.store, "") {
                     #expect((error as? StorageError)?.code == .damaged, "\(number) in \(columns.map(\.name)): \(error)")
