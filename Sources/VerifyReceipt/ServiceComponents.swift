@@ -130,21 +130,20 @@ package struct ServiceComponents: Sendable {
                 ServerCluster(store: $0, instance: settings.instanceName)
             }
         self.cluster = cluster
-        let records =
-            previous?.records
-            ?? RecordsSource(
-                atHand: atHand, coverage: coverage, store: store, revocations: observations.revocations,
-                logger: logger)
-        self.records = records
         serverAPI = try transport.map {
             try ServerAPISource(
-                settings: settings, transport: $0, verifier: verifier, atHand: atHand, stored: records, now: now,
+                settings: settings, transport: $0, verifier: verifier, atHand: atHand, now: now,
                 writer: observations.writer,
                 revocations: observations.revocations, counts: counts, cluster: cluster, previous: previous?.serverAPI)
         }
         apple = try transport.map {
             try VerifyReceiptSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
         }
+        records =
+            previous?.records
+            ?? RecordsSource(
+                atHand: atHand, coverage: coverage, store: store, revocations: observations.revocations,
+                logger: logger)
         lastGood = store.flatMap { ResponseArchive(settings, apps: apps, store: $0, observations, logger) }
         rollouts = previous?.rollouts ?? RolloutRegistry()
         handles = HandleKeyring(settings: settings, store: store)

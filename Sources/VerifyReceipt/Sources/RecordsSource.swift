@@ -70,13 +70,6 @@ struct RecordsSource: Sendable {
         return await revised(found, in: scope, within: limit)
     }
 
-    /// Reads the customer with these identifiers from the store, so that its history is at hand for a lookup.
-    func bringToHand(_ key: RecordsAtHand.Key, at now: Timestamp, within limit: Duration) async {
-        guard let store, let environment = key.environment else { return }
-        let scope = AppScope(bundleId: key.bundleId, environment: environment)
-        _ = await read(key, in: scope, of: store, at: now, within: limit)
-    }
-
     /// Reads a customer from the store.
     private func read(
         _ key: RecordsAtHand.Key, in scope: AppScope, of store: any Store, at now: Timestamp, within limit: Duration

@@ -27,15 +27,11 @@ package struct ServerAPISource: Sendable {
     /// The time limit of a lookup that nobody waits for any more. A long history takes a call for each 20
     /// transactions.
     private static let limitAlone = Duration.seconds(60)
-    /// The time limit of a read of the store, which only saves calls.
-    private static let readingLimit = Duration.milliseconds(500)
     /// The time limit of calls whose caller already has a response.
     private static let confirmationLimit = Duration.seconds(3)
 
     let apps: [BundleIdentifier: App]
     let atHand: RecordsAtHand
-    /// The records of the store; `nil` if lookups do not use them, as in a migration.
-    private let stored: RecordsSource?
     /// The rate limits of all apps, including those of previous configurations. Calls that were made count, however
     /// often the configuration is reloaded.
     private let allBudgets: [BundleIdentifier: ServerAPIBudget]
@@ -60,7 +56,7 @@ package struct ServerAPISource: Sendable {
     ///   - previous: the source of the previous configuration. Its rate limits stay in use.
     init(
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
-        atHand: RecordsAtHand = RecordsAtHand(), stored: RecordsSource? = nil,
+        atHand: RecordsAtHand = RecordsAtHand(),
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
         retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
         revocations: KnownRevocations? = nil, counts: ProxyMetrics? = nil, cluster: ServerCluster? = nil,
@@ -95,7 +91,6 @@ package struct ServerAPISource: Sendable {
         self.apps = apps
         self.allBudgets = allBudgets
         self.atHand = atHand
-        self.stored = stored
         self.now = now
         self.writer = writer
         self.revocations = revocations
@@ -226,11 +221,7 @@ package struct ServerAPISource: Sendable {
         _ app: App, _ key: RecordsAtHand.Key, _ options: CallOptions, isConfirming: Bool
     ) async throws(UpstreamError) -> DatedRecords {
         let (called, calledAt) = (ContinuousClock.now, now())
-        var earlier = atHand.earlierHistory(of: key, at: calledAt, maximumAge: app.historyAge)
-        if earlier == nil, let stored {
-            await stored.bringToHand(key, at: calledAt, within: Self.readingLimit)
-            earlier = atHand.earlierHistory(of: key, at: calledAt, maximumAge: app.historyAge)
-        }
+        let earlier = atHand.earlierHistory(of: key, at: calledAt, maximumAge: app.historyAge)
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment,
             since: earlier?.history, options)
