@@ -149,22 +149,18 @@ package final class RecordsAtHand: Sendable {
         }?.found
     }
 
-    /// Returns the newest whole history at hand of the customer, however much has changed since, and when it was last
-    /// read from its beginning: a lookup needs only the later changes. `nil` if there is none, or if that was longer
-    /// ago than the maximum age.
+    /// Returns the whole history that a lookup of the customer returned, however much has changed since, and when it was
+    /// last read from its beginning: the next lookup needs only the later changes. `nil` if there is none, or if that
+    /// was longer ago than the maximum age. A history of the store is none: it may lack what its revision has passed.
     func earlierHistory(
         of key: Key, at now: Timestamp, maximumAge: Duration
     ) -> (history: EarlierHistory, wholeSince: Timestamp)? {
-        func isUsable(_ entry: Entry) -> Bool {
-            let records = entry.found.records
+        let found = lookup(key) { entry in
             let age = entry.wholeSince.duration(to: now)
-            return records.isWholeHistory && age >= .zero && age < maximumAge && records.contains(key.identifiers)
+            return entry.found.records.isWholeHistory && age >= .zero && age < maximumAge
         }
-        let read = entries[Place(key: key, isStored: true)].flatMap { isUsable($0) ? $0 : nil }
-        let newest = [lookup(key, where: isUsable), read].compactMap { $0 }
-            .max { $0.found.freshness.askedAt < $1.found.freshness.askedAt }
-        guard let newest, let revision = newest.found.records.revision else { return nil }
-        return (EarlierHistory(transactions: newest.found.records.transactions, revision: revision), newest.wholeSince)
+        guard let found, let revision = found.found.records.revision else { return nil }
+        return (EarlierHistory(transactions: found.found.records.transactions, revision: revision), found.wholeSince)
     }
 
     /// Returns the records that the store holds or is about to receive; `nil` if only a read of the store can tell.
