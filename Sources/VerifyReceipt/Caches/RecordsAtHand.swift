@@ -149,9 +149,10 @@ package final class RecordsAtHand: Sendable {
         }?.found
     }
 
-    /// Returns the whole history that a lookup of the customer returned, however much has changed since, and when it was
-    /// last read from its beginning: the next lookup needs only the later changes. `nil` if there is none, or if that
-    /// was longer ago than the maximum age. A history of the store is none: it may lack what its revision has passed.
+    /// Returns the whole history that a lookup of the customer returned, however much has changed since, and when it
+    /// was last read from its beginning: the next lookup needs only the later changes. `nil` if there is none, or if
+    /// that was longer ago than the maximum age. A history of the store is none: it may lack what its revision has
+    /// passed.
     func earlierHistory(
         of key: Key, at now: Timestamp, maximumAge: Duration
     ) -> (history: EarlierHistory, wholeSince: Timestamp)? {
