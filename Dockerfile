@@ -5,7 +5,7 @@ ARG DEBIAN=debian:bookworm-slim
 
 FROM ${SWIFT} AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libssl-dev libsqlite3-dev make pkg-config zlib1g-dev \
+    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libssl-dev libsqlite3-dev make pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
