@@ -155,9 +155,11 @@ struct ReconciliationStoreTests {
         try await store.customers.save(customer([transaction("4", "4", ends: 500)], asked: 700), of: scope)
         #expect(try await store.customers.customer(of: keys, in: scope)?.needsLookup == false)
         let count = ReconciliationPage.size + 3
-        for id in 10..<(10 + count) {
-            try await store.customers.save(
-                customer([transaction("\(id)", "\(id)", ends: 500)], asked: 100 + Int64(id % 2)), of: scope)
+        try await withThrowingDiscardingTaskGroup { group in
+            for id in 10..<(10 + count) {
+                let row = customer([transaction("\(id)", "\(id)", ends: 500)], asked: 100 + Int64(id % 2))
+                group.addTask { try await store.customers.save(row, of: scope) }
+            }
         }
         var (found, position): ([String], ReconciliationPage.Position?) = ([], .newest)
         while let start = position {

@@ -41,7 +41,7 @@ package struct ReconciliationPage: Sendable, Hashable {
     package let next: Position?
 
     /// Number of rows that one page is made of.
-    package static let size = 1_000
+    package static let size = 250
 }
 
 /// A reconciliation: when it began and ended, and what it found.

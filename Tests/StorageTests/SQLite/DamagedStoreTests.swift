@@ -45,7 +45,7 @@ struct DamagedStoreTests {
         var name: String { "\(table).\(column)" }
     }
 
-    /// Every column of every table, with a value of another type; in release with every type.
+    /// Every column of every table, with a value of every type; in debug every second one, with one other type.
     private func all() throws -> [Damage] {
         try DatabaseQueue(path: intact).read { db in
             try Row.fetchAll(
@@ -55,7 +55,7 @@ struct DamagedStoreTests {
                     JOIN pragma_table_info(sqlite_master.name) AS columns
                     WHERE sqlite_master.type = 'table' AND sqlite_master.name NOT LIKE 'sqlite_%'
                     """
-            ).flatMap { row in
+            ).enumerated().filter { TestSize.pick(debug: $0.offset % 2 == 0, release: true) }.flatMap { _, row in
                 let other = row[2] == "TEXT" ? "x'00FF'" : "'canary'"
                 return TestSize.pick(debug: [other], release: ["NULL", "'canary'", "x'00FF'", "x''", "1.5"])
                     .map { Damage(column: row[0], table: row[1], literal: $0, type: row[2]) }
@@ -100,7 +100,7 @@ struct DamagedStoreTests {
             return try await group.reduce(0, +)
         }
         // The others are row ids, which hold only integers.
-        #expect(tested > 120)
+        #expect(tested > TestSize.pick(debug: 60, release: 500))
     }
 
     /// Damages one column. Returns 0 if it cannot hold the value.
