@@ -134,6 +134,7 @@ struct ServerHealth: Sendable {
                         + "\(level.endpoint.name), \(level.environment.rawValue).", of: budget.bundleId)
             }
         }
+        if settings.hasNoApp { warn("appNotConfigured", "\(ProxyConfiguration.noAppSentence).") }
         for (arrivals, notice) in pipelines.unconfiguredApps {
             let count = arrivals.count == 1 ? "One receipt" : "\(arrivals.count) receipts"
             warn(

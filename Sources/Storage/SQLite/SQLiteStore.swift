@@ -98,9 +98,7 @@ package final class SQLiteStore: Sendable {
     func openFile() throws(StorageError) -> OpenedDatabase {
         let (maximumPages, allowsUnfinishedCopy) = (maximumPages, allowsUnfinishedCopy)
         StoreFiles.makePrivate(path)
-        guard StoreFiles.createIfMissing(path) else {
-            throw StorageError(.notPermitted, at: path, "the file cannot be created")
-        }
+        try StoreFiles.createIfMissing(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
         configuration.prepareDatabase { db in

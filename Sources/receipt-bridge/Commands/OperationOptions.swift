@@ -37,7 +37,7 @@ struct OperationOptions: ParsableArguments {
         async throws
     {
         try await configuration.withResources { settings, transport, store in
-            let app = try app(in: settings)
+            let app = try AppRegistry(settings: settings).selected(bundleId)
             let limited: any HTTPTransport =
                 if let requestsPerSecond {
                     RateLimitedTransport(transport, perSecond: requestsPerSecond * share)
@@ -58,22 +58,6 @@ struct OperationOptions: ParsableArguments {
                 try await ProgressLine().showing(waiting) { try await body(context) }
             }
         }
-    }
-
-    /// - Throws: ``InvalidOperation`` if the app is not configured or is ambiguous.
-    private func app(in settings: ProxyConfiguration) throws(InvalidOperation) -> BundleIdentifier {
-        let apps = AppRegistry(settings: settings)
-        if let bundleId {
-            guard let app = BundleIdentifier(rawValue: bundleId), apps.configured(app) != nil else {
-                throw InvalidOperation("--bundle-id: \(bundleId) is not configured")
-            }
-            return app
-        }
-        if let only = apps.only { return only.bundleId }
-        throw apps.isEmpty
-            ? InvalidOperation(
-                "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-            : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
     }
 }
 

@@ -22,6 +22,7 @@ struct JSONLinesSource: TextSource {
     /// Digest of the bytes of that line that are no longer in the window; `nil` unless this is a filter.
     private var longLineDigest: LineDigest?
     var end = TextEnd()
+    var notices: [String] = []
 
     /// - Parameters:
     ///   - keepsDigest: Computes a digest of the stream. Needed to resume a stream without identity.
@@ -37,6 +38,12 @@ struct JSONLinesSource: TextSource {
         digest = keepsDigest ? StreamDigest() : nil
         nextRowNumber = position?.nextRowNumber ?? 1
         if let position { try resume(at: position) }
+    }
+
+    /// Compares the first lines in the window with the names of the options.
+    mutating func check(_ options: SourceOptions) throws(SourceError) {
+        try window.fill(1)
+        notices = try JSONKeys.notices(of: &window, options, canSearch: false)
     }
 
     // MARK: - Lines

@@ -34,7 +34,7 @@ final class GzipStream: ByteStream {
         do {
             try process.run()
         } catch {
-            throw SourceError(.notReadable, at: path, "gzip cannot be started: \(error.localizedDescription)")
+            throw SourceError(.notReadable, at: path, "gzip cannot be started")
         }
     }
 
