@@ -34,12 +34,9 @@ struct NameSelectionTests {
         let again = try await fixture.run(command + ["receipt-bridge.yaml", "--fresh"])
         #expect(again.exit == 0 && !again.errors.contains("looked up:"), "\(again.errors)")
         // An app that is configured without a key.
-        let other = "\napps:\n- {bundleId: com.example.app}\n- {bundleId: com.example.other, serverAPI: {"
-        let text = try fixture.configuration()
-        let account = try #require(text.firstMatch(of: /serverAPI:\s*\n(\s+issuerId[\s\S]*?)(\n\S|\n  \S|$)/)?.1)
-        let members = account.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-        let head = text.split(separator: "\napps:", maxSplits: 1)[0]
-        try fixture.folder.write("keyless.yaml", "\(head)\(other)\(members.joined(separator: ", "))}}\n")
+        let other = "- bundleId: com.example.app\n  - bundleId: com.example.other\n"
+        try fixture.folder.write(
+            "keyless.yaml", try fixture.configuration().replacing("- bundleId: com.example.app\n", with: other))
         let keyless = try await fixture.run(
             ["migrate", "receipts.jsonl", "--to", "b.jsonl", "--with-api", "--config", "keyless.yaml"])
         let sentence = "cannot be looked up: the app has no serverAPI in the configuration"

@@ -24,7 +24,7 @@ struct SourcesTests {
             let path = try folder.write(file.name, file.content)
             #expect(try Sources.open(path).identity.kind == file.kind, "\(file.name)")
             guard !file.content.isEmpty else { continue }
-            let packed = folder.path("packed.csv")
+            let packed = folder.path("packed-\(file.name).gz")
             #expect(try shell("gzip -c '\(path)' >'\(packed)'") == 0)
             #expect(try Sources.open(packed).identity.kind == file.kind, "\(file.name), compressed")
         }

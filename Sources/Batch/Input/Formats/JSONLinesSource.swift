@@ -23,6 +23,8 @@ struct JSONLinesSource: TextSource {
     private var longLineDigest: LineDigest?
     var end = TextEnd()
     var notices: [String] = []
+    /// Options whose names are compared with the first lines when these have been read; `nil` for none.
+    var unchecked: SourceOptions?
 
     /// - Parameters:
     ///   - keepsDigest: Computes a digest of the stream. Needed to resume a stream without identity.
@@ -40,18 +42,16 @@ struct JSONLinesSource: TextSource {
         if let position { try resume(at: position) }
     }
 
-    /// Compares the first lines in the window with the names of the options.
-    mutating func check(_ options: SourceOptions) throws(SourceError) {
-        try window.fill(1)
-        notices = try JSONKeys.notices(of: &window, options, canSearch: false)
-    }
-
     // MARK: - Lines
 
     mutating func findRow(hasRows: Bool) throws(SourceError) -> TextRow? {
         while true {
             let (start, count) = (searched, window.count)
             if let end = window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: start, to: count) }) {
+                if let options = unchecked {
+                    unchecked = nil
+                    _ = try JSONKeys.notices(of: &window, options, canSearch: false)
+                }
                 return .whole(end + 1)
             }
             searched = count

@@ -23,7 +23,8 @@ package enum Sources {
                 throw SourceError(.unknownKind, at: stream.name, "only a filter (--to -) reads CSV from standard input")
             }
             var source = try JSONLinesSource(stream, options: options, limits: limits, at: position, keepsDigest: true)
-            if position == nil { try source.check(options) }
+            // Later, because opening must not wait for the program that writes.
+            if position == nil { source.unchecked = options }
             return source
         }
         let kind = try kind(of: path, options)
@@ -88,6 +89,7 @@ package enum Sources {
         case .json(.lines): return .text(.jsonLines, isCompressed: isCompressed)
         case .json(let form): throw SourceAdvice.error(for: path, form)
         case .foreign(let ending): throw SourceAdvice.error(for: path, as: ending)
+        case .empty where path.lowercased().hasSuffix(".gz") && !isCompressed: throw GzipStream.damage(at: path)
         case .empty where isNamed: return .text(.jsonLines, isCompressed: isCompressed)
         default: break
         }

@@ -41,8 +41,8 @@ package enum StoreFiles {
     static func createIfMissing(_ path: String) throws(StorageError) {
         var status = stat()
         guard stat(path, &status) != 0 else {
-            guard status.st_mode & S_IFMT != S_IFDIR else { throw Self.error(SystemFailure(code: EISDIR), at: path) }
-            return
+            guard status.st_mode & S_IFMT == S_IFDIR else { return }
+            throw StorageError(.notPermitted, at: path, SystemFailure(code: EISDIR).reason)
         }
         // Not the file of another thread: closing a descriptor of it would release that thread's locks.
         let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
