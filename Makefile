@@ -8,7 +8,7 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-suites-run test-scenarios-run test-cluster-run test-root test-postgresql clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
+.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-suites-run test-scenarios-run test-cluster-run test-root test-postgresql test-exports clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
 .PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static wheel deb release install manual receipts format set-up set-up-tests
 
 ## the release binary, .build/release/receipt-bridge
@@ -149,6 +149,10 @@ test-root:
 test-postgresql: test-build
 	REFUSE_SKIPPED=1 Tests/Scripts/support/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS) \
 		--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests|ReconcileTests))[./]'
+
+## exports of PostgreSQL, MariaDB (if it is in PATH), MongoDB, pandas and Spark: every row must be right
+test-exports: build
+	Tests/Scripts/support/postgresql.sh python3 Tests/Scripts/check/exports.py .build/release/receipt-bridge
 
 # Client libraries in Python, from PyPI. Other rules test them only if they are installed.
 CLIENTS = .build/clients-venv

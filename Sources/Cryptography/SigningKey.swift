@@ -112,6 +112,17 @@ extension SigningKey {
     /// call to call.
     package var isRSA: Bool { EVP_PKEY_is_a(key, "RSA") == 1 }
 
+    /// `true` if this is an EC key on P-256, which OpenSSL calls prime256v1. Other curves have 256 bits too.
+    package var isP256: Bool {
+        defer { ERR_clear_error() }
+        var (name, length) = ([UInt8](repeating: 0, count: 64), 0)
+        let isNamed = name.withUnsafeMutableBytes { buffer in
+            EVP_PKEY_get_group_name(key, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, &length)
+                == 1
+        }
+        return isNamed && String(decoding: name.prefix(length), as: UTF8.self) == "prime256v1"
+    }
+
     /// Size of the modulus or of the curve, in bits.
     package var bits: Int { Int(EVP_PKEY_get_bits(key)) }
 

@@ -214,7 +214,9 @@ struct DoctorTests {
                 "pass receipt: \(found)",
                 "fail sharedSecret com.example.app: none is configured, and Apple requires it for this receipt (21004)",
             ])
-        #expect(try await rows("receipt-bridge.yaml", "nowhere.b64") == ["fail receipt: nowhere.b64 cannot be read"])
+        #expect(
+            try await rows("receipt-bridge.yaml", "nowhere.b64")
+                == ["fail receipt: nowhere.b64: cannot be read: there is no such file"])
         #expect(
             try await rows("receipt-bridge.yaml", "wrong.txt").first?.hasPrefix("fail receipt: wrong.txt: ") == true)
         await stage.stop()

@@ -57,9 +57,10 @@ struct HardeningTests {
         let json = try await Binary.run("decode", name, in: folder)
         #expect(json.lines.map { $0["file"]?.text } == [name])
         let missing = "nowhere\u{1B}]0;x\u{7}\u{202E}"
+        let unreadable = "nowhere[U+001B]]0;x[U+0007][U+202E]: cannot be read: there is no such file\n"
         let cases: [(arguments: [String], errors: String)] = [
-            (["decode", missing], "receipt-bridge: nowhere[U+001B]]0;x[U+0007][U+202E]: cannot be read\n"),
-            (["verify", "--answer", "receipt", missing], "nowhere[U+001B]]0;x[U+0007][U+202E]: cannot be read\n"),
+            (["decode", missing], "receipt-bridge: \(unreadable)"),
+            (["verify", "--answer", "receipt", missing], unreadable),
             (["migrate", missing, "--to", "x.jsonl"], "nowhere[U+001B]]0;x[U+0007][U+202E]"),
             (["serve", "--config", missing], "nowhere[U+001B]]0;x[U+0007][U+202E]"),
             (["decode", "--no-such-option\u{1B}[2J"], "--no-such-option[U+001B][2J"),

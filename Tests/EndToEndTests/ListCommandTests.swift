@@ -33,7 +33,7 @@ struct ListCommandTests {
             (["orders", "lookup"], "specify one order id, or --ids"),
             (["orders", "lookup", "M1", "--ids", "ids.txt"], "specify one order id, or --ids"),
             (["orders", "lookup", "M1", "--to", "a.jsonl"], "need --ids"),
-            (["orders", "lookup", "--ids", "missing.txt"], "cannot read missing.txt"),
+            (["orders", "lookup", "--ids", "missing.txt"], "missing.txt: cannot be read: there is no such file"),
             (["orders", "lookup", "--ids", "-"], "needs --to"),
         ] { try await stage.expectRefusal(arguments, reason) }
         await stage.stop()

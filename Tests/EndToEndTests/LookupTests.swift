@@ -28,7 +28,10 @@ struct LookupTests {
             (["lookup", "1"] + config, 1, "transactionNotFound"),
             (["lookup", "0"] + config, 2, "malformedTransactionId"),
             (["lookup", "../"] + config, 2, "malformedTransactionId"), (["lookup", id], 2, "unknownApp"),
-            (["lookup", id, "--bundle-id", "com.example.other"] + config, 2, "unknownApp"),
+            (
+                ["lookup", id, "--bundle-id", "com.example.other"] + config, 2,
+                "is not configured (configured: com.example.app)"
+            ),
             (["lookup"], 2, "specify one transaction id, or --ids"),
         ]
         for (arguments, exit, word) in mistakes {

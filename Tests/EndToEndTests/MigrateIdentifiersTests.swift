@@ -174,7 +174,7 @@ struct MigrateIdentifiersTests {
             try await fixture.expectRefusal(["migrate", "in.jsonl", "--to", "a.jsonl"] + options, "need --with-api")
         }
         try await fixture.expectRefusal(
-            words + ["a.jsonl", "--bundle-id", "com.example.other"], "is not configured with serverAPI")
+            words + ["a.jsonl", "--bundle-id", "com.example.other"], "com.example.other is not configured")
         await fixture.stop()
     }
 
@@ -279,7 +279,10 @@ struct MigrateIdentifiersTests {
         for (words, reason) in [
             (["lookup"], "specify one transaction id, or --ids"),
             (["lookup", known, "--ids", "ids.txt"], "specify one transaction id, or --ids"),
-            (["lookup", "--ids", "ids.txt", "--bundle-id", "com.example.other"], "is not configured with serverAPI"),
+            (
+                ["lookup", "--ids", "ids.txt", "--bundle-id", "com.example.other"],
+                "com.example.other is not configured"
+            ),
         ] { try await fixture.expectRefusal(words, reason) }
         await fixture.stop()
     }

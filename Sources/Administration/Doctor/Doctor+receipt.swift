@@ -11,10 +11,9 @@ import VerifyReceipt
 /// that app. Only Apple knows the secret, and tells only for a receipt.
 extension Doctor {
     /// The shared secret is not checked if no host is to be contacted.
-    func checks(of file: (name: String, bytes: [UInt8]?)) async -> [CheckResult] {
-        guard let bytes = file.bytes else { return [CheckResult("receipt", .fail, "\(file.name) cannot be read")] }
+    func checks(of file: (name: String, bytes: [UInt8])) async -> [CheckResult] {
         guard let trust = try? TrustStore(settings: settings) else { return [] }
-        let receipt = ReceiptReader(trust: trust, now: now).read(bytes)
+        let receipt = ReceiptReader(trust: trust, now: now).read(file.bytes)
         if let failure = receipt.failure {
             return [
                 CheckResult(

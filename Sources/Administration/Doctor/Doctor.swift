@@ -10,9 +10,8 @@ package struct Doctor: Sendable {
     /// `nil` if no host is to be contacted.
     let transport: (any HTTPTransport)?
     let environment: [String: String]
-    /// A genuine receipt to check the configuration with; `nil` without one. Its bytes are `nil` if the file cannot be
-    /// read.
-    package var receipt: (name: String, bytes: [UInt8]?)?
+    /// A genuine receipt to check the configuration with; `nil` without one.
+    package var receipt: (name: String, bytes: [UInt8])?
     let now: @Sendable () -> Timestamp
 
     /// - Parameters:

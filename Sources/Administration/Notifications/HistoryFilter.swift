@@ -21,6 +21,9 @@ package struct HistoryFilter: Sendable, Hashable {
         guard type == nil || transactionId == nil else {
             throw InvalidOperation("--type and --transaction-id cannot be combined")
         }
+        if let type, let sentence = NotificationTypeName.misspelling(type) {
+            throw InvalidOperation("--type: \(sentence)")
+        }
         self.type = type
         self.subtype = subtype
         self.onlyFailures = onlyFailures

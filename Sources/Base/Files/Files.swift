@@ -5,6 +5,14 @@ package enum Files {
     /// Returns whether a file or directory exists.
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
+    /// A question about the files that a path is most likely a misspelling of, to append to a message; empty if the
+    /// directory has none.
+    package static func didYouMean(_ path: String) -> String {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder(of: path))) ?? []
+        let prefix = path.lastIndex(of: "/").map { path[...$0] } ?? ""
+        return path.didYouMean(names.prefix(10_000).map { prefix + $0 })
+    }
+
     /// Returns the directory of a file. Foundation's function crashes for a name of one character.
     package static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

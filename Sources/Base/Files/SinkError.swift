@@ -50,6 +50,8 @@ package struct SystemFailure: Error, Sendable, Hashable {
     /// The `errno` value.
     package let code: Int32
 
+    package init(code: Int32) { self.code = code }
+
     /// Error of the last system call in this thread. Read it before any other call.
     package static var last: SystemFailure { SystemFailure(code: errno) }
 
@@ -62,9 +64,16 @@ package struct SystemFailure: Error, Sendable, Hashable {
         case EACCES, EPERM: "not permitted"
         case EROFS: "the disk is read-only"
         case EISDIR: "this is a directory"
+        case ENOTDIR: "a part of the path is not a directory"
+        case ENAMETOOLONG: "the name is too long"
+        case EMFILE, ENFILE: "too many files are open"
+        case EIO: "the disk reports an error"
         default: String(cString: strerror(code))
         }
     }
+
+    /// The reason, with the files that a missing one may be a misspelling of.
+    package func reason(for path: String) -> String { isNoSuchFile ? reason + Files.didYouMean(path) : reason }
 
     /// Whether a directory or file of the path does not exist.
     package var isNoSuchFile: Bool { code == ENOENT || code == ENOTDIR }

@@ -129,6 +129,9 @@ package struct ComparisonRun {
         return ledger
     }
 
+    /// See ``RowSource/notices``; nothing if the run resumes.
+    package var notices: [String] { source.notices }
+
     /// Runs until the end of the source or a limit, then writes the reports.
     package consuming func run() async throws(RunError) -> RunResult {
         let comparison = try running { try source.comparison(with: progress.identity) }

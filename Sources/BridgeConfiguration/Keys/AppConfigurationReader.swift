@@ -36,6 +36,8 @@ enum AppConfigurationReader {
         app.recheck = (node.texts(name) ?? []).compactMap { text in
             let pattern = NotificationPattern(text)
             if pattern == nil { node.note(name, "\(text) is not a type such as REFUND or DID_RENEW/BILLING_RECOVERY") }
+            let type = String(text.prefix { $0 != "/" })
+            if pattern != nil, let sentence = NotificationTypeName.misspelling(type) { node.note(name, sentence) }
             return pattern
         }
         if !app.recheck.isEmpty, lacksAccount(app, node) { node.note(name, "needs \(accountForm)") }

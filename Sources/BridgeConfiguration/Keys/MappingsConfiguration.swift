@@ -1,3 +1,4 @@
+import Base
 package import Foundation
 import Responses
 
@@ -7,6 +8,10 @@ extension ProxyConfiguration {
     ///
     /// - Throws: ``ConfigurationError`` with the mistakes of each table.
     package mutating func use(mappings folder: URL) throws(ConfigurationError) {
+        guard FileManager.default.fileExists(atPath: folder.appending(path: ".").path) else {
+            let failure = SystemFailure(code: Files.exists(folder.path) ? ENOTDIR : ENOENT)
+            throw ConfigurationError(["cannot read \(folder.path): \(failure.reason(for: folder.path))"])
+        }
         let errors = FieldTables.findings(directory: folder).compactMap(\.error)
         guard errors.isEmpty else { throw ConfigurationError(errors.map { "\($0)" }) }
         do throws(FieldTableError) {

@@ -35,7 +35,7 @@ package enum CertificateLoader {
             _ = try FileDescriptor(reading: file.path)
             return "the file cannot be read to its end"
         } catch {
-            return error.reason
+            return error.reason(for: file.path)
         }
     }
 

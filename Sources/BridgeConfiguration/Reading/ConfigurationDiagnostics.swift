@@ -166,7 +166,7 @@ final class ConfigurationDiagnostics {
         let url = variable == nil ? resolve(path) : URL(filePath: path)
         let bytes: [UInt8]
         do throws(SystemFailure) { bytes = try Self.contents(of: url, atMost: 4097) } catch {
-            note(key, variable: variable, Self.unreadable(path, at: url, error.reason))
+            note(key, variable: variable, Self.unreadable(path, at: url, error.reason(for: url.path)))
             return nil
         }
         guard bytes.count <= 4096 else {

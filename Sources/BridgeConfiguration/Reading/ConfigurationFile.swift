@@ -29,7 +29,7 @@ package enum ConfigurationFile {
         do throws(SystemFailure) {
             bytes = try isStream ? stream(url) : contents(url)
         } catch {
-            throw unreadable(error.reason)
+            throw unreadable(error.reason(for: url.path))
         }
         guard bytes.count <= maximumSize else { throw unreadable("is longer than \(maximumSize) bytes") }
         // Without any bytes, the program that writes into the pipe has failed. An empty file has no keys.

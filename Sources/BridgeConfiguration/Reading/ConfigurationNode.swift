@@ -235,7 +235,9 @@ extension ConfigurationNode {
             return nil
         }
         do throws(SystemFailure) { _ = try FileDescriptor(reading: url.path) } catch {
-            file.note(key, variable: variable, ConfigurationDiagnostics.unreadable(path, at: url, error.reason))
+            file.note(
+                key, variable: variable, ConfigurationDiagnostics.unreadable(path, at: url, error.reason(for: url.path))
+            )
             return nil
         }
         file.secretFiles.append(.init(key: variable ?? key, path: url.path))

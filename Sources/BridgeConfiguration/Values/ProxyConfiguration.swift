@@ -116,3 +116,12 @@ package struct ProxyConfiguration: Sendable {
 
     package init() {}
 }
+
+extension ProxyConfiguration {
+    /// Whether no app is configured. A server answers nevertheless.
+    package var hasNoApp: Bool { apps.allSatisfy { $0.bundleId == nil } }
+
+    /// What the lack of an app means.
+    package static let noAppSentence =
+        "No app is configured: no shared secret is added to receipts, so a subscription without a password gets 21004"
+}

@@ -39,6 +39,12 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
     /// Number of rows whose id was missing or not unique.
     package var renamedIds: Int64 = 0
 
+    /// Number of rows that cannot be looked up, by app, because it has no key; `nil` if there is none. At most
+    /// ``maximumApps`` apps have a name of their own, because anyone can write a bundle id.
+    package private(set) var withoutKey: [String: Int64]?
+
+    private static let maximumApps = 16
+
     /// Creates counts of zero.
     package init() {}
 
@@ -74,6 +80,14 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
         if isAuthentic { authentic += 1 }
     }
 
+    /// Counts a row that cannot be looked up, because its app has no key.
+    package mutating func add(rowsWithoutKey count: Int64, of app: String) {
+        var counts = withoutKey ?? [:]
+        let isNamed = counts[app] != nil || counts.count < Self.maximumApps
+        counts[isNamed ? app : "other apps", default: 0] += count
+        withoutKey = counts
+    }
+
     /// Adds the counts of other rows.
     package mutating func add(_ other: MigrationCounts) {
         rows += other.rows
@@ -86,6 +100,7 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
         refusals.merge(other.refusals, uniquingKeysWith: +)
         authentic += other.authentic
         renamedIds += other.renamedIds
+        for (app, count) in other.withoutKey ?? [:] { add(rowsWithoutKey: count, of: app) }
     }
 
     /// Replaces the outcomes and reasons, which lookups have changed. The other counts stay.

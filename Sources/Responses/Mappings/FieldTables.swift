@@ -1,3 +1,4 @@
+import Base
 package import Foundation
 
 /// All field tables, loaded once and passed to the renderers.
@@ -75,13 +76,16 @@ package struct FieldTables: Sendable {
         }
     }
 
+    /// The largest table that is read, in bytes.
+    private static let maximumSize = 16 << 20
+
     /// Returns the contents of a file in a directory.
     private static func file(_ name: String, in directory: URL) throws(FieldTableError) -> [UInt8] {
-        do {
-            return [UInt8](try Data(contentsOf: directory.appending(path: name)))
+        do throws(SystemFailure) {
+            return try FileDescriptor(reading: directory.appending(path: name).path).readToEnd(atMost: maximumSize)
         } catch {
             throw FieldTableError(
-                code: .unreadable, file: name, row: "file", reason: "cannot be read: \(error.localizedDescription)")
+                code: .unreadable, file: name, row: "file", reason: "cannot be read: \(error.reason)")
         }
     }
 

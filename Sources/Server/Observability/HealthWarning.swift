@@ -112,6 +112,8 @@ extension HealthWarning {
                     : "No shared secret is added to them, so a subscription without a password gets 21004."))
     }
 
+    package static let noApp = Self(.appNotConfigured, "\(ProxyConfiguration.noAppSentence).")
+
     package static func rolloutStopped(of app: BundleIdentifier, _ sentence: String) -> Self {
         Self(.rolloutStopped, of: app, sentence)
     }

@@ -77,6 +77,7 @@ struct ServerHealth: Sendable {
         }
         let stopped = pipelines.rollouts.reports.filter { $0.phase == .stopped }
         return keyChecks.unusable(in: settings).map { .keyUnusable($0.keyId, of: $0.bundleId, $0.reason) }
+            + (settings.hasNoApp ? [.noApp] : [])
             + rejections.map { .rejected($0.credential, of: $0.bundleId, $0.count) }
             + pipelines.unconfiguredApps.map {
                 .appNotConfigured($0.arrivals.count, $0.notice, unknownApps: settings.unknownApps)

@@ -13,6 +13,13 @@ extension PersonalDataStore {
         return erasure
     }
 
+    /// Returns the bundle ids of the apps that have or had data in the store.
+    package func apps() async throws(StorageError) -> [String] {
+        try await read(SQLStatement("SELECT DISTINCT bundleId FROM app ORDER BY bundleId")) {
+            (row) throws(StorageError) in try row.text(0)
+        }
+    }
+
     /// Returns the id of the last erasure, which changes with every erasure; `nil` if there was none.
     package func lastErasure() async throws(StorageError) -> Int64? {
         try await read(SQLStatement("SELECT max(id) FROM erasure")) { (row) throws(StorageError) in

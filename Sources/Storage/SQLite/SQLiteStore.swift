@@ -101,9 +101,7 @@ package final class SQLiteStore: Sendable {
         // One connection writes, and the others read.
         let pageCache = ProcessMemory.Cache.pages.size() / ((1 + Configuration().maximumReaderCount) << 10)
         StoreFiles.makePrivate(path)
-        guard StoreFiles.createIfMissing(path) else {
-            throw StorageError(.notPermitted, at: path, "the file cannot be created")
-        }
+        try StoreFiles.createIfMissing(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
         configuration.prepareDatabase { db in

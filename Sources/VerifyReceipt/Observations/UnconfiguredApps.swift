@@ -53,10 +53,13 @@ extension AppRegistry {
     /// Returns in words that an app is not configured, which ones are, and which of them may be a misspelling of it.
     package func notice(of bundleId: BundleIdentifier) -> String {
         let similar = names.filter { $0.resembles(bundleId.rawValue) }
-        let others = names.count > 3 ? ", and \(names.count - 3) more" : ""
         let question = similar.isEmpty ? "" : " Did you mean \(bundleId) instead of \(similar.joined(separator: ", "))?"
-        return
-            "\(bundleId) is not configured (configured: \(names.prefix(3).joined(separator: ", "))\(others)).\(question)"
+        return "\(bundleId) is not configured (configured: \(inventory)).\(question)"
+    }
+
+    /// The configured apps as a part of a sentence: at most three, and the number of the others.
+    package var inventory: String {
+        names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", and \(names.count - 3) more" : "")
     }
 
     /// The reasons, in the configuration, why a response may not be the expected one. May be empty.

@@ -50,13 +50,16 @@ package struct AppRegistry: Sendable {
     /// The configuration of an app; `nil` if it is not configured.
     package func configured(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps[bundleId] }
 
+    /// Returns whether an app is configured with a key of the App Store Server API.
+    package func hasKey(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId]?.serverAPI != nil }
+
     /// Returns whether any configured app satisfies the predicate.
     package func contains(where predicate: (AppConfiguration) -> Bool) -> Bool {
         apps.values.contains(where: predicate)
     }
 
     /// The bundle ids of the configured apps, sorted.
-    var names: [String] { apps.keys.map(\.rawValue).sorted() }
+    package var names: [String] { apps.keys.map(\.rawValue).sorted() }
 
     /// Whether no app is configured.
     package var isEmpty: Bool { apps.isEmpty }

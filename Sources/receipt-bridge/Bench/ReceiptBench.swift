@@ -60,7 +60,10 @@ struct ReceiptBench {
     static func files(_ names: [String], settings: ProxyConfiguration) throws -> ReceiptBench {
         let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .tolerant)
         let samples = try names.map { name in
-            guard let text = ReceiptInputs.read(name) else { throw ConfigurationError(["\(name): cannot be read"]) }
+            let text: [UInt8]
+            do throws(UnreadableFile) { text = try ReceiptInputs.read(name) } catch {
+                throw ConfigurationError([error.reason])
+            }
             let inspection = decoder.inspect(text.span)
             guard inspection.isVerified, let repaired = ReceiptDecoder.repaired(text.span) else {
                 throw ConfigurationError(["\(name): not authentic, so it cannot be measured"])

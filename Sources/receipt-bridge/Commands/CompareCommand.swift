@@ -16,8 +16,7 @@ struct CompareCommand: AsyncParsableCommand {
         commandName: "compare",
         abstract: "Compares verifyReceipt with the App Store Server API, receipt by receipt.",
         discussion: """
-            SOURCE is .csv, .tsv, .txt, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is \
-            accepted. \
+            SOURCE is JSONL, CSV (both also in .gz), a SQLite database, a directory of files, or - for JSONL on standard input. \
             A row is either a stored receipt, which is looked up with both APIs (--config), or a line of JSON with both \
             recorded responses: {"id", "verifyReceipt": {…}, "history": {…}, "statuses": {…}}. Signed rows in it are \
             verified, decoded rows are marked as unverified. Each difference is a line of JSON, on standard output or in \
@@ -86,7 +85,7 @@ struct CompareCommand: AsyncParsableCommand {
             return (settings, try TrustStore(settings: settings))
         }
         guard settings.apps.contains(where: { $0.serverAPI != nil }) else {
-            return try await run(comparer(settings, trust, asking: nil), asking: nil)
+            return try await run(comparer(settings, trust, asking: nil), asking: nil, settings)
         }
         try await settings.withBatchClient(
             trust: trust, share: rows.budget.value, store: { await SharedStore.open(settings) }
@@ -96,7 +95,7 @@ struct CompareCommand: AsyncParsableCommand {
                     verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: transport),
                     serverAPI: serverAPI)
             }
-            try await run(comparer(settings, trust, asking: live), asking: live)
+            try await run(comparer(settings, trust, asking: live), asking: live, settings)
         }
     }
 
@@ -133,7 +132,9 @@ struct CompareCommand: AsyncParsableCommand {
     }
 
     /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
-    private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
+    private func run(
+        _ comparer: RowComparer, asking live: LiveComparison?, _ settings: ProxyConfiguration
+    ) async throws {
         let monitor = RunMonitor(ComparisonStatus())
         let result: ComparisonRun.RunResult
         do {
@@ -142,6 +143,7 @@ struct CompareCommand: AsyncParsableCommand {
                 let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: monitor) {
                     Terminal.result($0)
                 }
+                for notice in run.notices { Terminal.say(notice, as: .warning) }
                 return try await run.run()
             }
         } catch let error as RunError {
@@ -152,6 +154,11 @@ struct CompareCommand: AsyncParsableCommand {
             Terminal.line(result.report.json)
         } else if !Terminal.isQuiet {
             Terminal.note(ComparisonTable.text(result))
+        }
+        let withoutKey = result.report.apps.filter { $0.failures["appNotConfigured"] != nil }
+            .map { ($0.scope.bundleId, $0.failures["appNotConfigured"] ?? 0) }
+        for sentence in AppRegistry(settings: settings).rowsWithoutKey(Dictionary(withoutKey, uniquingKeysWith: +)) {
+            Terminal.say(sentence, as: .warning)
         }
         if live == nil, result.compared == 0, result.failed > 0 {
             Terminal.say(

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Base
 import BridgeConfiguration
 import Foundation
 import Server
@@ -31,21 +32,24 @@ struct ConfigurationOptions: ParsableArguments {
     func settings(
         _ flags: [ConfigurationEnvironment.Flag] = [], searches: Bool = true, log: ((String) -> Void)? = nil
     ) throws(ConfigurationError) -> ProxyConfiguration {
-        guard searches, isFound else { return try read(named, flags) }
-        let hasTestRoots = (try? read(Self.standardFile, []))?.trustedRoots.isEmpty == false
-        if !Self.isAnnounced.exchange(true, ordering: .relaxed) {
-            let name = Self.standardFile
-            let sentence =
-                hasTestRoots
-                ? "\(name) in this folder is not used, because it has test roots; --config \(name) uses it"
-                : "using \(name) in this folder"
-            if let log {
-                log(sentence)
-            } else if !hasTestRoots || Terminal.messagesGoToTerminal {
-                Terminal.inform(sentence)
-            }
+        guard searches, isFound else {
+            if searches, !isNamed { announce(Self.similarFile, log) }
+            return try read(named, flags)
         }
-        return try read(hasTestRoots ? nil : Self.standardFile, flags)
+        let hasTestRoots = (try? read(Self.standardFile, []))?.trustedRoots.isEmpty == false
+        let name = Self.standardFile
+        if !hasTestRoots {
+            announce("using \(name) in this folder", log)
+        } else if log != nil || Terminal.messagesGoToTerminal {
+            announce("\(name) in this folder is not used, because it has test roots; --config \(name) uses it", log)
+        }
+        return try read(hasTestRoots ? nil : name, flags)
+    }
+
+    /// Says once which file in the working folder is read or not.
+    private func announce(_ sentence: String?, _ log: ((String) -> Void)?) {
+        guard let sentence, !Self.isAnnounced.exchange(true, ordering: .relaxed) else { return }
+        log?(sentence) ?? Terminal.inform(sentence)
     }
 
     private func read(
@@ -60,6 +64,12 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// The file that is read if no other one is named.
     static let standardFile = "receipt-bridge.yaml"
+
+    /// A sentence about a file in the working folder whose name resembles ``standardFile``; `nil` if there is none.
+    private static var similarFile: String? {
+        let question = Files.didYouMean(standardFile)
+        return question.isEmpty ? nil : "there is no \(standardFile) in this folder\(question)"
+    }
 
     /// The name of the file that an option or the environment names.
     private var named: String? {

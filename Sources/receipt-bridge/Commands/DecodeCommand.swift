@@ -52,8 +52,9 @@ struct DecodeCommand: ParsableCommand {
         let verifier = SignedPayloadVerifier(trust: trust)
         var exit = ExitCode.success
         for input in inputs.all {
-            guard let bytes = input.bytes else {
-                Terminal.say("\(input.name): cannot be read", as: .bad)
+            let bytes: [UInt8]
+            do throws(UnreadableFile) { bytes = try input.bytes.get() } catch {
+                Terminal.say(error.reason, as: .bad)
                 if format == .json || !Terminal.resultsGoToTerminal {
                     Terminal.line(InspectionReport.unreadable(input.name).json)
                 }

@@ -64,7 +64,11 @@ struct DoctorCommand: AsyncParsableCommand {
             failure = [CheckResult("upstream", .fail, "\(error)")]
         }
         var doctor = Doctor(settings: settings, transport: transport, environment: environment)
-        doctor.receipt = receipt.map { ($0, ReceiptInputs.read($0)) }
+        do throws(UnreadableFile) {
+            if let receipt { doctor.receipt = (receipt, try ReceiptInputs.read(receipt)) }
+        } catch {
+            failure.append(CheckResult("receipt", .fail, error.reason))
+        }
         let checks = await doctor.checks() + failure
         await transport?.shutDown()
         return checks

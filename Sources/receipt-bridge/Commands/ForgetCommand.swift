@@ -3,6 +3,7 @@ import ArgumentParser
 import Base
 import BridgeConfiguration
 import Foundation
+import Operations
 import Storage
 import VerifyReceipt
 
@@ -72,9 +73,6 @@ struct ForgetCommand: AsyncParsableCommand {
         guard subject == nil || !expired else {
             throw ValidationError("--expired concerns all customers and cannot be combined with one")
         }
-        guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
-            throw ValidationError("--bundle-id: not a bundle id")
-        }
     }
 
     /// The customer to erase; `nil` if the command only rewrites the file or deletes expired data.
@@ -87,19 +85,45 @@ struct ForgetCommand: AsyncParsableCommand {
 
     func run() async throws {
         if expired { return try await deleteExpired() }
-        let (erasure, isRewritten) = try await configuration.withStore { store throws(StorageError) in
+        let apps = AppRegistry(settings: try ConfigurationOptions.reporting { try configuration.settings() })
+        let (erasure, isRewritten, reason) = try await configuration.withStore {
+            store throws(StorageError) -> (Erasure?, Bool, InvalidOperation?) in
+            if let unknown = try await unknownApp(apps, store) { return (nil, false, unknown) }
             let erasure = try await erase(from: store)
-            guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false) }
-            return (erasure, await compact(store))
+            let reason = erasure?.isEmpty == true ? try await absence(from: store) : nil
+            guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false, reason) }
+            return (erasure, await compact(store), reason)
         }
+        if erasure == nil, let reason { throw OperationFailure.exit(for: reason) }
         if let erasure {
             Terminal.line(ErasureAnswer.line(erasure, isDryRun: dryRun, isRewritten: isRewritten))
             guard !erasure.isEmpty else {
-                Terminal.say("the store has no data of that customer")
+                Terminal.say(reason?.reason ?? "the store has no data of that customer", hint: reason?.hint)
                 throw ExitCode.someNotVerified
             }
         }
         if !isRewritten, !dryRun, rewrite ?? true { throw ExitCode.limit }
+    }
+
+    /// Returns an error if the app of `--bundle-id` is neither configured nor in the store.
+    private func unknownApp(
+        _ apps: AppRegistry, _ store: any Store
+    ) async throws(StorageError) -> InvalidOperation? {
+        guard let bundleId else { return nil }
+        let stored = try await store.personalData.apps()
+        return apps.names.contains(bundleId) || stored.contains(bundleId) ? nil : apps.unknown(bundleId, stored: stored)
+    }
+
+    /// Returns why nothing was erased: `--bundle-id` or `--environment` excludes all data of the customer, or there is
+    /// none.
+    private func absence(from store: any Store) async throws(StorageError) -> InvalidOperation? {
+        guard let subject, bundleId != nil || environment != nil else { return nil }
+        let all = try await store.personalData.footprint(of: ErasureRequest(subject))
+        guard !all.isEmpty else { return nil }
+        let places = all.scopes.map { "\($0.bundleId), \($0.environment.rawValue)" }.joined(separator: "; ")
+        return InvalidOperation(
+            "the store has no data of that customer in that app and environment, but in: \(places)",
+            hint: "--bundle-id and --environment select what is erased")
     }
 
     /// Rewrites the file, and returns whether that succeeded. A failure is only printed, because the data is deleted

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Base
+import BridgeConfiguration
 import Storage
+import Transport
 
 /// The `forwarding` command: lists and repeats deliveries of forwarded notifications, whether a server is running or
 /// not.
@@ -74,7 +76,13 @@ struct ForwardingCommand: AsyncParsableCommand {
                 return queued.count
             }
             guard count > 0 else {
-                Terminal.say("no matching deliveries")
+                let targets = try ConfigurationOptions.reporting { try configuration.settings() }.apps
+                    .flatMap(\.forward).map(\.url.text)
+                let isUnknown = target.map { !targets.contains($0) } ?? false
+                let known = "the configured targets are: \(targets.joined(separator: ", "))"
+                Terminal.say(
+                    "no matching deliveries" + (isUnknown ? target?.didYouMean(targets) ?? "" : ""),
+                    hint: isUnknown && !targets.isEmpty ? known : nil)
                 throw ExitCode.someNotVerified
             }
         }

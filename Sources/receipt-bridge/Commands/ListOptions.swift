@@ -50,11 +50,18 @@ struct ListOptions: ParsableArguments {
 
     /// Reads the file of `--ids`.
     func read(_ path: String) throws(InvalidOperation) -> [UInt8] {
-        guard let bytes = ReceiptInputs.read(path) else { throw InvalidOperation("--ids: cannot read \(path)") }
+        let bytes = try Self.bytes(of: path)
         guard bytes.count <= Self.maximumSize else {
             throw InvalidOperation("--ids: the file is larger than 32 MiB", hint: "split it")
         }
         return bytes
+    }
+
+    /// Reads a file of ids.
+    static func bytes(of path: String) throws(InvalidOperation) -> [UInt8] {
+        do throws(UnreadableFile) { return try ReceiptInputs.read(path) } catch {
+            throw InvalidOperation("--ids: \(error.reason)")
+        }
     }
 
     /// Runs or resumes the list, and prints the summary.

@@ -44,6 +44,7 @@ struct LookupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await configuration.withTransport(preparing: { try $0.checkKeys(of: bundleId) }) { settings, transport in
+            if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId) }
             if let path = list.ids { return try await lookUp(path, settings, transport) }
             let services = try ServiceGraph(
                 settings: settings, transport: transport, tables: settings.tables,
@@ -59,13 +60,10 @@ struct LookupCommand: AsyncParsableCommand {
 
     /// Looks up the customers of a file.
     private func lookUp(_ path: String, _ settings: ProxyConfiguration, _ transport: CurlTransport) async throws {
-        if let bundleId, settings.keyedApp(bundleId) == nil {
-            throw InvalidOperation("--bundle-id: \(bundleId) is not configured with serverAPI")
-        }
+        let app = try settings.keyedApp(bundleId)
         let client = try BatchServerAPIClient(
             settings: settings, transport: transport, trust: TrustStore(settings: settings), share: list.share)
         guard client.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
-        let app = settings.keyedApp(bundleId)
         let lookups = ListedLookups(client: client, settings: settings, app: app)
         let bytes = try list.read(path)
         try await list.run(
@@ -75,11 +73,11 @@ struct LookupCommand: AsyncParsableCommand {
 }
 
 extension ProxyConfiguration {
-    /// Returns the app with a key that is named, or the only one if none is named; `nil` without such an app.
-    func keyedApp(_ name: String?) -> String? {
+    /// Returns the app with a key that is named. If none is named, returns the only one; `nil` if there are several.
+    func keyedApp(_ name: String?) throws(InvalidOperation) -> String? {
+        if let name { return try AppRegistry(settings: self).selected(name, needsKey: true).rawValue }
         let apps = apps.filter { $0.serverAPI != nil }.compactMap(\.bundleId?.rawValue)
-        guard let name else { return apps.count == 1 ? apps[0] : nil }
-        return apps.first { $0 == name }
+        return apps.count == 1 ? apps[0] : nil
     }
 }
 

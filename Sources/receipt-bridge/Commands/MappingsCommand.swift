@@ -92,8 +92,9 @@ struct MappingsCommand: ParsableCommand {
 
         func run() throws {
             let converter = DocumentConverter(tables: try tables.tables())
-            guard let input = ReceiptInputs.read(file) else {
-                Terminal.say("\(file): cannot be read")
+            let input: [UInt8]
+            do throws(UnreadableFile) { input = try ReceiptInputs.read(file) } catch {
+                Terminal.say(error.reason)
                 throw ExitCode.usage
             }
             do throws(ConversionError) {

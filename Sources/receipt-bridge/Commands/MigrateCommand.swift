@@ -4,6 +4,7 @@ import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation
+import Operations
 import Reports
 import Responses
 import VerifyReceipt
@@ -14,8 +15,7 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Converts stored receipts to original transaction ids and App Store Server API records.",
         discussion: """
-            SOURCE is .csv, .tsv, .txt, .jsonl, .sqlite or .db, a directory of files, or - for JSONL on standard input; .gz is \
-            accepted. \
+            SOURCE is JSONL, CSV (both also in .gz), a SQLite database, a directory of files, or - for JSONL on standard input. \
             DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. Running the \
             same command again resumes the migration, however it was stopped; its progress is stored in DEST.progress.
 
@@ -25,8 +25,9 @@ struct MigrateCommand: AsyncParsableCommand {
             If DEST is postgresql://USER@HOST/DATABASE, the same command on several machines shares the work. The password \
             comes from database.password of --config, or from RECEIPT_BRIDGE_DATABASE_PASSWORD_FILE.
 
-            Exit codes: 0 success; 1 done, but rows were refused, not found or failed; 2 usage, configuration, or a source \
-            that is not the one this migration started with; 3 stopped by a limit or a temporary failure.
+            Exit codes: 0 success; 1 done, but rows were refused, not found or failed, or their app has no key; 2 usage, \
+            configuration, or a source that is not the one this migration started with; 3 stopped by a limit or a temporary \
+            failure.
 
             Example:
               receipt-bridge migrate receipts.csv -o result.jsonl \\
@@ -47,7 +48,7 @@ struct MigrateCommand: AsyncParsableCommand {
         completion: .file())
     var destination: String
 
-    @Option(help: "Format of a source on standard input, or whose name does not state it (default: jsonl).")
+    @Option(help: "Format of a text (default: that of its first line; on standard input jsonl).")
     var inputFormat: TextFormat?
 
     @Option(help: "Format of a result on standard output, or whose name does not state it (default: jsonl).")
@@ -150,7 +151,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 )
                 throw ExitCode.usage
             }
-            return try await run(settings, trust: trust, directory: nil)
+            return try await run(settings, trust: trust, directory: nil, app: nil)
         }
         try await settings.withBatchClient(
             trust: trust, share: rows.budget.value, store: { plan ? nil : try await sharedStore(settings) }
@@ -161,13 +162,13 @@ struct MigrateCommand: AsyncParsableCommand {
                     hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
                 throw ExitCode.usage
             }
-            if let bundleId, settings.keyedApp(bundleId) == nil {
-                Terminal.say("--bundle-id: \(bundleId) is not configured with serverAPI")
-                throw ExitCode.usage
+            let app: String?
+            do throws(InvalidOperation) { app = try settings.keyedApp(bundleId) } catch {
+                throw OperationFailure.exit(for: error)
             }
             let directory = AppStoreCustomerLookup(
                 lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
-            try await run(settings, trust: trust, directory: directory)
+            try await run(settings, trust: trust, directory: directory, app: app)
         }
     }
 
@@ -177,7 +178,7 @@ struct MigrateCommand: AsyncParsableCommand {
         return (configuration.isNamed || plan) && settings.apps.contains { $0.serverAPI != nil }
     }
 
-    private func options(_ settings: ProxyConfiguration, withAPI: Bool) -> MigrationOptions {
+    private func options(_ settings: ProxyConfiguration, withAPI: Bool, app: String?) -> MigrationOptions {
         var options = MigrationOptions(
             source: source, destination: destination,
             workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
@@ -187,7 +188,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.persisted.resultFormat = outputFormat
         options.persisted.withAPI = withAPI
         options.persisted.allowUnverified = allowUnverified
-        options.persisted.app = allowUnverified ? settings.keyedApp(bundleId) : nil
+        options.persisted.app = allowUnverified ? app : nil
         options.persisted.trust = settings.trustDigest
         options.isFresh = rows.fresh
         options.isPlan = plan
@@ -205,12 +206,15 @@ struct MigrateCommand: AsyncParsableCommand {
 
     /// Runs the migration and prints its summary.
     ///
-    /// - Parameter directory: Looks up customers; `nil` for decoding only.
-    private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
-    {
+    /// - Parameters:
+    ///   - directory: Looks up customers; `nil` for decoding only.
+    ///   - app: The app of rows of transaction ids; `nil` if none has a key, or several have one.
+    private func run(
+        _ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?, app: String?
+    ) async throws {
         let monitor = RunMonitor(MigrationStatus())
         let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
-        let options = self.options(settings, withAPI: directory != nil)
+        let options = self.options(settings, withAPI: directory != nil, app: app)
         let runResult: Migration.RunResult
         do throws(RunError) {
             if isShared {
@@ -230,20 +234,31 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         if json { Terminal.line(MigrationReport(options: options, ending: runResult).json) }
         if let directory, runResult.stop == .planned {
-            guard !json else { return }
-            Terminal.line(
-                MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget.value))
-            return
+            if !json {
+                Terminal.line(
+                    MigrationTable.plan(runResult, callsPerHour: directory.callsPerHour, share: rows.budget.value))
+            }
+            return try reportRowsWithoutKey(runResult, settings)
         }
         if !json { display.table(MigrationTable.text(runResult)) }
         switch runResult.stop {
         case nil:
             let (places, hint) = MigrationTable.closing(runResult, options, isShared: isShared)
             Terminal.inform(places, hint: hint)
+            try reportRowsWithoutKey(runResult, settings)
             if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
             throw ExitCode.limit
         }
+    }
+
+    /// Says which rows cannot be looked up, because their app has no key in the configuration.
+    private func reportRowsWithoutKey(_ result: Migration.RunResult, _ settings: ProxyConfiguration) throws {
+        let sentences = AppRegistry(settings: settings).rowsWithoutKey(result.counts.withoutKey ?? [:])
+        for sentence in sentences {
+            Terminal.say(sentence, hint: "--fresh starts over with another configuration", as: .warning)
+        }
+        if !sentences.isEmpty { throw ExitCode.someNotVerified }
     }
 }

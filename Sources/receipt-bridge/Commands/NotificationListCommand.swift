@@ -46,15 +46,13 @@ struct NotificationListCommand: AsyncParsableCommand {
         guard customer.map({ TransactionIdentifier(rawValue: $0) != nil }) ?? true else {
             throw ValidationError("--customer: 1 to 20 digits, not all of them 0")
         }
-        guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
-            throw ValidationError("--bundle-id: not a bundle id")
-        }
         try limit?.check("--limit")
     }
 
     func run() async throws {
         let settings = try? configuration.settings()
-        try await configuration.withStore { store throws(StorageError) in
+        let unknown = try await configuration.withStore { store throws(StorageError) -> InvalidOperation? in
+            if let unknown = try await unknownApp(settings, store) { return unknown }
             var filter = NotificationFilter()
             filter.bundleId = bundleId.flatMap(BundleIdentifier.init(rawValue:))
             filter.environment = environment?.environment
@@ -65,8 +63,30 @@ struct NotificationListCommand: AsyncParsableCommand {
                 filter.purchases = try await purchases(
                     of: id, apps.isEmpty ? settings?.apps.compactMap(\.bundleId) ?? [] : apps, store)
             }
-            try await list(filter, store)
+            if try await list(filter, store) > 0 { return nil }
+            return try await unknownType(store)
         }
+        if let unknown { throw OperationFailure.exit(for: unknown) }
+    }
+
+    /// Returns an error if the app of `--bundle-id` is neither configured nor in the store.
+    private func unknownApp(
+        _ settings: ProxyConfiguration?, _ store: any Store
+    ) async throws(StorageError) -> InvalidOperation? {
+        guard let bundleId, let settings else { return nil }
+        let (apps, stored) = (AppRegistry(settings: settings), try await store.personalData.apps())
+        return apps.names.contains(bundleId) || stored.contains(bundleId) ? nil : apps.unknown(bundleId, stored: stored)
+    }
+
+    /// Returns an error if the type of `--type` is neither a type of Apple's nor in the store.
+    private func unknownType(_ store: any Store) async throws(StorageError) -> InvalidOperation? {
+        guard let type, !NotificationTypeName.isKnown(type) else { return nil }
+        var filter = NotificationFilter()
+        filter.type = type
+        guard try await store.notifications.notifications(matching: filter, after: 0, limit: 1).isEmpty else {
+            return nil
+        }
+        return InvalidOperation("--type: \(NotificationTypeName.unknown(type))")
     }
 
     /// Returns the purchases of a customer, in every app and environment that is listed.
@@ -85,18 +105,20 @@ struct NotificationListCommand: AsyncParsableCommand {
         return purchases.sorted()
     }
 
-    /// Reads page by page, so that a large store does not have to fit into memory.
-    private func list(_ filter: NotificationFilter, _ store: any Store) async throws(StorageError) {
-        var last: Int64 = 0
+    /// Reads page by page, so that a large store does not have to fit into memory. Returns the number of notifications.
+    private func list(_ filter: NotificationFilter, _ store: any Store) async throws(StorageError) -> Int {
+        var (last, count): (Int64, Int) = (0, 0)
         var left = limit?.value ?? .max
         while left > 0 {
             let page = try await store.notifications.notifications(
                 matching: filter, after: last, limit: min(left, Self.pageSize))
-            guard let end = page.last else { return }
+            guard let end = page.last else { break }
             for notification in page { Terminal.line(NotificationView.line(notification)) }
             last = end.id
             left -= page.count
+            count += page.count
         }
+        return count
     }
 }
 

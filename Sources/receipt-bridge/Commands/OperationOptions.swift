@@ -40,6 +40,7 @@ struct OperationOptions: ParsableArguments {
         async throws
     {
         try await configuration.withResources { settings, transport, store in
+            if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId) }
             let limited: any HTTPTransport =
                 if let requestsPerSecond {
                     RateLimitedTransport(transport, perSecond: requestsPerSecond * share)

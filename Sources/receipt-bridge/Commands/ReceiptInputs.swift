@@ -1,4 +1,5 @@
 import ArgumentParser
+import Base
 import Foundation
 
 /// The receipts named on a command line: files, or standard input for `-` or no argument.
@@ -21,15 +22,28 @@ struct ReceiptInputs: ParsableArguments {
         throw ExitCode.usage
     }
 
-    /// Reads one file at a time, in order. The bytes are `nil` if a file cannot be read.
-    var all: some Sequence<(name: String, bytes: [UInt8]?)> {
-        (files.isEmpty ? ["-"] : files).lazy.map { (name: $0, bytes: Self.read($0)) }
+    /// Reads one file at a time, in order.
+    var all: some Sequence<(name: String, bytes: Result<[UInt8], UnreadableFile>)> {
+        (files.isEmpty ? ["-"] : files).lazy.map { name in
+            (name: name, bytes: Result { () throws(UnreadableFile) in try Self.read(name) })
+        }
     }
 
-    /// Reads a file, or standard input for `-`, up to ``maximumSize``. Returns `nil` if it cannot be read.
-    static func read(_ name: String) -> [UInt8]? {
-        guard let handle = name == "-" ? .standardInput : FileHandle(forReadingAtPath: name) else { return nil }
-        defer { if name != "-" { try? handle.close() } }
-        return (try? handle.read(upToCount: maximumSize) ?? Data()).map { [UInt8]($0) }
+    /// Reads a file, or standard input for `-`, up to ``maximumSize``.
+    static func read(_ name: String) throws(UnreadableFile) -> [UInt8] {
+        do throws(SystemFailure) {
+            let file =
+                try name == "-"
+                ? FileDescriptor(STDIN_FILENO, isOwned: false) : FileDescriptor(reading: name, waits: true)
+            return try file.readToEnd(atMost: maximumSize)
+        } catch {
+            throw UnreadableFile(reason: "\(name): cannot be read: \(error.reason(for: name))")
+        }
     }
+}
+
+/// Why a file that the command line names cannot be read.
+struct UnreadableFile: Error {
+    /// A sentence that begins with the name of the file.
+    let reason: String
 }

@@ -73,9 +73,6 @@ struct RefundsCommand: ParsableCommand {
             try maxHours?.check("--max-hours")
             try since?.check("--since")
             guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
-            guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
-                throw ValidationError("--bundle-id: not a bundle id")
-            }
         }
 
         /// Apple's rate limit of this endpoint.
@@ -155,7 +152,8 @@ struct RefundsCommand: ParsableCommand {
             _ resolver: AppResolver, _ store: any RefundStore, since begin: Timestamp
         ) async throws -> RefundTargets {
             guard let ids else { return try await RefundTargets(in: store, notSweptSince: begin) }
-            guard let bytes = ReceiptInputs.read(ids) else { throw InvalidOperation("--ids: cannot read \(ids)") }
+            if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId, needsKey: true) }
+            let bytes = try ListOptions.bytes(of: ids)
             guard bytes.count < ReceiptInputs.maximumSize else {
                 throw InvalidOperation("--ids: \(ids) has 64 MiB or more", hint: "split it, or keep only the ids")
             }

@@ -71,6 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
             try settings.checkIndispensableKeys()
             let memory = MemoryBudget(of: settings, logger: logger)
             let descriptors = try FileDescriptorBudget(of: settings, within: memory, logger: logger)
+            if settings.hasNoApp { logger.warning("\(ProxyConfiguration.noAppSentence)") }
             for key in settings.unknownVariables {
                 logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
             }

@@ -52,7 +52,11 @@ struct StorePair {
 
     /// Parses an address, or the path of an existing file. A path is relative to the working directory.
     private static func address(_ text: String) throws(ConfigurationError) -> StoreAddress {
-        let text = FileManager.default.fileExists(atPath: text) ? "sqlite:\(text)" : text
+        let isFile = Files.exists(text)
+        guard isFile || text == "none" || text.contains(":") else {
+            throw ConfigurationError(["\(text): \(SystemFailure(code: ENOENT).reason(for: text))"])
+        }
+        let text = isFile ? "sqlite:\(text)" : text
         do throws(StoreAddressError) {
             if let address = try StoreAddress.parse(text, resolve: { URL(filePath: $0).standardizedFileURL.path }) {
                 return address

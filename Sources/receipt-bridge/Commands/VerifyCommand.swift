@@ -82,8 +82,9 @@ struct VerifyCommand: AsyncParsableCommand {
     ) async throws {
         var exit = ExitCode.success
         for input in inputs.all {
-            guard let bytes = input.bytes else {
-                Terminal.say("\(input.name): cannot be read", as: .bad)
+            let bytes: [UInt8]
+            do throws(UnreadableFile) { bytes = try input.bytes.get() } catch {
+                Terminal.say(error.reason, as: .bad)
                 exit = .usage
                 continue
             }

@@ -121,7 +121,7 @@ enum MigrationTable {
         }
         if !withAPI, counts.count(of: .decoded) > 0 {
             hints.append("--with-api with another destination looks the customers up; --plan only counts the calls")
-        } else if withAPI, !isShared, hints.isEmpty {
+        } else if withAPI, !isShared, hints.isEmpty, counts.withoutKey == nil {
             hints.append("--refresh transfers later changes")
         }
         return (places.joined(separator: ", "), hints.isEmpty ? nil : hints.joined(separator: ". "))

@@ -38,6 +38,10 @@ struct JSONLinesSourceTests {
         // The id's key in any case; the exact one has precedence.
         (#"{"ID":"a","receipt":"MIIT"}"#, .text(1, "a", "MIIT")),
         (#"{"id":"a","ID":"b","receipt":"MIIT"}"#, .text(1, "a", "MIIT")),
+        // Ids of MongoDB and Parse, if there is no other one.
+        (#"{"_id":{"$oid":"5f00"},"receipt":"MIIT"}"#, .text(1, "5f00", "MIIT")),
+        (#"{"objectId":"a","receipt":"MIIT"}"#, .text(1, "a", "MIIT")),
+        (#"{"_id":"a","objectId":"b","ID":"c","receipt":"MIIT"}"#, .text(1, "c", "MIIT")),
         ("{}", SourceRow(number: 1, id: nil, value: .missing)),
         ("", nil), (" \t\r", nil),
     ]
@@ -54,8 +58,10 @@ struct JSONLinesSourceTests {
         let long = String(repeating: "MIIT", count: 16)
         for line in [#"{"id":"a","purchase":"\#(long)"}"#, #"{"id":"a","data":{"purchase":"\#(long)"}}"#] {
             #expect(try rows(of: line + "\n", as: "a.jsonl") == [.text(1, "a", line + "\n")])
-            let selected = try rows(of: line, as: "a.jsonl", options: SourceOptions(receiptColumn: "receipt"))
-            #expect(selected == [SourceRow(number: 1, id: "a", value: .missing)])
+            let other = #"{"id":"b","receipt":"MIIT"}"#
+            let selected = try rows(
+                of: "\(line)\n\(other)", as: "a.jsonl", options: SourceOptions(receiptColumn: "receipt"))
+            #expect(selected == [SourceRow(number: 1, id: "a", value: .missing), .text(2, "b", "MIIT")])
         }
         for line in [#"{"id":"a","receipt":null,"x":"\#(long)"}"#, #"{"id":"\#(long)"}"#] {
             #expect(try rows(of: line, as: "a.jsonl").map(\.value) == [.missing])

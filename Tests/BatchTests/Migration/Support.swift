@@ -1,4 +1,5 @@
 import Batch
+import Foundation
 import GRDB
 import Simulator
 import TestSupport
@@ -69,4 +70,15 @@ extension JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.filter { !["row", "sourceId"].contains($0.key) })
     }
+}
+
+/// Runs a command of the shell, and returns its exit code.
+func shell(_ command: String, in folder: TemporaryFolder? = nil) throws -> Int32 {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", command]
+    process.currentDirectoryURL = folder?.url
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationStatus
 }

@@ -1,5 +1,4 @@
 import Cryptography
-import Foundation
 
 /// A source that several processes, also on several machines, read in parts: an uncompressed `.jsonl` or `.csv` file, a
 /// SQLite table, or a directory. Each machine can have a copy of it, at any path.
@@ -10,6 +9,8 @@ package struct SplittableSource: Sendable {
     let options: SourceOptions
     let limits: SourceLimits
     package let kind: SourceIdentity.Kind
+    /// See ``RowSource/notices``.
+    let notices: [String]
 
     /// - Throws: ``SourceError``; `notSplittable` for a compressed file and for standard input.
     package init(
@@ -18,9 +19,7 @@ package struct SplittableSource: Sendable {
         self.path = path
         self.options = options
         self.limits = limits
-        var isDirectory: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-        switch path == "-" ? nil : try Sources.kind(of: path, isDirectory: isDirectory.boolValue, options.format) {
+        switch path == "-" ? nil : try Sources.kind(of: path, options) {
         case .directory?: kind = .directory
         case .table?: kind = .table
         case .text(let format, isCompressed: false)?: kind = format == .csv ? .csv : .jsonLines
@@ -29,15 +28,14 @@ package struct SplittableSource: Sendable {
                 .notSplittable, at: path,
                 "several workers cannot share it; use an uncompressed .jsonl or .csv file, a database or a directory")
         }
-        guard exists else { throw SourceAdvice.error(forMissing: path) }
         if kind == .jsonLines || kind == .csv {
-            let beginning = try FileStream(path: path).bytes(at: 0, count: 2)
+            let beginning = try FileStream(path: path).bytes(at: 0, count: 4)
             guard UTF16Decoder(beginning.span) == nil else {
                 let reason = "several workers cannot share UTF-16; convert it with: iconv -f utf-16 -t utf-8"
                 throw SourceError(.notSplittable, at: path, reason)
             }
         }
-        if kind != .jsonLines { _ = try open() }
+        notices = try Sources.open(path, options: options, limits: limits).notices
     }
 
     /// Opens the source at a place.

@@ -1,6 +1,6 @@
 /// The header of a CSV file: its columns and its separator.
 struct CSVHeader: Sendable {
-    /// The byte between fields: a comma, a semicolon, a tab or a vertical bar.
+    /// The byte between fields, one of ``separators``.
     let separator: UInt8
     /// Indices of the columns; `nil` if an optional column is missing.
     let receipt: Int?
@@ -9,6 +9,8 @@ struct CSVHeader: Sendable {
     let transactionIds: Int?
     /// Number of fields that every record must have.
     let count: Int
+    /// What is wrong with the ids of the first records, see ``ColumnSuggestions/notice(ofIds:)``; `nil` if nothing is.
+    let notice: String?
 
     /// Limits on the size of a header, in bytes, and on the number of columns.
     static let maximumBytes = 1 << 20
@@ -19,10 +21,12 @@ struct CSVHeader: Sendable {
     /// - Parameters:
     ///   - record: The first line, without a byte order mark.
     ///   - sample: The records after it, as far as they have been read.
-    init(
-        _ record: Span<UInt8>, before sample: Span<UInt8>, _ options: SourceOptions, at path: String
+    ///   - stated: The separator that a line before the header states; `nil` if there is none.
+    fileprivate init(
+        _ record: Span<UInt8>, before sample: Span<UInt8>, separator stated: UInt8?, _ options: SourceOptions,
+        at path: String
     ) throws(SourceError) {
-        separator = Self.separator(in: record)
+        separator = stated ?? Self.separator(in: record)
         var scanner = CSVScanner(separator: separator, wantedFields: Self.maximumColumns)
         if !scanner.scan(record) { scanner.finish(record) }
         guard !scanner.isBroken, scanner.fieldCount <= Self.maximumColumns else {
@@ -34,14 +38,21 @@ struct CSVHeader: Sendable {
             names.append(String(decoding: field.text(in: record), as: UTF8.self).trimmingSpaces)
         }
         let columns = ColumnNames(names: names)
+        let suggestions = Self.suggestions(for: names, in: sample, separator)
         do throws(ColumnProblem) {
             (receipt, id, accountToken, transactionIds) = try columns.selected(by: options)
         } catch {
-            throw Self.error(error, names, Self.suggestions(for: names, in: sample, separator), at: path)
+            guard Self.isHeader(names) else {
+                var first = ColumnSuggestions(names.indices.map { "\($0)" })
+                for (index, field) in scanner.fields.enumerated() { first.add(field.text(in: record), in: "\(index)") }
+                throw Self.error(error, withoutHeader: first.header(separator), at: path)
+            }
+            throw Self.error(error, names, suggestions, at: path)
         }
+        notice = suggestions.notice(ofIds: id.map { names[$0] })
     }
 
-    /// Returns the columns that hold receipts or transaction ids in one of the first records.
+    /// Returns what the first records tell about the columns.
     private static func suggestions(
         for names: [String], in sample: Span<UInt8>, _ separator: UInt8
     ) -> ColumnSuggestions {
@@ -71,15 +82,17 @@ struct CSVHeader: Sendable {
         unquoted(in: bytes).lineEnd
     }
 
-    /// Returns the separator: the first of comma, semicolon, tab and vertical bar that the header contains outside
-    /// quotes. For example, spreadsheets write semicolons in countries that use a decimal comma.
+    /// Returns the separator: the first of ``separators`` that the header contains outside quotes. For example,
+    /// spreadsheets write semicolons in countries that use a decimal comma, and Hive writes the byte 1.
     private static func separator(in header: Span<UInt8>) -> UInt8 {
         let found = unquoted(in: header).separators
         return separators.first { found.contains($0) } ?? comma
     }
 
     private static let comma = UInt8(ascii: ",")
-    private static let separators = [comma, UInt8(ascii: ";"), UInt8(ascii: "\t"), UInt8(ascii: "|")]
+    static let separators = [
+        comma, UInt8(ascii: ";"), UInt8(ascii: "\t"), UInt8(ascii: "|"), UInt8(ascii: "^"), UInt8(ascii: "~"), 1,
+    ]
 
     /// Returns the separators outside quotes in the first line, and the end of the line. A quote opens a field only
     /// after one of the possible separators.
@@ -106,21 +119,32 @@ struct CSVHeader: Sendable {
     private static func error(
         _ problem: ColumnProblem, _ names: [String], _ suggestions: ColumnSuggestions, at path: String
     ) -> SourceError {
-        guard case .missing(let name) = problem else {
+        guard case .missing = problem else {
             return SourceError(.ambiguousColumn, at: path, problem.reason(""))
-        }
-        guard isHeader(names) else {
-            let inventory =
-                "the first line does not look like a header; "
-                + "a CSV file must start with a line of column names that includes \(name)"
-            return SourceError(.missingColumn, at: path, problem.reason(inventory))
         }
         let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
         var inventory = "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"
-        if names.count == 1, names[0].contains(where: { ":^~ ".contains($0) }) {
+        if names.count == 1, names[0].contains(where: { ": ".contains($0) }) {
             inventory += "; columns are separated by a comma, semicolon, tab or |"
         }
-        return SourceError(.missingColumn, at: path, problem.reason(inventory, suggestions: suggestions))
+        return SourceError(.missingColumn, at: path, problem.reason(inventory, names, suggestions: suggestions))
+    }
+
+    /// Returns the error for a text that begins with rows.
+    ///
+    /// - Parameter header: The line that is missing; `nil` if it is not known.
+    private static func error(
+        _ problem: ColumnProblem, withoutHeader header: String?, at path: String
+    ) -> SourceError {
+        guard case .missing(let name, _) = problem else {
+            return SourceError(.ambiguousColumn, at: path, problem.reason(""))
+        }
+        let reason =
+            "the first line does not look like a header; "
+            + "a CSV file must start with a line of column names that includes \(name)"
+        return SourceError(
+            .missingColumn, at: path, problem.reason(reason),
+            advice: header.map { "use: \(SourceAdvice.command(insertingHeader: $0, in: path))" })
     }
 
     /// Maximum length of a column name in bytes. A name that is longer, contains a control character or consists of
@@ -133,6 +157,47 @@ struct CSVHeader: Sendable {
     /// Returns whether the first line looks like column names.
     private static func isHeader(_ names: [String]) -> Bool {
         names.allSatisfy { $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }
+    }
+}
+
+extension ByteWindow {
+    /// Reads the header, and the blank lines before it. Afterwards, the window starts with the first record.
+    mutating func takeHeader(_ options: SourceOptions) throws(SourceError) -> CSVHeader {
+        var separator: UInt8?
+        while true {
+            let end = try endOfLine()
+            // Excel reads the separator from such a line, which may be in quotes.
+            let line = read { $0.array(0..<end).filter { ![0x0A, 0x0D, 0x22].contains($0) } }
+            if line.count == 5, String(decoding: line.prefix(4), as: UTF8.self).lowercased() == "sep=" {
+                separator = line.last
+            } else if line.contains(where: { $0 != 0x20 }) {
+                let bytes = bytes
+                let all = bytes.span.extracting(range)
+                let header = try CSVHeader(
+                    all.extracting(0..<end), before: all.extracting(end..<all.count), separator: separator, options,
+                    at: name)
+                drop(end)
+                return header
+            }
+            drop(end)
+        }
+    }
+
+    /// Reads up to the end of the first line, and removes a byte order mark.
+    private mutating func endOfLine() throws(SourceError) -> Int {
+        var length = read { CSVHeader.length(in: $0) }
+        while length == nil, !isAtEnd {
+            try extend()
+            length = read { CSVHeader.length(in: $0) }
+            guard length != nil || count <= CSVHeader.maximumBytes else {
+                throw SourceError(.malformed, at: name, "the first line is too long for a CSV header")
+            }
+        }
+        guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV needs a header") }
+        guard read({ $0[0] < 0xFE }) else { throw SourceError(.malformed, at: name, "the text is not UTF-8") }
+        guard read({ $0.beginsWithByteOrderMark }) else { return length ?? count }
+        drop(3)
+        return try endOfLine()
     }
 }
 

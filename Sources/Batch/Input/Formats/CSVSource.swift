@@ -1,20 +1,26 @@
 /// A source that reads CSV: one row for each record after the header, see ``CSVScanner``. Blank lines are skipped.
 ///
-/// The separator is a comma, or a semicolon, tab or vertical bar if the header contains one of those instead. The text
-/// is UTF-8 with or without a byte order mark, see ``ByteWindow``. A position is the byte offset of a record.
+/// The separator is a comma, or another one of ``CSVHeader/separators`` if the header contains that instead. The text is
+/// UTF-8 with or without a byte order mark, see ``ByteWindow``. A position is the byte offset of a record.
 ///
-/// A quote that is not closed, or closed in a later row, does not affect other rows: see `CSVSource+quotes.swift`.
+/// A quote that is not closed, or closed in a later row, does not affect other rows: see `CSVSource+quotes.swift`. A
+/// record that is malformed according to RFC 4180 is read a second time: see ``EscapedRecord``.
 struct CSVSource: TextSource {
     static let kind = SourceIdentity.Kind.csv
 
     let identity: SourceIdentity
 
     let header: CSVHeader
+    let notices: [String]
     private let use: SourceUse
     /// Limits on fields and records. A row that exceeds one is unreadable.
     let limits: SourceLimits
     var window: ByteWindow
     var scanner: CSVScanner
+    /// Whether the scanner has found the end of the record in the window.
+    private(set) var isScanned = false
+    /// The record in the window, if only its second reading is right.
+    private var escaped: EscapedRecord?
     private var nextRowNumber: Int64
     /// A record that is too long for the window: its position, and the fields before the limit.
     var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
@@ -33,6 +39,7 @@ struct CSVSource: TextSource {
         window = ByteWindow(stream, capacity: limits.chunk)
         identity = try window.identity(as: Self.kind)
         header = try window.takeHeader(options)
+        notices = position == nil && use == .resumable ? [header.notice].compactMap(\.self) : []
         scanner = header.scanner
         nextRowNumber = position?.nextRowNumber ?? 1
         guard let position else { return }
@@ -52,10 +59,18 @@ struct CSVSource: TextSource {
 
     mutating func findRow(hasRows: Bool) throws(SourceError) -> TextRow? {
         while true {
-            let isWhole = scan()
-            if endsEarly(isWhole: isWhole) || isWhole { return .whole(scanner.position) }
+            if !isScanned {
+                let isWhole = scan()
+                isScanned = endsEarly(isWhole: isWhole) || isWhole
+            }
+            let second = isScanned || window.isAtEnd ? secondReading() : .none
+            if case .complete(let record) = second {
+                escaped = record
+                return record.isTerminated ? .whole(record.length) : .unfinished
+            }
+            if isScanned, second != .incomplete { return .whole(scanner.position) }
             if window.isAtEnd { return window.count > 0 || longRecord != nil ? .unfinished : nil }
-            if window.count > limits.row {
+            if window.count > limits.row, !isScanned {
                 rememberLongRecord()
                 window.drop(scanner.position)
                 scanner.discardFields()
@@ -92,7 +107,7 @@ struct CSVSource: TextSource {
     /// Returns the row of the scanned record and removes the record from the window; `nil` for a blank line.
     mutating func takeRow(_ found: TextRow) -> SourceRow? {
         if case .unfinished = found { finishRecord() }
-        let length = scanner.position
+        let length = escaped?.length ?? scanner.position
         var digest = longRecordDigest
         let next = window.read { bytes -> SourceRow? in
             let record = bytes.extracting(0..<length)
@@ -102,7 +117,7 @@ struct CSVSource: TextSource {
         }
         window.drop(length)
         scanner.reset()
-        (longRecord, longRecordDigest, lines) = (nil, nil, CountedLines())
+        (longRecord, longRecordDigest, lines, isScanned, escaped) = (nil, nil, CountedLines(), false, nil)
         if next != nil { nextRowNumber += 1 }
         return next
     }
@@ -114,25 +129,34 @@ struct CSVSource: TextSource {
                 number: nextRowNumber, id: longRecord.id, value: tooLarge, accountToken: longRecord.accountToken)
         }
         guard record.count <= limits.row else { return row(tooLarge, in: record) }
-        guard !record.isBlank else { return nil }
-        guard !scanner.hasEndedEarly else { return row(.unclosedQuote, in: record) }
+        guard !record.isLineBreak else { return nil }
+        return row(escaped == nil ? malformation(of: record) ?? value(in: record) : value(in: record), in: record)
+    }
+
+    /// Returns why the first reading of a record is malformed; `nil` if it is not.
+    private func malformation(of record: Span<UInt8>) -> StoredValue? {
+        guard !scanner.hasEndedEarly else { return .unclosedQuote }
         guard !scanner.isBroken else {
             let reason =
                 scanner.isInQuotes
                 ? "the file ends within quotes, \(lines(in: record)) after the start of the record"
                 : "there is text between a closing quote and the next separator"
-            return row(.unreadable(code: "malformedQuotes", reason: reason), in: record)
+            return .unreadable(code: "malformedQuotes", reason: reason)
         }
         guard scanner.fieldCount == header.count else {
             let reason = "the record has \(scanner.fieldCount) fields, but the header has \(header.count)"
-            return row(.unreadable(code: "wrongFieldCount", reason: reason), in: record)
+            return .unreadable(code: "wrongFieldCount", reason: reason)
         }
-        guard let receipt = header.receipt else { return row(.missing, in: record) }
-        let field = scanner.fields[receipt]
-        guard field.range.count <= limits.field else {
-            return row(.tooLarge("the field", limit: limits.field), in: record)
+        return nil
+    }
+
+    private func value(in record: Span<UInt8>) -> StoredValue {
+        guard let receipt = header.receipt else { return .missing }
+        guard escaped != nil || scanner.fields[receipt].range.count <= limits.field else {
+            return .tooLarge("the field", limit: limits.field)
         }
-        return row(StoredValue(bytes: field.text(in: record)), in: record)
+        let bytes = escaped?.text(at: receipt, in: record) ?? scanner.fields[receipt].text(in: record)
+        return bytes.count <= limits.field ? StoredValue(bytes: bytes) : .tooLarge("the field", limit: limits.field)
     }
 
     private func lines(in record: Span<UInt8>) -> String {
@@ -152,6 +176,7 @@ struct CSVSource: TextSource {
     /// The end of a field is certain only two bytes later, for example at the line break after a closing quote. So a
     /// field counts if these are before the limit too: the result must not depend on how much was read.
     private func text(at index: Int?, in record: Span<UInt8>) -> SourceText {
+        if let index, let escaped { return SourceText(escaped.text(at: index, in: record)) }
         guard let index, index < scanner.fields.count, scanner.fields[index].range.upperBound + 1 < limits.row else {
             return .missing
         }
@@ -159,36 +184,9 @@ struct CSVSource: TextSource {
     }
 }
 
-extension ByteWindow {
-    /// Reads the header. Afterwards, the window starts with the first record.
-    fileprivate mutating func takeHeader(_ options: SourceOptions) throws(SourceError) -> CSVHeader {
-        var length: Int?
-        repeat {
-            try extend()
-            length = read { CSVHeader.length(in: $0) }
-            guard length != nil || count <= CSVHeader.maximumBytes else {
-                throw SourceError(.malformed, at: name, "the first line is too long for a CSV header")
-            }
-        } while length == nil && !isAtEnd
-        guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV needs a header") }
-        guard read({ $0[0] < 0xFE }) else { throw SourceError(.malformed, at: name, "the text is not UTF-8") }
-        if read({ $0.beginsWithByteOrderMark }) {
-            drop(3)
-            length = length.map { $0 - 3 }
-        }
-        let end = length ?? count
-        let bytes = bytes
-        let text = bytes.span.extracting(range)
-        let header = try CSVHeader(
-            text.extracting(0..<end), before: text.extracting(end..<text.count), options, at: name)
-        drop(end)
-        return header
-    }
-}
-
 extension Span<UInt8> {
     /// `true` if the record consists of a line break only.
-    fileprivate var isBlank: Bool {
+    var isLineBreak: Bool {
         for index in indices where self[index] != 0x0A && self[index] != 0x0D { return false }
         return true
     }

@@ -1,3 +1,4 @@
+import Base
 import Storage
 
 /// The columns of a source, in which those to use are found by name. Upper and lower case are equal, unless exactly
@@ -10,36 +11,53 @@ struct ColumnNames: Sendable {
     /// client libraries call them.
     private static let receiptNames: Set<String> = ["receipt", "receiptdata", "latestreceipt", "transactionreceipt"]
 
+    /// Names of columns that hold ids if there is no `id`: those of MongoDB and Parse.
+    static let otherIdNames = ["_id", "objectId"]
+
     /// Returns the indices of the columns that a run reads. Without an option for it, the id is in the column `id`, if
     /// there is one. With transaction ids, receipts are optional.
     func selected(
         by options: SourceOptions
     ) throws(ColumnProblem) -> (receipt: Int?, id: Int?, accountToken: Int?, transactionIds: Int?) {
-        let transactionIds: Int? = if let name = options.transactionIdColumn { try index(of: name) } else { nil }
+        let transactionIds = try index(ifNamed: options.transactionIdColumn, .transactionIds)
         let receipt = try self.receipt(options.receiptColumn, isOptional: transactionIds != nil)
-        let id: Int? = if let name = options.idColumn { try index(of: name) } else { try find("id") }
-        let accountToken: Int? = if let name = options.accountTokenColumn { try index(of: name) } else { nil }
+        let id = options.idColumn == nil ? try usualId() : try index(ifNamed: options.idColumn, .id)
+        let accountToken = try index(ifNamed: options.accountTokenColumn, .accountToken)
         return (receipt, id, accountToken, transactionIds)
+    }
+
+    private func usualId() throws(ColumnProblem) -> Int? {
+        if let index = try find("id") { return index }
+        for name in Self.otherIdNames {
+            if let index = try find(name) { return index }
+        }
+        return nil
     }
 
     /// Returns the index of the column with the receipt: the one with the name; without a name `receipt`, otherwise
     /// the only column with another usual name.
     private func receipt(_ name: String?, isOptional: Bool) throws(ColumnProblem) -> Int? {
-        if let name { return try index(of: name) }
+        if let name { return try index(of: name, .receipt) }
         if let index = try find("receipt") { return index }
         let usual = names.indices.filter { Self.receiptNames.contains(Self.folded(names[$0])) }
         guard usual.count < 2 else { throw .several(usual.map { names[$0] }) }
         guard let index = usual.first else {
-            guard isOptional else { throw .missing("receipt") }
+            guard isOptional else { throw .missing("receipt", nil) }
             return nil
         }
         return index
     }
 
     /// Returns the index of a column that must exist.
-    private func index(of name: String) throws(ColumnProblem) -> Int {
-        guard let index = try find(name) else { throw .missing(name) }
+    private func index(of name: String, _ role: ColumnRole) throws(ColumnProblem) -> Int {
+        guard let index = try find(name) else { throw .missing(name, role) }
         return index
+    }
+
+    /// Returns the index of a column that must exist; `nil` if no option names it.
+    private func index(ifNamed name: String?, _ role: ColumnRole) throws(ColumnProblem) -> Int? {
+        guard let name else { return nil }
+        return try index(of: name, role)
     }
 
     /// Returns the index of a column; `nil` if no column has the name.
@@ -58,9 +76,25 @@ struct ColumnNames: Sendable {
     }
 }
 
+/// What a column is read for.
+enum ColumnRole: Sendable, Hashable {
+    case receipt, id, accountToken, transactionIds
+
+    /// The option that selects the column.
+    var option: String {
+        switch self {
+        case .receipt: "--receipt-column"
+        case .id: "--id-column"
+        case .accountToken: "--account-token-column"
+        case .transactionIds: "--transaction-id-column"
+        }
+    }
+}
+
 /// Reason why a column cannot be found by its name.
 enum ColumnProblem: Error, Sendable, Hashable {
-    case missing(String)
+    /// No column has this name, which an option gave for this role; `nil` if no option was given for the receipt.
+    case missing(String, ColumnRole?)
     /// Several columns have this name.
     case repeated(String)
     /// Several columns have a usual name of receipts.
@@ -70,15 +104,22 @@ enum ColumnProblem: Error, Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - inventory: The existing columns, as a part of a sentence.
-    ///   - suggestions: Columns that may be meant.
-    func reason(_ inventory: String, suggestions: ColumnSuggestions = ColumnSuggestions([])) -> String {
+    ///   - names: The existing columns.
+    ///   - suggestions: What the values of the columns tell.
+    func reason(
+        _ inventory: String, _ names: [String] = [], suggestions: ColumnSuggestions = ColumnSuggestions([])
+    ) -> String {
         switch self {
         case .repeated(let name): return "there are several columns \(name), so it is not clear which one to use"
         case .several(let names):
             return "no column receipt, and several that can hold it: \(names.joined(separator: ", "));"
                 + " choose one with --receipt-column"
-        case .missing(let name):
-            return "no column \(name); \(inventory)\(suggestions.hint)"
+        case .missing(let name, let role):
+            let hint = suggestions.hint(for: role ?? .receipt)
+            let question = name.didYouMean(names)
+            // Without an option, the name is not the user's.
+            return "no column \(name); \(inventory)"
+                + (role == nil && !hint.isEmpty || question.isEmpty ? hint : question)
         }
     }
 }

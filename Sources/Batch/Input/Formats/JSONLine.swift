@@ -10,12 +10,14 @@ import Storage
 ///     {"id": {"$oid": "5f…"}, "receipt": {"$binary": {"base64": "MIIT…"}}}  exports of MongoDB and DynamoDB
 ///
 /// Other keys are ignored. If a key is repeated, the last one is used. Upper and lower case of the id's key are equal,
-/// unless a key is exactly the same. If the receipt has no key of its own, and no key was selected, the receipt is
+/// unless a key is exactly the same; without it, the id is that of MongoDB (`_id`) or Parse (`objectId`). If the receipt has no key of its own, and no key was selected, the receipt is
 /// somewhere in the line; or transaction ids are, if there is no receipt.
 struct JSONLine: Sendable {
     /// Keys of the receipt, in order of precedence.
     private let receiptKeys: [[UInt8]]
     private let idKey: [UInt8]
+    /// Keys of ids that are used if there is no other one.
+    private let otherIdKeys: [[UInt8]]
     private let accountTokenKey: [UInt8]?
     private let transactionIdKey: [UInt8]?
     /// Keys that make the whole line the value of the row.
@@ -23,11 +25,12 @@ struct JSONLine: Sendable {
     /// Whether a line without the receipt's key is searched for it.
     private let searchesLine: Bool
     /// Minimum size in bytes of a text that may be a receipt.
-    private static let minimumReceiptSize = 64
+    static let minimumReceiptSize = 64
 
     init(_ options: SourceOptions) {
         receiptKeys = (options.receiptColumn.map { [$0] } ?? ["receipt", "receipt-data"]).map { Array($0.utf8) }
         idKey = Array((options.idColumn ?? "id").utf8)
+        otherIdKeys = options.idColumn == nil ? ColumnNames.otherIdNames.map { Array($0.utf8) } : []
         accountTokenKey = options.accountTokenColumn.map { Array($0.utf8) }
         transactionIdKey = options.transactionIdColumn.map { Array($0.utf8) }
         wholeLineKeys = options.wholeLineKeys.map { Array($0.utf8) }
@@ -39,6 +42,7 @@ struct JSONLine: Sendable {
         var receipts = [JSONScanner.Value?](repeating: nil, count: receiptKeys.count)
         var id: JSONScanner.Value?
         var otherID: JSONScanner.Value?
+        var usualIDs = [JSONScanner.Value?](repeating: nil, count: otherIdKeys.count)
         var (accountToken, transactionIds): (JSONScanner.Value?, JSONScanner.Value?)
         var isWhole = false
         var mayContainReceipt = false
@@ -57,6 +61,8 @@ struct JSONLine: Sendable {
                     isWhole = true
                 } else if member.name.isSame(as: idKey, in: line) {
                     otherID = member.value
+                } else if let index = otherIdKeys.firstIndex(where: { member.name.matches($0, in: line) }) {
+                    usualIDs[index] = member.value
                 } else {
                     mayContainReceipt = mayContainReceipt || Self.isLong(member.value)
                 }
@@ -70,7 +76,8 @@ struct JSONLine: Sendable {
         for case let value? in receipts where receipt == .missing { receipt = Self.stored(value, in: line) }
         if receipt == .missing, searchesLine, transactionIdKey == nil { receipt = Self.identifiers(in: line) }
         return SourceRow(
-            number: number, id: Self.text(id ?? otherID, in: line), value: receipt,
+            number: number, id: Self.text(id ?? otherID ?? usualIDs.lazy.compactMap(\.self).first, in: line),
+            value: receipt,
             accountToken: Self.text(accountToken, in: line),
             transactionIds: transactionIds.flatMap { Self.stored($0, in: line).bytes })
     }
@@ -107,6 +114,15 @@ struct JSONLine: Sendable {
         case .scalar(let range) where line[range.lowerBound] < UInt8(ascii: "A"): return SourceText(line.array(range))
         case .container(let range): return text(typed(range, in: line), in: line)
         case .scalar, nil: return .missing
+        }
+    }
+
+    /// Returns a text without its escapes, also one whose type is named, and nothing of any other container.
+    static func plainBytes(_ value: JSONScanner.Value, in line: Span<UInt8>) -> [UInt8] {
+        switch value {
+        case .string(let string): string.unescaped(in: line)
+        case .scalar(let range): line[range.lowerBound] == UInt8(ascii: "n") ? [] : line.array(range)
+        case .container(let range): typed(range, in: line).map { plainBytes($0, in: line) } ?? []
         }
     }
 

@@ -22,6 +22,9 @@ struct JSONLinesSource: TextSource {
     /// Digest of the bytes of that line that are no longer in the window; `nil` unless this is a filter.
     private var longLineDigest: LineDigest?
     var end = TextEnd()
+    var notices: [String] = []
+    /// Options whose names are compared with the first lines when these have been read; `nil` for none.
+    var unchecked: SourceOptions?
 
     /// - Parameters:
     ///   - keepsDigest: Computes a digest of the stream. Needed to resume a stream without identity.
@@ -45,6 +48,10 @@ struct JSONLinesSource: TextSource {
         while true {
             let (start, count) = (searched, window.count)
             if let end = window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: start, to: count) }) {
+                if let options = unchecked {
+                    unchecked = nil
+                    _ = try JSONKeys.notices(of: &window, options, canSearch: false)
+                }
                 return .whole(end + 1)
             }
             searched = count

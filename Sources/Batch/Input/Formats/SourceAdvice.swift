@@ -1,30 +1,53 @@
-/// What to do with a source that is not read directly: a command that turns it into one that is.
+import Base
+import Foundation
+
+/// Explains how to make a source of what is not one, with a command that can be copied into a shell.
 enum SourceAdvice {
-    /// Returns the error for a path whose name states no supported kind.
-    static func error(for path: String) -> SourceError {
-        if let error = error(forAddress: path) { return error }
-        guard let (what, advice) = advice(for: path.lowercased(), file: isPlain(path) ? path : "FILE") else {
-            return SourceError(.unknownKind, at: path, supported)
-        }
+    /// Returns the error for a file of a format that is not read, by the usual extension of the format.
+    static func error(for path: String, as ending: String) -> SourceError {
+        let (what, advice) = advice(for: ending, name: path.lowercased(), file: isPlain(path) ? path : "FILE")
         return SourceError(.unknownKind, at: path, what, advice: advice)
+    }
+
+    /// Returns the error for JSON that is not one object on each line.
+    static func error(for path: String, _ form: JSONForm) -> SourceError {
+        let filter =
+            switch form {
+            case .array(ofObjects: true): ".[]"
+            case .array(ofObjects: false): ".[] | {receipt: .}"
+            case .wrapped(let key):
+                key.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) == nil ? ".[] | arrays | .[]" : ".\(key)[]"
+            case .printed, .lines: "."
+            }
+        return SourceError(
+            .unknownKind, at: path, "JSON needs one object on each line",
+            advice: "use: jq -c '\(filter)' \(isPlain(path) ? path : "FILE") | receipt-bridge … -")
     }
 
     /// Returns the error for a path without a file.
     static func error(forMissing path: String) -> SourceError {
-        error(forAddress: path) ?? SourceError(.notFound, at: path, "there is no such file")
+        if let error = error(forAddress: path) { return error }
+        if let file = path.wholeMatch(of: /sqlite:(?:\/\/)?(.+)/)?.1 {
+            return SourceError(.notFound, at: path, "there is no such file", advice: "a source is a path: \(file)")
+        }
+        return SourceError(.notFound, at: path, "there is no such file\(Files.didYouMean(path))")
     }
 
-    private static let supported = """
-        a source must be a directory or a .jsonl, .csv, .tsv, .txt (each also .gz), .sqlite or .db file; \
-        migrate --input-format csv or jsonl reads text with another name
-        """
+    /// Returns the command that puts a header before a text.
+    static func command(insertingHeader header: String, in path: String) -> String {
+        isPlain(path) ? "sed '1i\(header)' \(path) >receipts.csv" : "sed '1i\(header)'"
+    }
+
+    static let supported =
+        "a source must be a directory, a SQLite database, or JSON Lines or separated values, also compressed by gzip"
 
     /// Returns the error for an address; `nil` for a path. The error contains the scheme only, because the
     /// rest can contain a password.
     private static func error(forAddress path: String) -> SourceError? {
         guard let end = path.firstRange(of: "://")?.lowerBound else { return nil }
         let scheme = path[..<end].lowercased()
-        guard !scheme.isEmpty, scheme.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
+        guard scheme != "sqlite", !scheme.isEmpty,
+            scheme.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) })
         else { return nil }
         let command =
             switch scheme {
@@ -44,15 +67,21 @@ enum SourceAdvice {
     private static let mysql = "mysql --batch -e 'SELECT id, receipt FROM receipts' DATABASE >receipts.tsv"
     private static let psql = "psql --csv -c 'SELECT id, receipt FROM receipts' DATABASE >receipts.csv"
 
-    /// Returns what a kind of file is called, and the advice for it; `nil` if the kind is unknown.
-    private static func advice(for name: String, file: String) -> (what: String, advice: String)? {
-        let compressions = [".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"]
-        switch name.split(separator: ".", omittingEmptySubsequences: false).last.map({ ".\($0)" }) {
+    private static let compressions = [".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"]
+
+    /// Returns the extension of a name, if it is that of a format with advice.
+    static func foreignEnding(of name: String) -> String? {
+        let ending = name.split(separator: ".", omittingEmptySubsequences: false).last.map { ".\($0)" } ?? ""
+        let others = [".parquet", ".xlsx", ".xls", ".ods", ".sql", ".dump", ".zip"]
+        return others.contains(ending) || compressions[ending] != nil ? ending : nil
+    }
+
+    /// Returns what a format is called, and the advice for it.
+    private static func advice(for ending: String, name: String, file: String) -> (what: String, advice: String?) {
+        switch ending {
         case ".parquet":
             let command = "duckdb -c \"COPY (FROM '\(file)') TO '/dev/stdout' (FORMAT json)\""
             return ("Parquet is not read directly", "use: \(command) | receipt-bridge … -")
-        case ".json":
-            return ("JSON needs one object on each line", "use: jq -c '.[]' \(file) | receipt-bridge … -")
         case ".xlsx", ".xls", ".ods":
             let command = "import pandas as p; p.read_excel('\(file)', dtype=str).to_csv('receipts.csv', index=False)"
             return (
@@ -62,12 +91,12 @@ enum SourceAdvice {
         case ".sql", ".dump":
             return ("a dump is not read directly", "load it into a database and use: \(mysql), or: \(psql)")
         case ".zip": return ("an archive is not read directly", "use: unzip \(file)")
-        case let ending?:
-            guard let tool = compressions[ending] else { return nil }
-            let isLines = name.hasSuffix(".jsonl\(ending)")
-            let command = isLines ? "-dc \(file) | receipt-bridge … -" : "-dk \(file)"
+        default:
+            let tool = compressions[ending] ?? "gzip"
+            // Only with its usual name does the tool know how to call the result.
+            let isStream = name.hasSuffix(".jsonl\(ending)") || !name.hasSuffix(ending)
+            let command = isStream ? "-dc \(file) | receipt-bridge … -" : "-dk \(file)"
             return ("\(tool) is not read directly", "use: \(tool) \(command)")
-        case nil: return nil
         }
     }
 

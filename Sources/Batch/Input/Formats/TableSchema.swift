@@ -1,3 +1,4 @@
+import Base
 import GRDB
 import Storage
 
@@ -12,6 +13,8 @@ struct TableSchema: Sendable, Hashable {
     let transactionIds: SQLName?
     /// The CREATE TABLE statement.
     let schema: String
+    /// What is wrong with the ids of the first rows, see ``ColumnSuggestions/notice(ofIds:)``; `nil` if nothing is.
+    let notice: String?
 
     /// Reads the schema of the database. Every error names the tables or columns that exist.
     init(_ options: SourceOptions, in db: Database, at place: String) throws {
@@ -31,11 +34,14 @@ struct TableSchema: Sendable, Hashable {
         } catch {
             let suggestions = Self.suggestions(for: names.names, of: SQLName(name), in: db)
             let inventory = "there are: \(names.names.joined(separator: ", "))"
-            throw StorageError(.missingColumn, at: place, error.reason(inventory, suggestions: suggestions))
+            let reason = error.reason(inventory, names.names, suggestions: suggestions)
+            throw StorageError(.missingColumn, at: place, reason)
         }
+        let shown = id.map { [$0.text] } ?? names.names
+        notice = Self.suggestions(for: shown, of: SQLName(name), in: db).notice(ofIds: id?.text)
     }
 
-    /// Returns the columns that hold receipts or transaction ids in one of the first rows.
+    /// Returns what the first rows tell about the columns.
     private static func suggestions(for names: [String], of table: SQLName, in db: Database) -> ColumnSuggestions {
         var found = ColumnSuggestions(names)
         let length = ColumnSuggestions.shortestReceipt
@@ -69,7 +75,8 @@ struct TableSchema: Sendable, Hashable {
                 tables.isEmpty
                 ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", ")); choose one with --table"
             let problem = requested.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
-            throw StorageError(.missingTable, at: place, "\(problem); \(names)")
+            let question = requested?.didYouMean(all.map(\.name)) ?? ""
+            throw StorageError(.missingTable, at: place, "\(problem); \(names)\(question)")
         }
         guard !found.isView else {
             let reason = "\(found.name) is a view: its rows have no integer key to resume from; select a table"

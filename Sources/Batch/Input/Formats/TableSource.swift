@@ -61,6 +61,8 @@ struct TableSource: RowSource {
         return min(max(done / (Double(end) - Double(firstKey)), 0), 1)
     }
 
+    var notices: [String] { [schema.notice].compactMap(\.self) }
+
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
         let columns =
             [schema.key]

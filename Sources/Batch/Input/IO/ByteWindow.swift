@@ -1,7 +1,7 @@
 import Foundation
 
-/// A window into a stream: a buffer that is filled at the end and emptied at the start. Text that begins with a byte
-/// order mark of UTF-16 is converted to UTF-8, and all offsets are those of the converted text.
+/// A window into a stream: a buffer that is filled at the end and emptied at the start. UTF-16 is converted to UTF-8, and
+/// all offsets are those of the converted text. Line breaks that are carriage returns become line feeds.
 struct ByteWindow {
     private var stream: any ByteStream
     /// The buffer; ``range`` of it is the window. Do not hold a copy while the window changes, or the buffer is
@@ -14,8 +14,12 @@ struct ByteWindow {
     private(set) var isAtEnd = false
     /// Converts the text; `nil` unless it is UTF-16.
     private var decoder: UTF16Decoder?
-    /// Whether the beginning of the stream has been read, which determines ``decoder``.
+    /// Whether the beginning of the stream has been read, which determines ``decoder`` and ``endsLinesInReturn``.
     private var isBegun = false
+    /// Whether lines end in a carriage return alone, as those of Excel for Mac.
+    private var endsLinesInReturn = false
+    /// Maximum number of bytes that are searched for the first line break.
+    private static let firstLine = 1 << 16
     /// Name for error messages.
     let name: String
 
@@ -57,15 +61,42 @@ struct ByteWindow {
     /// that repeated scanning from its start takes linear time.
     mutating func extend() throws(SourceError) {
         guard !isAtEnd else { return }
-        guard !isBegun else { return decoder == nil ? try readMore() : try readUTF16() }
+        guard !isBegun else { return try extendFurther() }
         isBegun = true
-        repeat { try readMore() } while !isAtEnd && read { $0.count == 1 && $0[0] >= 0xFE }
+        repeat { try readMore() } while !isAtEnd && read { UTF16Decoder.isUndecided($0) }
         decoder = read { UTF16Decoder($0) }
-        guard decoder != nil else { return }
-        let start = Array(bytes[range].dropFirst(2))
-        range = 0..<0
-        append(start)
-        if count == 0 { try readUTF16() }
+        if let decoder {
+            let start = Array(bytes[range].dropFirst(decoder.markSize))
+            range = 0..<0
+            append(start)
+            if count == 0 { try readUTF16() }
+        }
+        while !isAtEnd, count < Self.firstLine, firstLineEndsInReturn == nil { try extendFurther() }
+        endsLinesInReturn = firstLineEndsInReturn == true
+        replaceReturns(from: range.lowerBound)
+    }
+
+    /// Whether the first line break is a carriage return alone; `nil` if there is no line break yet.
+    private var firstLineEndsInReturn: Bool? {
+        read { bytes in
+            let end = min(bytes.count, Self.firstLine)
+            let feed = bytes.firstIndex(of: 0x0A, from: 0, to: end)
+            guard let found = bytes.firstIndex(of: 0x0D, from: 0, to: feed ?? end) else {
+                return feed.map { _ in false }
+            }
+            return found + 1 < bytes.count ? bytes[found + 1] != 0x0A : nil
+        }
+    }
+
+    private mutating func extendFurther() throws(SourceError) {
+        let before = count
+        try decoder == nil ? readMore() : readUTF16()
+        replaceReturns(from: range.lowerBound + before)
+    }
+
+    private mutating func replaceReturns(from start: Int) {
+        guard endsLinesInReturn else { return }
+        for index in start..<range.upperBound where bytes[index] == 0x0D { bytes[index] = 0x0A }
     }
 
     /// Reads UTF-16 until there is at least one more character, or the stream has ended.
@@ -136,6 +167,16 @@ extension Span<UInt8> {
             guard let found = memchr(base + start, Int32(byte), end - start) else { return nil }
             return UnsafeRawPointer(found) - base
         }
+    }
+
+    /// Returns whether the bytes contain others, which are not empty.
+    func contains(_ part: [UInt8]) -> Bool {
+        var start = 0
+        while let found = firstIndex(of: part[0], from: start, to: count - part.count + 1) {
+            if part.indices.allSatisfy({ self[found + $0] == part[$0] }) { return true }
+            start = found + 1
+        }
+        return false
     }
 
     /// Returns the number of occurrences of a byte in `start..<end`.

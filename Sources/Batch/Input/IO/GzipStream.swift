@@ -34,7 +34,7 @@ final class GzipStream: ByteStream {
         do {
             try process.run()
         } catch {
-            throw SourceError(.notReadable, at: path, "gzip cannot be started: \(error.localizedDescription)")
+            throw SourceError(.notReadable, at: path, "gzip cannot be started")
         }
     }
 
@@ -63,8 +63,12 @@ final class GzipStream: ByteStream {
         // Exit code 2 is a warning. For example, for trailing zeros, which tapes add.
         case (.exit, 0), (.exit, 2): break
         case (.exit, 126), (.exit, 127): throw SourceError(.notReadable, at: name, "the command gzip was not found")
-        default: throw SourceError(.truncated, at: name, "the compressed data ends early or is damaged")
+        default: throw Self.damage(at: name)
         }
+    }
+
+    static func damage(at path: String) -> SourceError {
+        SourceError(.truncated, at: path, "the compressed data ends early or is damaged")
     }
 
     /// Returns the identity of the compressed file. If another compressed part is appended, the file has grown.

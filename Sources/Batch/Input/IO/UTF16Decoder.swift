@@ -1,16 +1,32 @@
 /// Converts UTF-16 text that arrives in pieces to UTF-8.
 struct UTF16Decoder: Sendable {
     private let isBigEndian: Bool
+    /// Number of bytes of the byte order mark.
+    let markSize: Int
     /// Bytes of a character whose rest has not arrived.
     private var rest: [UInt8] = []
 
-    /// Returns `nil` unless the text begins with a byte order mark of UTF-16.
+    /// Returns `nil` unless the text begins with a byte order mark of UTF-16, or with two characters of ASCII in UTF-16.
     init?(_ beginning: Span<UInt8>) {
         guard beginning.count >= 2 else { return nil }
+        let isZero = (0..<min(beginning.count, 4)).map { beginning[$0] == 0 }
         switch (beginning[0], beginning[1]) {
-        case (0xFF, 0xFE): isBigEndian = false
-        case (0xFE, 0xFF): isBigEndian = true
+        case (0xFF, 0xFE): (isBigEndian, markSize) = (false, 2)
+        case (0xFE, 0xFF): (isBigEndian, markSize) = (true, 2)
+        case _ where isZero == [false, true, false, true]: (isBigEndian, markSize) = (false, 0)
+        case _ where isZero == [true, false, true, false]: (isBigEndian, markSize) = (true, 0)
         default: return nil
+        }
+    }
+
+    /// Whether more bytes are needed to tell UTF-16 from other texts. A text that does not look like UTF-16 so far is
+    /// not waited for.
+    static func isUndecided(_ beginning: Span<UInt8>) -> Bool {
+        switch beginning.count {
+        case 0: true
+        case 1: beginning[0] == 0 || beginning[0] >= 0xFE
+        case 2, 3: (beginning[0] == 0) != (beginning[1] == 0)
+        default: false
         }
     }
 

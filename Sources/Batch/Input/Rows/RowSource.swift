@@ -19,9 +19,13 @@ package protocol RowSource {
 
     /// Fraction of the source that has been returned, 0 to 1, for display; `nil` if its size is unknown.
     var fraction: Double? { get }
+
+    /// What a user should know before the rows are read, one sentence each. For example, that no row has an id.
+    var notices: [String] { get }
 }
 
 extension RowSource {
+    package var notices: [String] { [] }
     package var fraction: Double? { nil }
 }
 

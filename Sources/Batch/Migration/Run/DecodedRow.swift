@@ -121,6 +121,12 @@ package struct DecodedRow: Sendable, Codable {
     /// value is not authentic.
     var downloadIdentifier: String? { outcome == .noTransactions && verified ? appTransactionId : nil }
 
+    /// The app of an authentic row with something to look up; `nil` for all other rows.
+    var appToLookUp: String? {
+        guard outcome == .decoded || outcome == .noTransactions else { return nil }
+        return identifiers.isEmpty && downloadIdentifier == nil ? nil : bundleId
+    }
+
     /// The entry in the list of refused rows; `nil` if the row was not refused.
     var refusal: Refusal? {
         guard outcome == .refused, claims == nil, let failure else { return nil }

@@ -52,7 +52,7 @@ extension Migration {
             if lacksId { row.rename() }
             while try write(row) == .repeatedId { row.rename() }
             if row.isRenamed {
-                if counts.renamedIds == 0 {
+                if counts.renamedIds == 0, !lacksId || source.notices.isEmpty {
                     notify(
                         (lacksId
                             ? "row \(row.number) has no id (--id-column NAME names another column than id)"
@@ -63,6 +63,7 @@ extension Migration {
                 counts.renamedIds += 1
             }
             counts.add(row.result, year: row.year)
+            if let app = row.appToLookUp, lookups?.handles(app) == false { counts.add(rowsWithoutKey: 1, of: app) }
             if let refusal = row.refusal { refusals.append(refusal) }
         }
 

@@ -19,6 +19,8 @@ extension Migration {
                 // Staged ids are unique, but a sink that stores fingerprints of ids may report a collision.
                 while try sink.write(result) == .repeatedId { result.id += "#\(row.number)" }
                 counts.add(result, year: row.year)
+                // A lookup changes the outcome.
+                if let app = row.appToLookUp, result.outcome == row.outcome { counts.add(rowsWithoutKey: 1, of: app) }
             }
             let end = try sink.checkpoint()
             try sink.close()

@@ -142,6 +142,7 @@ package struct Migration {
 
     /// Runs until the end or a limit, then writes the flat tables if everything is done, and the reports.
     package consuming func run() async throws(RunError) -> RunResult {
+        if progress.checkpoint.counts.rows == 0 { for notice in source.notices { notify(notice) } }
         var ending = try await work()
         if ending.stop == nil { try writeTables() }
         if options.persisted.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }

@@ -140,6 +140,7 @@ extension SharedMigration {
                 var row = DecodedRow(sourceRow, reader: reader, rule: rule)
                 if row.id.isEmpty { name(&row, in: lease, &counts) }
                 counts.add(row.result, year: row.year)
+                if let app = row.appToLookUp, lookups?.handles(app) == false { counts.add(rowsWithoutKey: 1, of: app) }
                 if let place = customers.add(row, scope: try await scope(of: row)) {
                     waiting.append(WaitingRow(row: row, place: place))
                 } else {

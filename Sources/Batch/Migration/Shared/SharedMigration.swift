@@ -58,6 +58,7 @@ package final class SharedMigration: Sendable {
 
     /// Works until all chunks have ended and all customers are looked up, or until a limit.
     package func run() async throws(RunError) -> Migration.RunResult {
+        for notice in source.notices { notify(notice) }
         let fingerprint = try running { try source.fingerprint() }
         try await database.open()
         let migration = try await database.begin(options, fingerprint)

@@ -32,9 +32,7 @@ package final class ProgressFile {
     ///   `changed` for one of another version.
     package init(path: String) throws(StorageError) {
         self.path = path
-        guard StoreFiles.createIfMissing(path) else {
-            throw StorageError(.notPermitted, at: path, "the file cannot be created")
-        }
+        try StoreFiles.createIfMissing(path)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         do throws(StorageError) {

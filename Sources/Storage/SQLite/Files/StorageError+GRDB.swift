@@ -7,7 +7,7 @@ extension StorageError {
         if let known = error as? StorageError {
             self = known
         } else if let failure = error as? DatabaseError {
-            self.init(Self.code(for: failure.resultCode), at: place, failure.message ?? "\(failure.resultCode)")
+            self.init(Self.code(for: failure.resultCode), at: place, Self.reason(for: failure))
         } else if let value = error as? DamagedValue {
             self.init(.damaged, at: place, "a value of \(value.column) is damaged")
         } else if error is RowDecodingError {
@@ -15,6 +15,21 @@ extension StorageError {
             self.init(.damaged, at: place, "a value is damaged")
         } else {
             self.init(.failed, at: place, "\(error)")
+        }
+    }
+
+    /// Returns the reason in words; SQLite's message for errors that no file or disk causes.
+    private static func reason(for failure: DatabaseError) -> String {
+        switch failure.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "another process has locked the database"
+        case .SQLITE_FULL: "no space left on the disk"
+        case .SQLITE_READONLY: "the database cannot be written"
+        case .SQLITE_CANTOPEN: "the file cannot be opened"
+        case .SQLITE_PERM, .SQLITE_AUTH: "not permitted"
+        case .SQLITE_NOTADB: "this is not a SQLite database"
+        case .SQLITE_CORRUPT: "the file is damaged"
+        case .SQLITE_IOERR: "the disk reports an error"
+        default: failure.message ?? "\(failure.resultCode)"
         }
     }
 

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 
 /// Users other than the owner that can read or change a file.
@@ -36,16 +37,27 @@ package enum StoreFiles {
     }
 
     /// Creates the file if it is missing, so that only this user can read it: SQLite would create it readable by other
-    /// users. A symbolic link to a missing file is followed, as SQLite does. Returns `false` if that fails.
-    static func createIfMissing(_ path: String) -> Bool {
+    /// users. A symbolic link to a missing file is followed, as SQLite does.
+    static func createIfMissing(_ path: String) throws(StorageError) {
         var status = stat()
-        guard stat(path, &status) != 0 else { return true }
+        guard stat(path, &status) != 0 else {
+            guard status.st_mode & S_IFMT == S_IFDIR else { return }
+            throw StorageError(.notPermitted, at: path, SystemFailure(code: EISDIR).reason)
+        }
         // Not the file of another thread: closing a descriptor of it would release that thread's locks.
         let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (isLink ? 0 : O_EXCL), 0o600)
-        guard file >= 0 else { return errno == EEXIST }
-        close(file)
-        return true
+        if file >= 0 {
+            close(file)
+        } else if errno != EEXIST {
+            throw Self.error(.last, at: path)
+        }
+    }
+
+    /// The error of a file that cannot be created or opened. A file cannot be missing, but its directory can.
+    private static func error(_ failure: SystemFailure, at path: String) -> StorageError {
+        let reason = failure.code == ENOENT ? "there is no such directory" : failure.reason
+        return StorageError(.notPermitted, at: path, "the file cannot be created: \(reason)")
     }
 
     /// Size of the database and its log in bytes.
