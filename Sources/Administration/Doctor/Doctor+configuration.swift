@@ -9,7 +9,7 @@ import VerifyReceipt
 extension Doctor {
     var configurationChecks: [CheckResult] {
         [configuration] + settings.unknownVariables.map(unused) + settings.secretFiles.compactMap(secret)
-            + settings.apps.flatMap(unusualForms)
+            + settings.apps.flatMap(unusualForms) + mixUps
     }
 
     private var configuration: CheckResult {
@@ -28,8 +28,10 @@ extension Doctor {
     }
 
     /// A key that this version does not know is a warning: it may be misspelled.
-    private func unused(_ key: String) -> CheckResult {
-        CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or check its spelling")
+    private func unused(_ variable: ProxyConfiguration.UnknownVariable) -> CheckResult {
+        CheckResult(
+            "configuration", .warn, "\(variable.name) is not used\(variable.question)",
+            advice: "remove it, or check its spelling")
     }
 
     /// Warnings about values that do not look like Apple's, which are often another value by mistake. Apple documents
@@ -37,6 +39,9 @@ extension Doctor {
     private func unusualForms(of app: AppConfiguration) -> [CheckResult] {
         let name = app.bundleId?.rawValue ?? "app"
         var forms: [(key: String, isUsual: Bool, form: String)] = []
+        if let bundleId = app.bundleId {
+            forms.append(("bundleId", MixUp.isBundleId(bundleId.rawValue), MixUp.bundleIdForm))
+        }
         if let secret = app.sharedSecret {
             let text = secret.reveal()
             let isUsual = text.utf8.count == 32 && text.allSatisfy(\.isHexDigit)

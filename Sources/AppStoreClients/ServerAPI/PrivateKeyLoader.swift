@@ -72,9 +72,11 @@ struct PrivateKeyLoader {
     private static func parse(_ text: String, at place: String = "private key") throws(UpstreamError) -> SigningKey {
         do throws(CryptographyError) {
             let key = try SigningKey(privateKeyPEM: text)
-            guard !key.isRSA, key.bits == 256 else {
+            guard key.isP256 else {
                 throw CryptographyError(
-                    .keyRefused, "expected a P-256 key, such as an In-App Purchase key from App Store Connect")
+                    .keyRefused,
+                    "expected a P-256 key, such as an In-App Purchase key from App Store Connect, but it is \(key.kind)"
+                )
             }
             return key
         } catch {

@@ -71,8 +71,10 @@ struct ServeCommand: AsyncParsableCommand {
             try settings.checkIndispensableKeys()
             let memory = MemoryBudget(of: settings, logger: logger)
             let descriptors = try FileDescriptorBudget(of: settings, connections: memory.connections, logger: logger)
-            for key in settings.unknownVariables {
-                logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
+            for variable in settings.unknownVariables {
+                logger.notice(
+                    "environment variable is not used by this version\(variable.question)",
+                    metadata: ["key": "\(variable.name)"])
             }
             transport = try CurlTransport(settings: settings, limits: descriptors.upstream)
             store = openStore(settings, logger)
