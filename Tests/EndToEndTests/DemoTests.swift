@@ -46,11 +46,11 @@ struct DemoTests {
         let script = Repository.folder.appending(path: "Tests/Scripts/check/build.sh")
         func build(_ command: String, seconds: String) async throws -> Binary.Outcome {
             try await Binary.run(
-                URL(filePath: "/bin/sh"), [script.path, "/bin/sh", "-c", command], in: folder,
+                // The child of a dispatch thread inherits its blocked signals.
+                URL(filePath: "/usr/bin/env"), ["--default-signal", script.path, "/bin/sh", "-c", command], in: folder,
                 environment: ["QUIET": "1", "BUILD_SECONDS": seconds, "PROGRESS_SECONDS": "1"], within: .seconds(20))
         }
-        // Ends by itself, because the child of a dispatch thread inherits its blocked SIGTERM.
-        let slow = try await build("echo '[3/7] Compiling Base Clock.swift'; sleep 2.5", seconds: "2")
+        let slow = try await build("echo '[3/7] Compiling Base Clock.swift'; exec sleep 30", seconds: "2")
         #expect(slow.exit == 124 && slow.errors.hasPrefix("building, 1 s: [3/7] Compiling Base Clock.swift\n"))
         let end = "build.sh: the build was stopped after 0 minutes; the same command continues where it stopped\n"
         #expect(slow.errors.hasSuffix(end), "\(slow.errors)")

@@ -74,7 +74,7 @@ struct StatusPageTests {
             #expect(!answer.text.contains(Proxy.secret))
             let tiles = page.all("dl").first { $0.attributes["class"] == "tiles" }
             #expect(
-                tiles?.text.hasPrefix("receipts answered33 since the startgenuine (0, 21006)67 %67 % since") == true)
+                tiles?.text.hasPrefix("receipts answered3genuine (0, 21006)67 %rejected") == true)
             let bars = page.all("svg").first?.attributes["aria-label"]
             #expect(bars?.hasSuffix("0, 0, 3") == true, "\(bars ?? "")")
         }

@@ -2,7 +2,8 @@ import Reports
 
 /// The last hour beside the whole time since the start.
 extension StatusPage {
-    /// Writes the figures of the last hour, those since the start below them, and a bar for every five minutes.
+    /// Writes the figures of the last hour, those since the start below them if that is longer ago, and a bar for every
+    /// five minutes.
     func lastHour(_ html: inout HTMLWriter) {
         let (hour, all) = (snapshot.trend.total, snapshot.total)
         html.element(
@@ -18,7 +19,7 @@ extension StatusPage {
             tile("temporary errors (to be retried)") { $0.retried.part(of: $0.answered) },
             tile("notifications accepted") { $0.notifications.grouped },
         ]
-        html.tiles(tiles.map { ($0.name, $0.value) }, notes: tiles.map(\.note))
+        html.tiles(tiles.map { ($0.name, $0.value) }, notes: hour.age < all.age ? tiles.map(\.note) : [])
         bars(&html)
     }
 
@@ -47,10 +48,9 @@ extension StatusPage {
                     }
                 }
             }
+            let rest = snapshot.trend.total.retried > 0 ? "; the lower part of a bar is to be retried." : "."
             html.element(
-                "figcaption",
-                text:
-                    "Responses, five minutes a bar, \(most.grouped) at most; the lower part of a bar is to be retried.")
+                "figcaption", text: "Responses, five minutes a bar, \(most.grouped) at most\(rest)")
         }
     }
 }
