@@ -41,7 +41,7 @@ struct TrafficHistoryTests {
         "A share of few has no decimals, and is 0 % or 100 % only if it is exact",
         arguments: [
             (40, 45, "89 %"), (1, 9_000, "< 1 %"), (8_999, 9_000, "> 99 %"), (0, 7, "0 %"), (7, 7, "100 %"),
-            (0, 0, "–"), (12_345, 20_000, "61.72 %"),
+            (0, 0, "–"), (12_345, 20_000, "61.73 %"),
         ])
     func shares(count: Int64, whole: Int64, text: String) { #expect(count.part(of: whole) == text) }
 }
