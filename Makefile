@@ -86,7 +86,7 @@ help:
 ## builds without optimization, starts a simulated App Store and the proxy, posts receipts, migrates and
 ## compares them (V=1 prints the compiler's lines and the responses)
 demo: set-up
-	@$(if $(V),,echo "building; the first time takes some minutes (make demo V=1 shows the compiler's lines)")
+	@$(if $(V),,echo "building; the first time takes five to ten minutes (make demo V=1 shows the compiler's lines)")
 	@QUIET=$(if $(V),,1) Tests/Scripts/check/build.sh $(SWIFT) build --product receipt-bridge
 	@V=$(V) Tests/Scripts/check/demo.sh .build/debug/receipt-bridge .build/demo
 
@@ -198,9 +198,13 @@ test-example: set-up-tests
 test-deploy: build
 	Tests/Scripts/package/deploy.sh .build/release/receipt-bridge
 
-## demo and tests on a bare Debian, as an ordinary user with sudo (needs root, debootstrap and Swift)
+# The current stable Debian, or another: RELEASE=bookworm.
+RELEASE ?= trixie
+
+## demo and tests on a bare Debian (RELEASE=trixie), as an ordinary user with sudo and 1,024 descriptors (needs
+## root, debootstrap and Swift)
 test-bare:
-	Tests/Scripts/check/bare.sh
+	Tests/Scripts/check/bare.sh $(RELEASE)
 
 ## the alert rules against series of metrics (needs Python; installs Prometheus from Debian)
 test-alerts:
@@ -326,7 +330,7 @@ format:
 	$(SWIFT) format --in-place --recursive Sources Tests Package.swift
 
 set-up:
-	@.ci/set-up
+	@SWIFT="$(SWIFT)" .ci/set-up
 
 set-up-tests:
-	@.ci/set-up python3
+	@SWIFT="$(SWIFT)" .ci/set-up python3

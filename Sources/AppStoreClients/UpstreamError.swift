@@ -117,6 +117,8 @@ extension UpstreamError.Code {
     package static let tooManyCalls = Self(rawValue: "tooManyCalls")
     /// The time limit of the operation has expired.
     package static let deadline = Self(rawValue: "deadline")
+    /// The operation takes longer than its caller waits. The App Store answers, and a later call finds the result.
+    package static let inProgress = Self(rawValue: "inProgress")
     /// The calling task was canceled.
     package static let cancelled = Self(rawValue: TransportError.Code.cancelled.rawValue)
 }
@@ -126,7 +128,9 @@ extension UpstreamError {
     package var isTemporary: Bool {
         switch code {
         case .refused: errorNumber?.isTemporary ?? false
-        case .emptyBody, .notJSON, .noStatus, .noReceipt, .statusesMissing, .budgetSpent, .rateLimited, .deadline: true
+        case .emptyBody, .notJSON, .noStatus, .noReceipt, .statusesMissing, .budgetSpent, .rateLimited, .deadline,
+            .inProgress:
+            true
         case .httpStatus: httpStatus.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
         default: code.transport?.isTemporary ?? false
         }

@@ -112,19 +112,27 @@ extension SigningKey {
     /// call to call.
     package var isRSA: Bool { EVP_PKEY_is_a(key, "RSA") == 1 }
 
-    /// `true` if this is an EC key on P-256, which OpenSSL calls prime256v1. Other curves have 256 bits too.
-    package var isP256: Bool {
-        defer { ERR_clear_error() }
-        var (name, length) = ([UInt8](repeating: 0, count: 64), 0)
-        let isNamed = name.withUnsafeMutableBytes { buffer in
-            EVP_PKEY_get_group_name(key, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, &length)
-                == 1
-        }
-        return isNamed && String(decoding: name.prefix(length), as: UTF8.self) == "prime256v1"
-    }
-
     /// Size of the modulus or of the curve, in bits.
     package var bits: Int { Int(EVP_PKEY_get_bits(key)) }
+
+    /// `true` if this is a P-256 key, the only curve of `ES256` (RFC 7518, 3.4). Keys of secp256k1 and Ed25519 have 256
+    /// bits, too.
+    package var isP256: Bool { curve == "prime256v1" }
+
+    /// What the key is in OpenSSL's words, for example `secp256k1`, `ED25519` or `RSA`.
+    package var kind: String {
+        curve ?? EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "of an unknown type"
+    }
+
+    /// OpenSSL's name of the curve of an EC key; `nil` for other keys and for a curve without a name.
+    private var curve: String? {
+        var name = [CChar](repeating: 0, count: 80)
+        guard EVP_PKEY_is_a(key, "EC") == 1, EVP_PKEY_get_group_name(key, &name, name.count, nil) == 1 else {
+            ERR_clear_error()
+            return nil
+        }
+        return name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+    }
 
     /// Signs the bytes. RSA: PKCS#1 v1.5, as many bytes as the key has. EC: a DER `ECDSA-Sig-Value`.
     package func signature(over bytes: [UInt8], digest: DigestAlgorithm) throws(CryptographyError) -> [UInt8] {
@@ -143,7 +151,7 @@ extension SigningKey {
 
     /// Returns the 64 bytes r‖s of a JWS signature with `ES256`. Throws `keyRefused` unless this is a P-256 key.
     package func rawES256Signature(over bytes: [UInt8]) throws(CryptographyError) -> [UInt8] {
-        guard !isRSA, bits == 256 else { throw CryptographyError(.keyRefused, "ES256 needs a P-256 key") }
+        guard isP256 else { throw CryptographyError(.keyRefused, "ES256 needs a P-256 key") }
         let encoded = try signature(over: bytes, digest: .sha256)
         let parts = encoded.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var position = buffer.baseAddress

@@ -1,7 +1,7 @@
 import Base
 
 /// What a text is that is certainly no receipt, by its form alone. The raw value names it in the reason of a refusal.
-enum TextShape: String {
+package enum TextShape: String {
     case identifier = "a number, which may be a transaction id,"
     case uuid = "a UUID"
     case nothing = "the name of an empty value, such as null,"
@@ -11,8 +11,22 @@ enum TextShape: String {
     case googleToken = "a purchase token of Google Play"
     case amazonReceipt = "a receipt id of the Amazon Appstore"
 
-    /// Names of an empty value in JavaScript, Python, SQL, Swift and Objective-C.
-    private static let emptyValues = ["null", "nil", "none", "undefined", "(null)", "nan", "n/a", "true", "false"]
+    /// Names of an empty value in SQL, JavaScript, Python, pandas, Swift, Objective-C, PHP and spreadsheets, in lower
+    /// case. `\N` is that of MySQL and PostgreSQL.
+    private static let emptyValues: Set = [
+        "null", "\\n", "nil", "none", "undefined", "(null)", "nan", "n/a", "#n/a", "false", "[]", "{}",
+    ]
+
+    /// Whether a text is blank, or only the name of an empty value.
+    package static func isNothing(_ text: [UInt8]) -> Bool {
+        // Anything longer is not a padded name.
+        guard text.count <= 64 else { return false }
+        let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        guard let first = text.firstIndex(where: { !isSpace($0) }), let last = text.lastIndex(where: { !isSpace($0) })
+        else { return true }
+        return emptyValues.contains(String(decoding: text[first...last], as: UTF8.self).lowercased())
+    }
+
     private static let prefixes: [(String, TextShape)] = [
         ("<?xml", .markup), ("<!doctype", .markup), ("<html", .markup), ("<plist", .markup), ("file:", .address),
         ("http:", .address), ("https:", .address), ("/var/", .address), ("/private/", .address), ("gpa.", .googleOrder),
@@ -23,7 +37,7 @@ enum TextShape: String {
         let head = String(decoding: text.prefix(64), as: UTF8.self).lowercased()
         if TransactionIdentifier(rawValue: head) != nil {
             self = .identifier
-        } else if Self.emptyValues.contains(head) {
+        } else if head == "true" || Self.emptyValues.contains(head) {
             self = .nothing
         } else if text.count == 36, head.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12] {
             self = .uuid

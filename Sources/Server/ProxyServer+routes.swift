@@ -66,6 +66,7 @@ extension ProxyServer {
         ServerHealth(
             version: version, live: live, requests: requests, handshakes: handshakes, rejections: clients.rejections,
             keyChecks: keyChecks, waiting: waiting, store: store, shadow: shadow, state: state,
+            history: history,
             connections: { [disconnectMonitor] in (disconnectMonitor.public.count, disconnectMonitor.operations.count)
             },
             hosts: { [upstream] in upstream?.states ?? [] },

@@ -55,6 +55,7 @@ package struct ProxyServer: Service {
     private let descriptors: FileDescriptorBudget?
     let keyChecks = KeyChecks()
     let waiting = CustomersToLookUp()
+    let history: TrafficHistory
     /// Connected clients of each listener.
     let disconnectMonitor = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
     private let timeouts: ConnectionTimeouts
@@ -91,6 +92,9 @@ package struct ProxyServer: Service {
         self.version = version
         self.requests = requests
         self.state = state
+        history = TrafficHistory { [live] in
+            TrafficSample(of: live.now.pipelines, age: .now - state.startedAt)
+        }
         self.timeouts = timeouts
         self.logger = logger
         clients = ClientRateLimiter(logger: logger)
@@ -144,6 +148,7 @@ package struct ProxyServer: Service {
                     ? listener : OptionalListener(listener: listener, onAddressInUse: disableOperations), at: 0)
         }
         // Stopped after the listeners, because the last requests still produce work for them.
+        services.insert(history, at: 0)
         if let shadow { services.insert(shadow, at: 0) }
         if let store { services.insert(RolloutMonitor(store: store, live: live, logger: logger), at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }

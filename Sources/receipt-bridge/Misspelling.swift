@@ -20,6 +20,10 @@ struct Misspelling {
             rest = rest.dropFirst()
         }
         command = words.joined(separator: " ")
+        if words.count == 1, let word = rest.first, let meant = Self.synonyms[word] {
+            sentence = "Unknown \(word.hasPrefix("-") ? "option" : "command") '\(word)'. Did you mean \(meant)?"
+            return
+        }
         if let word = rest.first, !word.hasPrefix("-"), !type.configuration.subcommands.isEmpty {
             let names = type.configuration.subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
             sentence = Self.sentence("Unknown command '\(word)'", word.didYouMean(names + ["help"]))
@@ -31,6 +35,13 @@ struct Misspelling {
         let unknown = options.first { !known.contains($0) && !$0.didYouMean(known).isEmpty }
         sentence = unknown.flatMap { Self.sentence("Unknown option '\($0)'", $0.didYouMean(known)) }
     }
+
+    /// What other programs call a command.
+    private static let synonyms = [
+        "start": "serve", "run": "serve", "server": "serve", "proxy": "serve", "check": "doctor", "validate": "doctor",
+        "test": "doctor", "status": "doctor", "version": "--version", "-V": "--version", "-v": "--version",
+        "import": "migrate", "convert": "migrate", "diff": "compare", "delete": "forget", "erase": "forget",
+    ]
 
     private static func sentence(_ unknown: String, _ question: String) -> String? {
         question.isEmpty ? nil : unknown + question

@@ -7,7 +7,8 @@ import Foundation
 /// The command-line tool.
 @main
 struct ReceiptBridge: AsyncParsableCommand {
-    static let version = "0.1.0"
+    /// Between releases, the next version with `-dev`.
+    static let version = "0.2.0-dev"
 
     static let configuration = CommandConfiguration(
         commandName: "receipt-bridge",
@@ -49,8 +50,8 @@ struct ReceiptBridge: AsyncParsableCommand {
                 ]),
         ])
 
-    /// The version with what the binary was built from, for example `receipt-bridge 0.1.0 (commit 0123456789ab, Swift
-    /// 6.2)`. Without the commit if the build did not name it.
+    /// The version with what the binary was built from, for example `receipt-bridge 0.2.0-dev (commit 0123456789ab,
+    /// Swift 6.2)`. Without the commit if the build did not name it.
     private static var build: String {
         let commit = String(cString: receipt_bridge_commit())
         #if compiler(>=6.4)

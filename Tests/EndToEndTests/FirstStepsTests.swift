@@ -19,12 +19,16 @@ struct FirstStepsTests {
     @Test("--version names what the binary was built from")
     func version() async throws {
         let text = try await Binary.run("--version", in: TemporaryFolder()).text
-        let form = /receipt-bridge \d+\.\d+\.\d+ \((commit [0-9a-f]{7,40}(-dirty)?, )?Swift \d+\.\d+.*\)\n/
+        let form = /receipt-bridge \d+\.\d+\.\d+(-dev)? \((commit [0-9a-f]{7,40}(-dirty)?, )?Swift \d+\.\d+.*\)\n/
         #expect(text.wholeMatch(of: form) != nil, "\(text)")
     }
 
     static let misspellings: [(words: [String], question: String?)] = [
         (["mirate"], "Unknown command 'mirate'. Did you mean migrate?"),
+        (["start"], "Unknown command 'start'. Did you mean serve?"),
+        (["validate", "a.yaml"], "Unknown command 'validate'. Did you mean doctor?"),
+        (["-V"], "Unknown option '-V'. Did you mean --version?"),
+        (["notifications", "lst"], "Unknown command 'lst'. Did you mean list?"),
         (["store", "chek", "a"], "Unknown command 'chek'. Did you mean check?"),
         // An option that is missing does not hide the one that is misspelled.
         (
@@ -32,7 +36,7 @@ struct FirstStepsTests {
             "Unknown option '--reciept-column'. Did you mean --receipt-column?"
         ),
         (["serve", "--config", "bad.yaml"], "bad.yaml: apps[0].anwser: unknown key. Did you mean answer?"),
-        (["serve", "--config", "bad.yaml"], "bad.yaml: tsl: unknown key\n"),
+        (["serve", "--config", "bad.yaml"], "bad.yaml: tsl: unknown key. Did you mean tls?\n"),
         (["nonsense"], nil), (["migrate", "a.csv", "--", "--reciept-column"], nil),
     ]
 
@@ -100,7 +104,16 @@ struct FirstStepsTests {
         try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
         try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
         let untrusted = try await Binary.run("verify", "--answer", "receipt", "app.b64", in: folder)
-        #expect(untrusted.text == #"{"status":21003}"# && untrusted.errors.isEmpty, "\(untrusted.errors)")
+        #expect(untrusted.text == #"{"status":21003}"#)
+        #expect(
+            untrusted.errors.hasPrefix("receipt-bridge: app.b64: untrustedChain at signer: "), "\(untrusted.errors)")
+        try folder.write(
+            "app.json", "{\"receipt\":\"\(try SharedSimulator.receipt(.activeSubscription).base64)\"}".utf8)
+        let wrapped = try await Binary.run(
+            "verify", "--answer", "receipt", "--roots", "roots", "app.json", in: folder)
+        #expect(wrapped.text == #"{"status":21002}"#)
+        let found = "app.json: rejected as by the server; `receipt-bridge decode` reads it\n"
+        #expect(wrapped.errors == "receipt-bridge: \(found)", "\(wrapped.errors)")
         #expect(try await doctor().text.contains("no app is configured"))
     }
 
@@ -135,6 +148,7 @@ struct FirstStepsTests {
             let shown = try await onTerminal(words + ["app.b64", "old.b64"], in: folder)
             #expect(shown.exit == 0 && shown.text.hasPrefix(text), "\(shown.text)")
             #expect(shown.text.contains("\n  - com.example.app.monthly ") && shown.text.contains("\nold.b64: "))
+            #expect(shown.text.contains(" UTC until ") && !shown.text.contains("Etc/GMT"), "\(shown.text)")
             let piped = try await Binary.run(Binary.url, words + ["app.b64"], in: folder)
             let asked = try await onTerminal(words + ["--json", "app.b64"], in: folder)
             // The time of the request differs.

@@ -139,11 +139,21 @@ struct ListenerTLSTests {
     }
 
     // T31
-    @Test("Plain HTTP and garbage close the connection, and other clients are served")
+    @Test("Plain HTTP gets 400 and a sentence, garbage closes the connection, and other clients are served")
     func noTLS() async throws {
         try await serving { proxy, client in
-            for bytes in [
+            for request in [
                 RawConnection.post("/verifyReceipt", try proxy.question()), Array("GET / HTTP/1.1\r\n\r\n".utf8),
+            ] {
+                let connection = try proxy.connect()
+                try await connection.send(request)
+                let answer = try #require(try await connection.answer())
+                #expect(
+                    answer.status == 400
+                        && answer.text == "This port expects HTTPS: the address must begin with https://\n")
+                #expect(try await connection.isAtEnd())
+            }
+            for bytes in [
                 [0], [22, 3, 1, 0xFF, 0xFF] + [UInt8](repeating: 1, count: 70_000),
                 Array(ClientHello.record(version: 0x0303).dropLast(9)) + [UInt8](repeating: 0xFF, count: 9),
             ] {

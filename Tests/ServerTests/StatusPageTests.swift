@@ -61,7 +61,7 @@ struct StatusPageTests {
             #expect(page.all("h1").map(\.text) == ["Ready"])
             let rows = page.all("tr").map(\.text)
             for row in [
-                "0genuineapiProduction150.00 %", "0genuineapiSandbox150.00 %",
+                "0genuineapiProduction150 %", "0genuineapiSandbox150 %",
                 "21002not a receiptreceiptProduction1100 %",
                 "historyProductionanswered 11100 %", "com.example.apphistoryProduction",
             ] {
@@ -72,6 +72,9 @@ struct StatusPageTests {
             #expect(page.all("h3").map(\.text) == ["com.example.app", "All other apps"])
             #expect(page.all("header").first?.text.contains("3 receipts were answered since then.") == true)
             #expect(!answer.text.contains(Proxy.secret))
+            #expect(page.all("dd").prefix(4).map(\.text) == ["3", "67 %", "33 %", "0 %"])
+            let bars = page.all("svg").first?.attributes["aria-label"]
+            #expect(bars?.hasSuffix("0, 0, 3") == true, "\(bars ?? "")")
         }
     }
 

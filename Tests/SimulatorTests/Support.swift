@@ -47,6 +47,13 @@ final class Scratch {
         return try write(name, Array(text.utf8))
     }
 
+    /// Returns what `openssl` says about a certificate. The form of names is given, because the default of OpenSSL 3.0
+    /// is `CN = Name`, and that of 3.2 and later `CN=Name`.
+    func text(ofCertificate file: String) throws -> String {
+        let output = try openssl("x509", "-in", file, "-noout", "-text", "-nameopt", "RFC2253").output
+        return String(decoding: output, as: UTF8.self)
+    }
+
     /// Runs the `openssl` command in this folder.
     func openssl(_ arguments: String...) throws -> (status: Int32, output: [UInt8], errors: String) {
         let process = Process()

@@ -34,7 +34,7 @@ struct TestPKITests {
     func text() throws {
         let pki = try Shared.pki
         let expected: [(CertificateIdentity, [String])] = [
-            (pki.root, ["CN = Receipt Bridge Simulator Root CA", "(2048 bit)", "CA:TRUE"]),
+            (pki.root, ["CN=Receipt Bridge Simulator Root CA", "(2048 bit)", "CA:TRUE"]),
             (pki.developerRelations, ["1.2.840.113635.100.6.2.1", "CA:TRUE, pathlen:0"]),
             (pki.receiptLeaf, ["1.2.840.113635.100.6.11.1", "(2048 bit)", "CA:FALSE", "Digital Signature"]),
             (pki.iTunesStore, ["1.2.840.113635.100.6.2.2"]),
@@ -44,8 +44,7 @@ struct TestPKITests {
         let scratch = try Scratch()
         for (identity, words) in expected {
             let file = try scratch.writeCertificates("certificate.pem", [identity.certificate])
-            let text = String(
-                decoding: try scratch.openssl("x509", "-in", file, "-noout", "-text").output, as: UTF8.self)
+            let text = try scratch.text(ofCertificate: file)
             #expect(text.contains("Version: 3"))
             #expect(text.contains("Subject Key Identifier") && text.contains("Authority Key Identifier"))
             for word in words { #expect(text.contains(word), "\(word) in \(text)") }
@@ -60,7 +59,7 @@ struct TestPKITests {
         let pki = try TestPKI(options)
         let scratch = try Scratch()
         let file = try scratch.writeCertificates("leaf.pem", [pki.receiptLeaf.certificate])
-        let text = String(decoding: try scratch.openssl("x509", "-in", file, "-noout", "-text").output, as: UTF8.self)
+        let text = try scratch.text(ofCertificate: file)
         for word in ["sha1WithRSAEncryption", "(1536 bit)", "Jun 15 00:00:00 2009 GMT", "2014 GMT"] {
             #expect(text.contains(word), "\(word) in \(text)")
         }
@@ -93,6 +92,6 @@ struct SimulatedJWSTests {
         try scratch.write("key", pki.jwsLeaf.key.publicKeyInfo)
         let verdict = try scratch.openssl(
             "dgst", "-sha256", "-keyform", "DER", "-verify", "key", "-signature", "signature", "message")
-        #expect(String(decoding: verdict.output, as: UTF8.self) == "Verified OK\n", "\(verdict.errors)")
+        #expect(verdict.status == 0, "\(verdict.errors)")
     }
 }

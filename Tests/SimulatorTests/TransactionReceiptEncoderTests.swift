@@ -42,7 +42,7 @@ struct TransactionReceiptEncoderTests {
                 == 0)
         let verdict = try scratch.openssl(
             "dgst", version < 4 ? "-sha1" : "-sha256", "-verify", "key", "-signature", "signature", "message")
-        #expect(String(decoding: verdict.output, as: UTF8.self) == "Verified OK\n", "\(verdict.errors)")
+        #expect(verdict.status == 0, "\(verdict.errors)")
     }
 
     @Test("A transactionReceipt has exactly the genuine layout")

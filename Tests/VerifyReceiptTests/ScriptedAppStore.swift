@@ -68,7 +68,9 @@ final class ScriptedAppStore: HTTPTransport {
         var notifications: [String]?
         /// The times between which notifications were asked for, in milliseconds.
         var historyWindows: [Range<Int64>] = []
-        /// Runs between the next request for a history, or to verifyReceipt, and its response.
+        /// The number of transactions on the first page of the history; `nil` if there is only one page.
+        var firstPage: Int?
+        /// Runs between the next request for the end of a history, or to verifyReceipt, and its response.
         var meanwhile: (@Sendable () async -> Void)?
         /// The same for the next request for statuses.
         var meanwhileStatuses: (@Sendable () async -> Void)?
@@ -140,7 +142,8 @@ final class ScriptedAppStore: HTTPTransport {
             let isDownload = path.contains("/appTransactions/")
             world.questions.append(isDownload ? "download" : path.contains("/history/") ? "history" : "statuses")
             if path.contains("/subscriptions/") { return (world, world.meanwhileStatuses.take()) }
-            return (world, path.contains("/history/") ? world.meanwhile.take() : nil)
+            let isEnd = path.contains("/history/") && (world.firstPage == nil || path.contains("revision="))
+            return (world, isEnd ? world.meanwhile.take() : nil)
         }
         await meanwhile?()
         if world.isDown { return HTTPResponse(status: 503) }
@@ -151,7 +154,8 @@ final class ScriptedAppStore: HTTPTransport {
         if path.contains("/appTransactions/") {
             return HTTPResponse(status: 404, body: Array(#"{"errorCode":4040019,"errorMessage":"None."}"#.utf8))
         }
-        guard let body = try? path.contains("/history/") ? history(world) : statuses(world) else {
+        let isFirst = !path.contains("revision=")
+        guard let body = try? path.contains("/history/") ? history(world, isFirst: isFirst) : statuses(world) else {
             throw TransportError(.internalFault, at: "script", "no answer")
         }
         return HTTPResponse(status: 200, body: body.bytes)
@@ -159,12 +163,15 @@ final class ScriptedAppStore: HTTPTransport {
 
     func shutDown(grace: Duration) async {}
 
-    private func history(_ world: World) throws -> JSONValue {
-        .object([
+    private func history(_ world: World, isFirst: Bool) throws -> JSONValue {
+        let count = world.firstPage.map { isFirst ? $0 : world.purchases.count - $0 }
+        let page = isFirst ? world.purchases.prefix(count ?? .max) : world.purchases.suffix(count ?? .max)
+        return .object([
             "bundleId": .string(Self.bundleId), "environment": .string("Production"),
             "appAppleId": .number(SimulatedApp.first.appAppleId),
-            "revision": .string("\(world.clock.milliseconds)_1"), "hasMore": .bool(false),
-            "signedTransactions": .array(try world.purchases.map { .string(try Self.signed($0, world.clock)) }),
+            "revision": .string("\(world.clock.milliseconds)_1"),
+            "hasMore": .bool(isFirst && world.firstPage != nil),
+            "signedTransactions": .array(try page.map { .string(try Self.signed($0, world.clock)) }),
         ])
     }
 

@@ -31,17 +31,20 @@ extension [CheckResult] {
     ///                           → store: sqlite:receipt-bridge.sqlite
     ///
     /// - Parameter columns: The width at which texts continue on the next line, below their beginning; `nil` for one
-    ///   line each.
+    ///   line each. A name that is longer than a quarter of the width has a line of its own.
     package func table(columns: Int? = nil) -> String {
-        let width = map(\.check.count).max() ?? 0
+        let widest = columns.map { $0 / 4 } ?? .max
+        let width = map(\.check.count).filter { $0 <= widest }.max() ?? 0
         let indent = String(repeating: " ", count: width + 8)
         func wrapped(_ text: String) -> String {
             guard let columns else { return text }
             return text.wrapped(at: Swift.max(columns - indent.count, 20)).joined(separator: "\n" + indent)
         }
         return map { result in
-            let name = result.check + String(repeating: " ", count: width - result.check.count)
-            let line = "\(result.verdict.rawValue)  \(name)  \(wrapped(result.detail))\n"
+            let space =
+                result.check.count > width
+                ? "\n" + indent : String(repeating: " ", count: width - result.check.count) + "  "
+            let line = "\(result.verdict.rawValue)  \(result.check)\(space)\(wrapped(result.detail))\n"
             return line + (result.advice.map { indent + wrapped("→ \($0)") + "\n" } ?? "")
         }.joined()
     }

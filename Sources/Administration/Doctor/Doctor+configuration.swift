@@ -12,6 +12,7 @@ extension Doctor {
             + settings.apps.flatMap(\.unusualForms).map {
                 CheckResult("configuration", .warn, $0, advice: "compare it with App Store Connect")
             }
+            + mixUps
     }
 
     private var configuration: CheckResult {
@@ -30,8 +31,10 @@ extension Doctor {
     }
 
     /// A key that this version does not know is a warning: it may be misspelled.
-    private func unused(_ key: String) -> CheckResult {
-        CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or check its spelling")
+    private func unused(_ variable: ProxyConfiguration.UnknownVariable) -> CheckResult {
+        CheckResult(
+            "configuration", .warn, "\(variable.name) is not used\(variable.question)",
+            advice: "remove it, or check its spelling")
     }
 
     /// Returns a warning if other users can read or change the secret file; otherwise `nil`.

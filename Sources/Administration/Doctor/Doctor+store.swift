@@ -87,7 +87,8 @@ extension Doctor {
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
             return CheckResult(
                 "store", .pass,
-                "\(path), \(size), schema \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", upgraded at the next start")"
+                "\(path), \(size)"
+                    + (facts.isCurrent ? "" : facts.layout == nil ? ", no tables yet" : ", upgraded at the next start")
             )
         } catch {
             return CheckResult("store", .fail, "\(error)", advice: advice(for: error.code))

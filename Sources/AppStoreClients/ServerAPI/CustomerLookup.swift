@@ -26,6 +26,8 @@ struct CustomerLookup {
     /// Whether the first identifier is that of a subscription. Its statuses are then requested together with its
     /// history, which saves a round trip. Otherwise only the history tells whether they are needed at all.
     let expectsSubscription: Bool
+    /// Called when a page of the history is not the last one.
+    let onPage: @Sendable () -> Void
 
     /// Looks the customer up.
     ///
@@ -135,6 +137,7 @@ struct CustomerLookup {
                 let rows = try client.verified(page.signedTransactions, environment)
                 foreign = foreign ?? rows.foreign
                 try pages.add(rows.transactions, revision: page.revision, hasMore: page.hasMore)
+                if page.hasMore { onPage() }
             }
         } catch {
             guard error.isUnknownTransaction else { throw error }

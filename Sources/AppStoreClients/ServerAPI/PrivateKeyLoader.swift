@@ -74,7 +74,9 @@ struct PrivateKeyLoader {
             let key = try SigningKey(privateKeyPEM: text)
             guard key.isP256 else {
                 throw CryptographyError(
-                    .keyRefused, "expected a P-256 key, such as an In-App Purchase key from App Store Connect")
+                    .keyRefused,
+                    "expected a P-256 key, such as an In-App Purchase key from App Store Connect, but it is \(key.kind)"
+                )
             }
             return key
         } catch {

@@ -13,13 +13,14 @@ extension ServerAPIClient {
     ///   - environment: The environment of the receipt; `nil` tries production, then the sandbox.
     ///   - earlier: The history from an earlier lookup. Only changes since then are requested and merged into it.
     ///   - options: The priority and the limits of the lookup.
+    ///   - onPage: Called when a page of the history is not the last one.
     /// - Throws: `notFound` if the App Store knows none of the identifiers; `noKeys` if there is none; `wrongBundleId`,
     ///   `wrongEnvironment`, `emptyHistory` or `notAuthentic` if the response cannot be trusted; `statusesMissing` if
     ///   it is incomplete; otherwise an outage.
     package func records(
         for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?,
         since earlier: EarlierHistory? = nil,
-        _ options: CallOptions = CallOptions()
+        _ options: CallOptions = CallOptions(), onPage: @escaping @Sendable () -> Void = {}
     ) async throws(UpstreamError) -> CustomerRecords {
         guard bundleId == self.bundleId else {
             throw UpstreamError(.wrongBundleId, at: "account", "the credentials belong to another app")
@@ -35,7 +36,7 @@ extension ServerAPIClient {
             () async throws(UpstreamError) in
             let lookup = CustomerLookup(
                 client: client, callBudget: client.callBudget(options), earlier: earlier,
-                expectsSubscription: keys.beginsWithSubscription)
+                expectsSubscription: keys.beginsWithSubscription, onPage: onPage)
             return try await lookup.records(of: identifiers, in: environment)
         }
         guard let records else {

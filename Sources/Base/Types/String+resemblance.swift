@@ -25,9 +25,10 @@ extension String {
     }
 
     /// A question about the names that this text is most likely a misspelling of, to append to a message; empty if it
-    /// resembles none. In texts of up to three bytes, two edits replace nearly everything, so they resemble nothing.
+    /// resembles none. In texts of three bytes, two edits replace nearly everything, so one is allowed; shorter texts
+    /// resemble nothing.
     package func didYouMean(_ names: some Sequence<String>) -> String {
-        let similar = names.filter { Swift.min($0.utf8.count, utf8.count) > 3 && $0.resembles(self) }
+        let similar = names.filter { edits(to: $0) <= Swift.min(2, Swift.min($0.utf8.count, utf8.count) - 2) }
         let fewest = similar.map { edits(to: $0) }.min()
         let nearest = similar.filter { edits(to: $0) == fewest }.sorted()
         return nearest.isEmpty ? "" : ". Did you mean \(nearest.prefix(3).joined(separator: " or "))?"

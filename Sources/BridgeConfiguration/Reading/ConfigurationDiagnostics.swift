@@ -41,7 +41,7 @@ final class ConfigurationDiagnostics {
     /// Every key that the reader asked for, whether or not the document has it.
     var requestedKeys: Set<String> = []
     /// Environment variables that belong to a key or a command.
-    private var knownVariables: Set<String> = [
+    private(set) var knownVariables: Set<String> = [
         "RECEIPT_BRIDGE_CONFIG", ConfigurationEnvironment.secondPasswordFile, TestSpeed.variable,
     ]
 

@@ -115,7 +115,9 @@ package enum ConfigurationFile {
             document ?? .mapping(Node.Mapping([])), path: "", file: context, variable: "RECEIPT_BRIDGE")
         settings.read(root)
         settings.secretFiles = context.secretFiles
-        settings.unknownVariables = context.unknownVariables
+        settings.unknownVariables = context.unknownVariables.map {
+            ProxyConfiguration.UnknownVariable(name: $0, question: $0.didYouMean(context.knownVariables))
+        }
         return (settings, context)
     }
 
@@ -126,7 +128,7 @@ package enum ConfigurationFile {
             .composer(_, let problem, let mark, _):
             isIndentedWithTab(mark.line, of: text)
                 ? "line \(mark.line) begins with a tab, but YAML is indented with spaces"
-                : "line \(mark.line), column \(mark.column): \(problem)"
+                : missingSpace(before: mark.line, of: text) ?? "line \(mark.line), column \(mark.column): \(problem)"
         case .duplicatedKeysInMapping(let names, let context):
             "line \(context.mark.line): duplicate key \(names.joined(separator: ", "))"
         default: "it cannot be read as text"
@@ -138,6 +140,14 @@ package enum ConfigurationFile {
         let lines = text.split(separator: "\n", maxSplits: line, omittingEmptySubsequences: false)
         guard lines.indices.contains(line - 1) else { return false }
         return lines[line - 1].prefix { $0 == " " || $0 == "\t" }.contains("\t")
+    }
+
+    /// Returns where a space after a colon is missing, as in `bundleId:com.example.app`. YAML takes that for a text,
+    /// and the parser reports the line after it.
+    private static func missingSpace(before line: Int, of text: String) -> String? {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(line)
+        let found = lines.indices.suffix(2).first { lines[$0].prefixMatch(of: /[ -]*[A-Za-z]+:[^\s\/]/) != nil }
+        return found.map { "line \($0 + 1): a space is missing after the colon" }
     }
 
     /// Reads the certificates in the files and folders of a list. Every one that cannot be read is recorded as a

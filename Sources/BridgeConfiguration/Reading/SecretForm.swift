@@ -32,12 +32,7 @@ extension AppConfiguration {
         }
         let secretForm = "Apple's have 32 hexadecimal digits"
         let all: [(key: String, isUsual: Bool?, usual: String)] = [
-            // https://developer.apple.com/documentation/bundleresources/information-property-list/cfbundleidentifier
-            (
-                "bundleId",
-                bundleId?.rawValue.wholeMatch(of: /[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+/) != nil,
-                "Apple's have letters, digits and hyphens between periods"
-            ),
+            ("bundleId", bundleId.map { MixUp.isBundleId($0.rawValue) }, MixUp.bundleIdForm),
             ("sharedSecret", sharedSecret.map(isSecret), secretForm),
             ("acceptedSecrets", acceptedSecrets.allSatisfy(isSecret), secretForm),
             ("issuerId", serverAPI.map { UUIDText($0.issuerId) != nil }, "Apple's are UUIDs"),
@@ -46,21 +41,17 @@ extension AppConfiguration {
                 serverAPI.map { $0.keyId.utf8.count == 10 && $0.keyId.allSatisfy { $0.isLetter || $0.isNumber } },
                 "Apple's have ten letters and digits"
             ),
-            (
-                "privateKey", serverAPI.map(\.hasUsualFileName),
-                "Apple names the file of an In-App Purchase key SubscriptionKey_, its key ID and .p8"
-            ),
         ]
-        return all.filter { $0.isUsual == false }.map {
-            "\(bundleId?.rawValue ?? "app"): \($0.key) has an unusual form: \($0.usual)"
-        }
+        return
+            (all.filter { $0.isUsual == false }.map { "\($0.key) has an unusual form: \($0.usual)" }
+            + [serverAPI?.keyFileProblem].compactMap(\.self)).map { "\(bundleId?.rawValue ?? "app"): \($0)" }
     }
 }
 
 extension ServerAPIAccount {
-    /// False if the private key's file has the name of another key, or of a key of the App Store Connect API.
-    fileprivate var hasUsualFileName: Bool {
-        guard case .file(let path) = privateKey, let name = path.split(separator: "/").last else { return true }
-        return !name.hasPrefix("AuthKey_") && (!name.hasPrefix("SubscriptionKey_") || name.contains("_\(keyId)."))
+    /// What the name of the private key's file says against it; `nil` if it says nothing.
+    fileprivate var keyFileProblem: String? {
+        guard case .file(let path) = privateKey else { return nil }
+        return MixUp.problem(ofKeyFile: path, keyId: keyId)
     }
 }

@@ -35,6 +35,12 @@ package struct ProxyConfiguration: Sendable {
         package let path: String
     }
 
+    /// An environment variable that no key reads, with a question about the one that may be meant, or nothing.
+    package struct UnknownVariable: Sendable, Hashable {
+        package let name: String
+        package let question: String
+    }
+
     /// Address of the public listener.
     package var listen = Address(host: "127.0.0.1", port: 8080)
     /// Address of the operations listener.
@@ -109,7 +115,7 @@ package struct ProxyConfiguration: Sendable {
     /// The archive of Apple's last good responses, which is in the store and is used if Apple is not available.
     package var lastGood = LastGood()
     /// Environment variables that begin with `RECEIPT_BRIDGE_` and belong to no key.
-    package var unknownVariables: [String] = []
+    package var unknownVariables: [UnknownVariable] = []
 
     /// The default of the configuration key `deadlineSeconds`, 9 s.
     package static let defaultDeadline = Duration.seconds(9)

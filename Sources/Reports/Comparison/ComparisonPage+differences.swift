@@ -54,14 +54,16 @@ extension ComparisonPage {
             },
             [
                 .rowHeader("Rule") { rule(of: $1, into: &$0) },
+                .number("Count") { $0.count.grouped },
                 .cell("Apps, paths and examples") { html, group in
                     html.element("ul", ["class": "places"]) { html in
                         for entry in group.entries { place(entry, of: compared[entry.scope] ?? 0, into: &html) }
                     }
                 },
-                .number("Count") { $0.count.grouped },
             ])
     }
+
+    private var hasOneApp: Bool { Set(report.apps.map(\.scope.app)).count == 1 }
 
     private func place(_ entry: ComparisonReport.Entry, of compared: Int64, into html: inout HTMLWriter) {
         let attributes: HTMLWriter.Attributes = [
@@ -70,7 +72,8 @@ extension ComparisonPage {
         html.element("li", attributes) { html in
             html.element("code", ["class": "path"]) { $0.untrusted(entry.path, limit: 200, isPath: true) }
             html.element("span", ["class": "place"]) { html in
-                html.untrusted(entry.scope.displayText, isPath: true)
+                // Of a single app, the page names it once.
+                html.untrusted(hasOneApp ? entry.scope.environmentText : entry.scope.displayText, isPath: true)
                 html.text(": \(entry.count.grouped)")
                 if compared > 0 {
                     html.text(", \("≤ \(entry.count.share(of: compared))".replacing("≤ <", with: "<")) of the receipts")

@@ -61,7 +61,7 @@ extension ComparisonRule.Class {
     /// Symbol next to the word, so that the class does not depend on color.
     var symbol: String {
         switch self {
-        case .unexpected: "≠"
+        case .unexpected: "×"
         case .expected: "≈"
         case .records: "·"
         }

@@ -67,13 +67,14 @@ extension HTMLWriter {
     /// Writes a remark.
     package mutating func note(_ text: String) { element("p", ["class": "note"], text: text) }
 
-    /// Writes the totals of a page as tiles.
-    package mutating func tiles(_ tiles: [(name: String, value: String)]) {
+    /// Writes the totals of a page as tiles, each with a note below it if there are notes.
+    package mutating func tiles(_ tiles: [(name: String, value: String)], notes: [String] = []) {
         element("dl", ["class": "tiles"]) { html in
-            for (name, value) in tiles {
+            for (index, (name, value)) in tiles.enumerated() {
                 html.element("div") { html in
                     html.element("dt", text: name)
                     html.element("dd", text: value)
+                    if notes.indices.contains(index) { html.element("dd", ["class": "note"], text: notes[index]) }
                 }
             }
         }

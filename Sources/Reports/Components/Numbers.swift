@@ -21,6 +21,14 @@ extension Int64 {
         if hundredths > 9_999 { return "> 99.99 %" }
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) %"
     }
+
+    /// Returns ``share(of:)`` with as many digits as mean something: a whole percentage below ten thousand. For
+    /// example, `12 %`.
+    package func part(of whole: Int64) -> String {
+        guard self > 0, self < whole, whole < 10_000 else { return share(of: whole) }
+        let percent = Int64((Double(self) / Double(whole) * 100).rounded())
+        return percent < 1 ? "< 1 %" : percent > 99 ? "> 99 %" : "\(percent) %"
+    }
 }
 
 extension Duration {

@@ -83,7 +83,7 @@ struct ProxyTLSChannel: ServerChildChannel {
         channel.eventLoop.makeCompletedFuture {
             let limit = base.connectionLimit.live.now.settings.limits.headSeconds
             try channel.pipeline.syncOperations.addHandlers([
-                NIOSSLServerHandler(context: certificate().context),
+                PlainHTTPHandler(logger: logger), NIOSSLServerHandler(context: certificate().context),
                 HandshakeTimeoutHandler(limit: .seconds(limit), counts: handshakes),
             ])
         }.flatMap {

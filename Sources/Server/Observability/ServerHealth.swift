@@ -23,6 +23,8 @@ struct ServerHealth: Sendable {
     let store: (any Store)?
     let shadow: Shadow?
     let state: LifecycleState
+    /// The counts of the last hour.
+    let history: TrafficHistory
     /// Returns the number of open connections of each listener.
     let connections: @Sendable () -> (public: Int, operations: Int)
     /// Returns the circuit breaker states of the upstream hosts.

@@ -106,7 +106,7 @@ extension StatusPage {
                 .text("Source") { $0.source.text },
                 .text("Environment") { $0.environment.text },
                 .number("Responses") { $0.count.grouped },
-                .number("Share") { $0.count.share(of: all) },
+                .number("Share") { $0.count.part(of: all) },
             ])
     }
 
@@ -143,7 +143,7 @@ extension StatusSnapshot.App {
     }
 
     fileprivate var summary: String {
-        let genuine = "\(traffic.count(\.isGenuine).share(of: verdicts)) genuine"
+        let genuine = "\(traffic.count(\.isGenuine).part(of: verdicts)) genuine"
         let answers = verdicts == 1 ? "1 response" : "\(verdicts.grouped) responses"
         return ((verdicts > 0 ? [answers, genuine] : ["no receipt yet"]) + concerns).joined(separator: ", ")
     }

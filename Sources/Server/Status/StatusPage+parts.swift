@@ -37,7 +37,7 @@ extension StatusPage {
                     .text("Environment") { $0.environment.rawValue },
                     .text("Outcomes") { $0.outcomes.words },
                     .number("Requests") { $0.asked.grouped },
-                    .number("Answered") { $0.answered.share(of: $0.asked) },
+                    .number("Answered") { $0.answered.part(of: $0.asked) },
                     .number("95 % within") { $0.duration.words(at: 0.95) },
                 ])
         }
@@ -72,7 +72,7 @@ extension StatusPage {
                         .text("Environment") { $0.level.environment.rawValue },
                         .number("Left") { $0.level.left.grouped },
                         .number("Of") { $0.level.limit.grouped },
-                        .number("Share") { $0.level.left.share(of: $0.level.limit) },
+                        .number("Share") { $0.level.left.part(of: $0.level.limit) },
                     ])
             }
         }

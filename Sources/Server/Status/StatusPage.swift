@@ -49,7 +49,7 @@ struct StatusPage {
                 html.element(
                     "p",
                     text: """
-                        All counts are since the start of the process. This page contains no receipts, no \
+                        Other counts than those of the last hour are since the start of the process. This page contains no receipts, no \
                         transactions and no secrets.
                         """)
             }
@@ -66,7 +66,7 @@ struct StatusPage {
             text: "Receipt Bridge \(snapshot.version) · status · \(snapshot.createdAt.displayText)")
         html.element("h1", text: snapshot.phase.words)
         html.element("p", ["class": "standing \(snapshot.phase == .ready ? "done" : "open")"], text: sentence)
-        html.tiles(tiles)
+        lastHour(&html)
     }
 
     private var sentence: String {
@@ -79,20 +79,6 @@ struct StatusPage {
             default: "There are \(snapshot.warnings.count) warnings."
             }
         return "Up for \(snapshot.uptime.displayText). \(answered) since then. \(warnings)"
-    }
-
-    /// The headline figures.
-    private var tiles: [(name: String, value: String)] {
-        let traffic = snapshot.traffic
-        let (good, refused) = (traffic.count(\.isGenuine), traffic.count(\.isRefused))
-        let (later, sandbox) = (traffic.count(\.isRetry), traffic.count { $0.environment == .sandbox })
-        return [
-            ("receipts answered", snapshot.verdicts.grouped), ("genuine (0, 21006)", good.share(of: snapshot.verdicts)),
-            ("rejected (21002, 21003)", refused.share(of: snapshot.verdicts)),
-            ("temporary errors (to be retried)", later.share(of: snapshot.verdicts)),
-            ("sandbox", sandbox.share(of: snapshot.verdicts)),
-            ("notifications accepted", (snapshot.notifications.stored + snapshot.notifications.repeated).grouped),
-        ]
     }
 
     private var links: [(target: String, title: String)] {

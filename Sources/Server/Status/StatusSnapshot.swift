@@ -15,6 +15,9 @@ struct StatusSnapshot: Sendable {
     let phase: LifecycleState.Phase
     let uptime: Duration
     let createdAt: Timestamp
+    /// The counts since the start, and those of the last hour.
+    let total: TrafficSample
+    let trend: TrafficHistory.Trend
     let warnings: [HealthWarning]
     let apps: [App]
     let latencies: [(source: String, histogram: Histogram)]
@@ -68,6 +71,8 @@ extension StatusSnapshot {
         phase = health.state.phase
         uptime = .now - health.state.startedAt
         createdAt = .now
+        total = TrafficSample(of: health.pipelines, age: uptime)
+        trend = health.history.trend(until: total)
         let waiting = await health.customersToLookUp
         let warnings = health.warnings(backlog, waiting)
         self.warnings = warnings
@@ -167,16 +172,7 @@ extension StatusSnapshot.App {
         self.name = name
         sources = settings?.answer ?? []
         shadow = settings?.shadow
-        traffic = StatusLabel.allCases.flatMap { status in
-            AnswerSource.allCases.flatMap { source in
-                AppStoreEnvironment.allCases.compactMap { environment in
-                    let count = counts.verdicts.count(status, source, environment)
-                    guard count > 0 else { return nil }
-                    return StatusSnapshot.Traffic(
-                        status: status, source: source, environment: environment, count: count)
-                }
-            }
-        }
+        traffic = counts.traffic
         revocations = counts.revocations.total
         deliveries = DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0)) }
         self.backlog = backlog
@@ -184,6 +180,22 @@ extension StatusSnapshot.App {
         self.rollout = rollout
         self.warnings = warnings
         if settings == nil, counts.verdicts.total == 0, backlog == nil { return nil }
+    }
+}
+
+extension AppMetrics {
+    /// The responses of the app, without those that did not occur.
+    var traffic: [StatusSnapshot.Traffic] {
+        StatusLabel.allCases.flatMap { status in
+            AnswerSource.allCases.flatMap { source in
+                AppStoreEnvironment.allCases.compactMap { environment in
+                    let count = verdicts.count(status, source, environment)
+                    guard count > 0 else { return nil }
+                    return StatusSnapshot.Traffic(
+                        status: status, source: source, environment: environment, count: count)
+                }
+            }
+        }
     }
 }
 
@@ -243,7 +255,7 @@ extension StatusSnapshot.App {
         let retries = traffic.count(\.isRetry)
         // The same threshold of 5 % as in the alert ReceiptBridgeNoAnswers.
         if retries * 20 > verdicts {
-            concerns.append("\(retries.share(of: verdicts)) of the responses are “try again”")
+            concerns.append("\(retries.part(of: verdicts)) of the responses are “try again”")
         }
         if readiness.contains(where: { $0.verdict == .notSafe }) { concerns.append("sources differ unexpectedly") }
         return concerns + Self.words.keys.sorted().filter(warnings.contains).compactMap { Self.words[$0] }

@@ -100,7 +100,7 @@ package struct StateDirectory: Sendable {
     /// Returns the stored Server API key of the app, or a new one if there is no valid one.
     private func storedServerKey() throws -> SigningKey {
         let text = files.read(SimulatedConfiguration.keyFile).map { String(decoding: $0, as: UTF8.self) }
-        if let key = text.flatMap({ try? SigningKey(privateKeyPEM: $0) }), !key.isRSA, key.bits == 256 { return key }
+        if let key = text.flatMap({ try? SigningKey(privateKeyPEM: $0) }), key.isP256 { return key }
         return try .p256()
     }
 

@@ -103,6 +103,10 @@ struct ServerAPIResponseSource: ResponseSource {
             error.isRefusal || Task.isCancelled ? .debug : .warning,
             "App Store Server API lookup failed; trying the next source",
             by: "api", item.environment, of: request, ["reason": "\(error)"])
+        // A history of many pages. The receipt may lack what it says, and the next request finds it.
+        if error.code == .inProgress, request.app.staleSubscription == .retry {
+            return .requiresUpstream(fallback: request.reply(error.answer(in: item.environment), from: .api))
+        }
         guard !error.isUnknownTransaction else { return await resultForUnknownTransaction(of: item, in: request) }
         return .unavailable(fallback: request.reply(error.answer(in: item.environment), from: .api))
     }

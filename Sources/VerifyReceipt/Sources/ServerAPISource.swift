@@ -3,6 +3,7 @@ package import AppStorePayloads
 package import Base
 import BridgeConfiguration
 package import Storage
+import Synchronization
 import Telemetry
 import Transport
 
@@ -22,6 +23,10 @@ package struct ServerAPISource: Sendable {
     private struct Question: Hashable, Sendable {
         let key: RecordsAtHand.Key
         let priority: HourlyBudget.Priority
+    }
+
+    private final class Readings: Sendable {
+        let begun = Mutex<Set<Question>>([])
     }
 
     /// The time limit of a lookup that nobody waits for any more. A long history takes a call for each 20
@@ -45,6 +50,8 @@ package struct ServerAPISource: Sendable {
     private let counts: ProxyMetrics?
     /// Lookups on their way. One that takes longer than a request is still at hand for the next one.
     private let lookups = SingleFlight<Question, DatedRecords, UpstreamError>(maximumAlone: 64)
+    /// Those of them of which at least one page has arrived.
+    private let readings = Readings()
     private let confirmations = SingleFlight<Question, DatedRecords?, UpstreamError>()
 
     /// Creates a source.
@@ -207,24 +214,31 @@ package struct ServerAPISource: Sendable {
     ) async throws(UpstreamError) -> DatedRecords {
         let options = CallOptions(
             priority: priority, timeLimit: max(limit, Self.limitAlone), callLimit: limit)
-        let found = try await lookups.value(for: Question(key: key, priority: priority), within: limit) {
-            () async throws(UpstreamError) in
-            try await lookUp(app, key, options, isConfirming: isConfirming)
+        let question = Question(key: key, priority: priority)
+        let found = try await lookups.value(for: question, within: limit) { () async throws(UpstreamError) in
+            defer { readings.begun.withLock { _ = $0.remove(question) } }
+            return try await lookUp(app, key, options, isConfirming: isConfirming) {
+                readings.begun.withLock { _ = $0.insert(question) }
+            }
         }
         guard let found else {
-            throw UpstreamError(.deadline, at: "history", "the lookup of the customer takes longer; it goes on")
+            let isReading = readings.begun.withLock { $0.contains(question) }
+            throw UpstreamError(
+                isReading ? .inProgress : .deadline, at: "history",
+                "the lookup of the customer takes longer; it continues")
         }
         return found
     }
 
     private func lookUp(
-        _ app: App, _ key: RecordsAtHand.Key, _ options: CallOptions, isConfirming: Bool
+        _ app: App, _ key: RecordsAtHand.Key, _ options: CallOptions, isConfirming: Bool,
+        onPage: @escaping @Sendable () -> Void
     ) async throws(UpstreamError) -> DatedRecords {
         let (called, calledAt) = (ContinuousClock.now, now())
         let earlier = atHand.earlierHistory(of: key, at: calledAt, maximumAge: app.historyAge)
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment,
-            since: earlier?.history, options)
+            since: earlier?.history, options, onPage: onPage)
         // Another request may have begun the lookup earlier.
         let begin = records.begunAt ?? called
         let askedAt = calledAt.advanced(by: min(.zero, called.duration(to: begin)))

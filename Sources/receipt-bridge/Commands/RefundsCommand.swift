@@ -117,6 +117,7 @@ struct RefundsCommand: ParsableCommand {
             _ monitor: SweepMonitor, at address: StoreAddress
         ) async throws {
             guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
+            if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId, needsKey: true) }
             let store = all.refunds
             let checkpoint = try SweepCheckpoint(of: address)
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
@@ -152,7 +153,6 @@ struct RefundsCommand: ParsableCommand {
             _ resolver: AppResolver, _ store: any RefundStore, since begin: Timestamp
         ) async throws -> RefundTargets {
             guard let ids else { return try await RefundTargets(in: store, notSweptSince: begin) }
-            if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId, needsKey: true) }
             let bytes = try ListOptions.bytes(of: ids)
             guard bytes.count < ReceiptInputs.maximumSize else {
                 throw InvalidOperation("--ids: \(ids) has 64 MiB or more", hint: "split it, or keep only the ids")

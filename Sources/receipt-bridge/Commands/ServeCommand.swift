@@ -72,8 +72,10 @@ struct ServeCommand: AsyncParsableCommand {
             let memory = MemoryBudget(of: settings, logger: logger)
             let descriptors = try FileDescriptorBudget(of: settings, within: memory, logger: logger)
             if settings.hasNoApp { logger.warning("\(ProxyConfiguration.noAppSentence)") }
-            for key in settings.unknownVariables {
-                logger.notice("environment variable is not used by this version", metadata: ["key": "\(key)"])
+            for variable in settings.unknownVariables {
+                logger.notice(
+                    "environment variable is not used by this version\(variable.question)",
+                    metadata: ["key": "\(variable.name)"])
             }
             let bodies = RequestBodyBudget(memory.bodies, logger: logger)
             transport = try CurlTransport(settings: settings, limits: descriptors.upstream, memory: bodies)

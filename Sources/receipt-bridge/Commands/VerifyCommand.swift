@@ -1,6 +1,7 @@
 import ArgumentParser
 import Base
 import BridgeConfiguration
+import Cryptography
 import Foundation
 import Logging
 import ReceiptDecoding
@@ -72,13 +73,15 @@ struct VerifyCommand: AsyncParsableCommand {
             let service = try VerifyReceiptService(
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
-            try await verify(by: service, sources, settings.outageStatus)
+            let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .stored)
+            try await verify(by: service, sources, settings.outageStatus, decoder)
         }
     }
 
     /// Evaluates all inputs.
     private func verify(
-        by service: VerifyReceiptService, _ sources: [AnswerSource]?, _ outageStatus: OutageStatus
+        by service: VerifyReceiptService, _ sources: [AnswerSource]?, _ outageStatus: OutageStatus,
+        _ decoder: ReceiptDecoder
     ) async throws {
         var exit = ExitCode.success
         for input in inputs.all {
@@ -97,12 +100,19 @@ struct VerifyCommand: AsyncParsableCommand {
             }
             for reason in service.explanations(of: reply) { Terminal.say("\(input.name): \(reason)") }
             let isSuccess = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
-            if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {
-                Terminal.say("\(input.name): rejected as by the server; `receipt-bridge decode` shows the reason")
-            }
+            if let reason = rejection(reply.answer.status, bytes, decoder) { Terminal.say("\(input.name): \(reason)") }
             if !isSuccess, exit == .success { exit = .someNotVerified }
         }
         guard exit == .success else { throw exit }
+    }
+
+    /// Returns why a receipt gets 21002 or 21003, which the response does not say; `nil` for other statuses.
+    private func rejection(_ status: VerifyReceiptStatus, _ bytes: [UInt8], _ decoder: ReceiptDecoder) -> String? {
+        guard [.malformedReceipt, .notAuthentic].contains(status) else { return nil }
+        if let failure = decoder.inspect(bytes.span).failure { return "\(failure)" }
+        return status == .malformedReceipt
+            ? "rejected as by the server; `receipt-bridge decode` reads it"
+            : "authentic, but a rule of the configuration refuses it"
     }
 
     /// Returns the request body that an app would post for the file's contents: the base64 text as it is, or the

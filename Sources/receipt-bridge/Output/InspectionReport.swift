@@ -1,4 +1,5 @@
 import Base
+import Comparison
 import Foundation
 import ReceiptDecoding
 import Reports
@@ -160,12 +161,11 @@ struct InspectionReport {
         _ product: String?, _ transaction: String?, _ original: String?, from: Timestamp?, to: Timestamp?
     ) -> String {
         let period = to.map { " until \(date($0))" } ?? ""
-        return "  - \(printable(product)) \(printable(transaction)) (of \(printable(original))) \(date(from))\(period)"
+        let first = original == transaction ? "" : " (first transaction \(printable(original)))"
+        return "  - \(printable(product)) \(printable(transaction))\(first) \(date(from))\(period)"
     }
 
-    private static func date(_ timestamp: Timestamp?) -> String {
-        timestamp.map { DateTriplet($0).text } ?? "-"
-    }
+    private static func date(_ timestamp: Timestamp?) -> String { timestamp?.displayText ?? "-" }
 
     /// Escapes control characters and line breaks, so that a product id cannot imitate a line of this output.
     static func printable(_ text: String?) -> String { text.map { PrintableText.text(of: $0) } ?? "-" }

@@ -35,6 +35,10 @@ struct JSONLinesSourceTests {
         (#"{"id":"a","receipt":null}"#, SourceRow(number: 1, id: "a", value: .missing)),
         (#"{"id":"a","receipt":""}"#, SourceRow(number: 1, id: "a", value: .missing)),
         (#"{"id":"a","receipt":"NULL"}"#, SourceRow(number: 1, id: "a", value: .missing)),
+        (#"{"id":"a","receipt":" None\n"}"#, SourceRow(number: 1, id: "a", value: .missing)),
+        (#"{"id":"a","receipt":"nan"}"#, SourceRow(number: 1, id: "a", value: .missing)),
+        (#"{"id":"a","receipt":"[]"}"#, SourceRow(number: 1, id: "a", value: .missing)),
+        (#"{"id":"a","receipt":"Nona"}"#, SourceRow(number: 1, id: "a", value: .bytes(Array("Nona".utf8)))),
         // The id's key in any case; the exact one has precedence.
         (#"{"ID":"a","receipt":"MIIT"}"#, .text(1, "a", "MIIT")),
         (#"{"id":"a","ID":"b","receipt":"MIIT"}"#, .text(1, "a", "MIIT")),

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Runs the demo and every test on a bare Debian as an ordinary user with sudo. The make rules of the README install the missing
-# packages. The system is created in DIR each time. Needs root, debootstrap and a Swift toolchain on the PATH, which is mounted
-# into it read-only.
+# Runs the demo and every test on a bare Debian as an ordinary user with sudo and at most 1,024 descriptors. The make rules of the
+# README install the missing packages. The system is created in DIR each time. Needs root, debootstrap and a Swift toolchain on the
+# PATH, which is mounted into it read-only.
 #
-#     Tests/Scripts/check/bare.sh [DIR] [COMMAND]
+#     Tests/Scripts/check/bare.sh [RELEASE [COMMAND [DIR]]]
 set -eu
 
-bare=${1:-.build-bare/bookworm}
+release=${1:-trixie}
 command=${2:-make demo && make test}
+bare=${3:-.build-bare/$release}
 say() { echo "bare: $1" >&2; }
 fail() {
     say "$1"
@@ -28,15 +29,18 @@ say "creating $bare"
 mkdir -p "$(dirname "$bare")"
 rm -rf --one-file-system "$bare"
 mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1)
-# The packages that the toolchain needs on any Debian, sudo, and those that a clone needs.
-debootstrap --variant=minbase \
-    --include=sudo,make,git,ca-certificates,tzdata,binutils,gcc,libc6-dev,libstdc++-12-dev,libcurl4,libncurses6,libxml2,libsqlite3-0 \
-    bookworm "$bare" ${mirror:+"$mirror"} >"$bare.log" 2>&1 || { tail -n 5 "$bare.log" >&2; fail "debootstrap failed"; }
+debootstrap --variant=minbase "$release" "$bare" ${mirror:+"$mirror"} >"$bare.log" 2>&1 ||
+    { tail -n 5 "$bare.log" >&2; fail "debootstrap failed"; }
 bare=$(cd "$bare" && pwd)
+
+cp /etc/resolv.conf /etc/hosts "$bare/etc/"
+# What a clone needs, and sudo; then the packages that the toolchain needs on any Debian.
+chroot "$bare" env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"' sh \
+    ca-certificates git make sudo binutils g++ libcurl4 libncurses6 libsqlite3-0 libxml2 >>"$bare.log" 2>&1 ||
+    { tail -n 5 "$bare.log" >&2; fail "apt-get failed"; }
 
 chroot "$bare" useradd --create-home --shell /bin/bash builder
 echo 'builder ALL=(ALL) NOPASSWD: ALL' >"$bare/etc/sudoers.d/builder"
-cp /etc/resolv.conf /etc/hosts "$bare/etc/"
 mount -t proc proc "$bare/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$bare/dev/shm"
 # For tests of the progress display on a terminal.
@@ -70,5 +74,5 @@ chroot "$bare" chown -R builder:builder "$tree"
 say "running as an ordinary user: $command"
 chroot --userspec=builder:builder "$bare" env -i HOME=/home/builder USER=builder LOGNAME=builder LANG=C.UTF-8 \
     PATH=/opt/swift/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-    sh -c 'cd "$0" && eval "$1"' "$tree" "$command"
+    sh -c 'ulimit -n 1024 && cd "$0" && eval "$1"' "$tree" "$command"
 say "all checks passed"

@@ -38,16 +38,17 @@ fail() {
     exit 1
 }
 
-# Waits until a program listens, and prints the address from its log: address LOG PID
-address() {
+# Waits until a program listens, and sets `url` to the address in its log: listening COMMAND LOG PID. Not in a subshell, in which a
+# program that has ended still seems to run, because only its parent can notice its end.
+listening() {
     tries=0
-    until grep -q 'http://[^ ]*:[0-9]' "$1"; do
-        kill -0 "$2" 2>/dev/null || fail "a program ended before it listened on its port"
+    until grep -q 'http://[^ ]*:[0-9]' "$2"; do
+        kill -0 "$3" 2>/dev/null || fail "$1 ended before it listened on its port"
         tries=$((tries + 1))
-        [ "$tries" -lt 300 ] || fail "a program does not listen on its port after 30 seconds"
+        [ "$tries" -lt 300 ] || fail "$1 does not listen on its port after 30 seconds"
         sleep 0.1
     done
-    sed -n 's/.*\(http:[^ "]*:[0-9][0-9]*\).*/\1/p' "$1" | head -n 1
+    url=$(sed -n 's/.*\(http:[^ "]*:[0-9][0-9]*\).*/\1/p' "$2" | head -n 1)
 }
 
 # Prints the N-th receipt of a kind: receipt ENVIRONMENT STYLE [N]
@@ -108,10 +109,12 @@ indented() {
 : >"$state/api-proxy.log"
 "$tool" simulate --listen 127.0.0.1:0 --state "$state" --customers 20 >/dev/null 2>"$state/store.log" &
 store=$!
-store_url=$(address "$state/store.log" "$store")
+listening simulate "$state/store.log" "$store"
+store_url=$url
 "$tool" serve --config "$state/receipt-bridge.yaml" --listen 127.0.0.1:0 >/dev/null 2>"$state/proxy.log" &
 proxy=$!
-proxy_url=$(address "$state/proxy.log" "$proxy")
+listening serve "$state/proxy.log" "$proxy"
+proxy_url=$url
 
 echo "simulated App Store  $store_url"
 echo "receipt-bridge       $proxy_url"
@@ -128,7 +131,8 @@ sed 's/answer: \[apple, receipt\]/answer: [api, apple, receipt]/' "$state/receip
 "$tool" serve --config "$state/api.yaml" --listen 127.0.0.1:0 >/dev/null 2>"$state/api-proxy.log" &
 api_proxy=$!
 old_proxy_url=$proxy_url
-proxy_url=$(address "$state/api-proxy.log" "$api_proxy")
+listening serve "$state/api-proxy.log" "$api_proxy"
+proxy_url=$url
 ask "App Receipt, Server API" "same members" "$app" 0 api Production
 facts >"$state/api.facts"
 proxy_url=$old_proxy_url

@@ -12,6 +12,9 @@ Other blocks, for example `console`, are for commands that need Apple, root, a c
 A page that needs more than the tool, curl and jq says so in a comment: <!-- needs: nginx (nginx-light), psql (postgresql) -->
 names programs, and in parentheses their Debian packages.
 
+A loop that waits for a server must end, and with the server, see `WAITING`. README's first block is also run while another program
+has one of its ports: it must end within seconds, and say which port.
+
 If the kernel allows it, every page has a network of its own, so the ports of the pages need not be free, and two pages run at a
 time. As root, the commands run as the user `nobody`, because PostgreSQL refuses to run as root.
 """
@@ -37,6 +40,7 @@ import postgresql
 ROOT = Path(__file__).resolve().parents[3]
 BLOCK = re.compile(r"^( *)```sh\n(.*?)^ *```\n(?:\n* *```text\n(.*?)^ *```\n)?", re.S | re.M)
 NEEDS = re.compile(r"<!-- needs: (.*?) -->")
+WAITING = "for try in $(seq 99); do sleep 0.2; kill -0 $! && ! curl "
 PORTS = [8000, 8080, 8081, 8082, 8083, 8090, 5433]
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 SIOCSIFFLAGS, IFF_UP_RUNNING = 0x8914, 0x41
@@ -52,12 +56,18 @@ class Page:
         self.blocks = [(re.sub(f"^{indent}", "", block, flags=re.M), output) for indent, block, output in BLOCK.findall(text)]
         if len(self.blocks) != len(re.findall(r"^ *```sh$", text, re.M)):
             sys.exit(f"{self.name}: a block of commands cannot be read")
+        for line in re.findall(r"^.*\bdo\b.*$", "".join(block for block, _ in self.blocks), re.M):
+            if "curl" in line and ("until " in line or "while " in line or "sleep" in line) and not line.startswith(WAITING):
+                sys.exit(f"{self.name}: this loop does not end with the server, write {WAITING}…: {line}")
         found = NEEDS.search(text)
         self.needs = re.findall(r"([\w.-]+) \(([\w.-]+)\)", found.group(1)) if found else []
         self.needs += [("curl", "curl"), ("jq", "jq")]
 
-    def script(self):
-        """Returns the commands, with a mark after the output of each block. A failed command ends the script before the mark."""
+    def script(self, taken=None):
+        """Returns the commands, with a mark after the output of each block. A failed command ends the script before the mark. With
+        `taken`, only the first block, while another server has that port."""
+        if taken:
+            return f"python3 -m http.server {taken} --bind 127.0.0.1 2>/dev/null & sleep 1\nset -eo pipefail\n{self.blocks[0][0]}"
         return "set -eo pipefail\n" + "".join(f"{block}printf '\\n--- %s\\n' {number}\n"
                                               for number, (block, _) in enumerate(self.blocks))
 
@@ -96,8 +106,8 @@ def port_in_use():
                 return port
 
 
-def run(page, tools, seconds, isolated):
-    """Runs one page and returns what is wrong with it, or nothing."""
+def run(page, tools, seconds, isolated, taken=None):
+    """Runs one page and returns what is wrong with it, or nothing. With `taken`, the page must say that this port is in use."""
     folder = tempfile.mkdtemp(prefix="receipt-bridge-docs.")
     for name in ("Mappings", "Receipts", "docs"):
         shutil.copytree(ROOT / name, Path(folder, name))
@@ -108,7 +118,7 @@ def run(page, tools, seconds, isolated):
     for name in [name for name in environment if name.startswith("RECEIPT_BRIDGE_")]:
         del environment[name]
     with open(os.path.join(folder, ".output"), "w+") as output, open(os.path.join(folder, ".errors"), "w+") as errors:
-        process = subprocess.Popen(postgresql.command("bash", "-c", page.script()), cwd=folder, env=environment,
+        process = subprocess.Popen(postgresql.command("bash", "-c", page.script(taken)), cwd=folder, env=environment,
                                    stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True,
                                    preexec_fn=isolate if isolated else None)
         try:
@@ -122,6 +132,9 @@ def run(page, tools, seconds, isolated):
         printed = re.split(r"\n--- \d+\n", output.read())
         complaints = errors.read()
     failures = []
+    if taken:
+        shutil.rmtree(folder, ignore_errors=True)
+        return [] if isinstance(code, int) and re.search(rf"127.0.0.1:{taken}\b.* already in use", complaints) else [f"port {taken}: {code}\n{complaints}"]
     if code != 0:
         failures.append(f"exit code {code} in the block\n{page.blocks[min(len(printed), len(page.blocks)) - 1][0]}"
                         f"{printed[-1][-2_000:]}{complaints[-4_000:]}")
@@ -185,6 +198,10 @@ def main():
     try:
         with ThreadPoolExecutor(2 if isolated else 1) as pool:
             good = list(pool.map(timed, found))
+        if isolated and (readme := next((page for page in found if page.name == "README.md"), None)):
+            failures = [line for port in (8090, 8080, 8081) for line in run(readme, tools, 30, isolated, port)]
+            print("\n".join(["README.md: a port that is in use is " + ("not named" if failures else "named"), *failures]), flush=True)
+            good.append(not failures)
     finally:
         shutil.rmtree(tools, ignore_errors=True)
     if not all(good):

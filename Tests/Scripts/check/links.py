@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the documents: every relative link leads to a file and a heading, every source file that is named exists, and the
-README has at most 900 words.
+"""Checks the documents: every relative link leads to a file and a heading, every source file and every rule of the Makefile that is
+named exists, and the README has at most 900 words.
 
 A source file is named by the end of its path, for example `Policy/AnswerPolicy.swift`.
 """
@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
+# In code: in a span, or at the begin of a command in a block.
+MAKE = re.compile(r"(?:`|^\$ |&& )make ([a-z][a-z-]+)", re.M)
 SOURCE = re.compile(r"^[\w+./-]+\.(?:swift|py|sh|yml|json)$")
 
 
@@ -31,6 +33,7 @@ def main():
     files = [name for name in files if name and (ROOT / name).exists()]
     ends = {"/".join(name.split("/")[start:]) for name in files for start in range(name.count("/") + 1)}
     documents = [ROOT / name for name in files if name.endswith(".md") and not name.startswith("Receipts/")]
+    rules = set(re.findall(r"^([a-z][a-z-]*)(?: [a-z-]+)*:", (ROOT / "Makefile").read_text(), re.M))
     problems = []
     links = sources = 0
     for document in documents:
@@ -46,6 +49,7 @@ def main():
                 problems.append(f"{place}: no file {target}")
             elif anchor and file.suffix == ".md" and anchor not in anchors(file):
                 problems.append(f"{place}: no heading {target}")
+        problems += [f"{place}: the Makefile has no rule {rule}" for rule in MAKE.findall(text) if rule not in rules]
         if document.name in {"README.md", "ARCHITECTURE.md", "threat-model.md", "CONTRIBUTING.md"} or "decisions" in document.parts:
             for code in CODE.findall(text):
                 if SOURCE.match(code) and ("/" in code or code.endswith(".swift")):

@@ -13,7 +13,8 @@ out=$(realpath "$2")
 cd "$(dirname "$0")/../../.."
 export LC_ALL=C TZ=UTC
 umask 022
-version=${VERSION:-$(python3 Tests/Scripts/package/release.py --version)}-1
+# `~dev` sorts before the release.
+version=${VERSION:-$(python3 Tests/Scripts/package/release.py --version | sed 's/-dev$/~dev/')}-1
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 architecture=$(dpkg --print-architecture)
 maintainer="Receipt Bridge <maintainers@receipt-bridge.invalid>"

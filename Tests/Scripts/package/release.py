@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what a release consists of: one version everywhere, a section in the changelog, exact versions of all packages.
 
-With --version it prints the version, whose only place is ReceiptBridge.swift. With --sbom it prints the software bill of materials
+With --version it prints the version, whose only place is ReceiptBridge.swift: between releases the next one with `-dev`. With --sbom it prints the software bill of materials
 as CycloneDX; SOURCE_DATE_EPOCH is its date. Needs the Package.resolved of a build.
 """
 import json
@@ -15,6 +15,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 VERSION = re.search(r'static let version = "(.*?)"', (ROOT / "Sources/receipt-bridge/ReceiptBridge.swift").read_text()).group(1)
+
+CHANGES = (ROOT / "CHANGELOG.md").read_text()
+# The version of the images in the examples.
+RELEASED = re.search(r"^## \[(\d.*?)\]", CHANGES, re.M).group(1)
 
 
 def declared():
@@ -62,11 +66,12 @@ def main():
     problems = []
     if json.loads((ROOT / "docs/openapi.json").read_text())["info"]["version"] != VERSION:
         problems.append(f"docs/openapi.json has another version than {VERSION}")
-    if f"\n## [{VERSION}]" not in (ROOT / "CHANGELOG.md").read_text():
-        problems.append(f"CHANGELOG.md has no section [{VERSION}]")
+    section = "Unreleased" if VERSION.endswith("-dev") else VERSION
+    if f"\n## [{section}]" not in CHANGES:
+        problems.append(f"CHANGELOG.md has no section [{section}]")
     for file in sorted((ROOT / "docs/deploy/kubernetes").glob("*.yaml")):
-        if any(tag != VERSION for tag in re.findall(r"image: receipt-bridge:(\S+)", file.read_text())):
-            problems.append(f"{file.name} has the image of another version than {VERSION}")
+        if any(tag != RELEASED for tag in re.findall(r"image: receipt-bridge:(\S+)", file.read_text())):
+            problems.append(f"{file.name} has the image of another version than {RELEASED}")
     versions, packages = declared(), resolved()
     for package in packages:
         if versions.get(package["name"]) != package["version"]:

@@ -18,8 +18,10 @@ import time
 import zipfile
 from pathlib import Path
 
-from release import ROOT, VERSION, sbom
+from release import ROOT, VERSION as SOURCES, sbom
 
+# PEP 440 knows the versions between releases as `.dev0`.
+VERSION = SOURCES.replace("-dev", ".dev0")
 METADATA = f"""Metadata-Version: 2.4
 Name: receipt-bridge
 Version: {VERSION}

@@ -1,3 +1,5 @@
+import ReceiptDecoding
+
 /// One row of a source.
 package struct SourceRow: Sendable, Hashable {
     /// Row number, from 1 without gaps. Blank lines are not counted.
@@ -26,25 +28,18 @@ package enum StoredValue: Sendable, Hashable {
     /// Text or raw bytes as stored, not empty. Quotes and escapes of the file format are removed; nothing else is
     /// changed.
     case bytes([UInt8])
-    /// No value: the key does not exist, or it is NULL, also as text, or a blank text or an empty file.
+    /// No value: the key does not exist, or it is NULL, also as text (`NULL`, `None`, `nan`), or a blank text or an
+    /// empty file.
     case missing
     /// The row cannot be read. `code` is stable, and `reason` contains no data of the row.
     case unreadable(code: String, reason: String)
 }
 
 extension StoredValue {
-    /// Creates a value, which is ``missing`` if there is only white space, or the text that stands for NULL in exports
-    /// of databases: `NULL` in any case, or `\N`.
+    /// Creates a value, which is ``missing`` if there is only white space, or a text that stands for no value in
+    /// exports.
     init(bytes: [UInt8]) {
-        self = Self.isNull(bytes) ? .missing : .bytes(bytes)
-    }
-
-    private static func isNull(_ bytes: [UInt8]) -> Bool {
-        // Anything longer is not a padded NULL.
-        guard bytes.count <= 64 else { return false }
-        let isSpace: (UInt8) -> Bool = { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        let text = String(decoding: bytes.drop(while: isSpace).reversed().drop(while: isSpace), as: UTF8.self)
-        return ["", "N\\"].contains(text) || text.uppercased() == "LLUN"
+        self = TextShape.isNothing(bytes) ? .missing : .bytes(bytes)
     }
 
     /// Returns the value for data that exceeds a size limit.
