@@ -372,6 +372,40 @@ struct StoredAnswerTests {
         #expect(reply.body.contains("700000000000600"), "\(reply)")
     }
 
+    @Test("A purchase that is notified between the history and the statuses of a lookup is the customer's")
+    func purchaseBeforeStatuses() async throws {
+        let bridge = try StoringTestProxy()
+        let appStore = bridge.appStore
+        @Sendable func tick(_ seconds: Int64, _ edit: @Sendable (inout ScriptedAppStore.World) -> Void = { _ in }) {
+            appStore.update { world in
+                edit(&world)
+                world.clock = SharedSimulator.noon.advanced(by: .seconds(seconds))
+            }
+        }
+        tick(0) { world in
+            // The statuses are asked for after the history, because the first id is not that of a subscription.
+            world.change("700000000000500") { $0.purchased = SharedSimulator.noon.advanced(by: .days(-90)) }
+            world.meanwhile = {
+                tick(1) { world in
+                    world.purchases.append(
+                        .init(
+                            id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
+                            type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
+                }
+                let bought = try? appStore.notification("ONE_TIME_CHARGE", of: "700000000000600")
+                #expect(await bridge.refusal(bought ?? []) == nil)
+                tick(2)
+            }
+        }
+        let receipt = try appStore.receipt(of: 1)
+        #expect(await bridge.ask(receipt).source == .api)
+        await bridge.pipelines.finishWriting()
+        let count = appStore.questions.count
+        let reply = await bridge.ask(receipt)
+        #expect(reply.body.contains("700000000000600"), "\(reply)")
+        #expect(appStore.questions.count > count)
+    }
+
     @Test(
         "A lookup that takes longer than the request continues, and the next request is answered from it",
         arguments: [nil, 1])

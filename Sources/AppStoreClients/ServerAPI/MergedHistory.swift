@@ -19,6 +19,8 @@ struct MergedHistory {
     private var downloads: Set<String> = []
     private var appAppleId: Int64?
     private var revisions: [String?] = []
+    /// When the history was signed that was signed first, by its latest transaction.
+    private var signedAt: Timestamp?
     /// The first row that was left out because it belongs to another app or environment; `nil` if there was none.
     private(set) var foreign: UpstreamError?
     var anomalies: [RecordAnomaly] = []
@@ -44,6 +46,8 @@ struct MergedHistory {
             revisions.contains(history.revision)
             && history.transactions.allSatisfy { $0.payload.transactionId.map { indexes[$0] != nil } ?? false }
         if !isSameHistory { revisions.append(history.revision) }
+        let dates = [signedAt, history.transactions.lazy.compactMap(\.payload.signedDate).max()]
+        signedAt = dates.compactMap { $0 }.min()
         for transaction in history.transactions {
             let payload = transaction.payload
             if payload.bundleId == nil { anomalies.append(.transactionWithoutBundleId(payload.transactionId)) }
@@ -79,8 +83,10 @@ struct MergedHistory {
     func records(
         environment: AppStoreEnvironment, bundleId: String, subscriptions: [SubscriptionRecord]
     ) -> CustomerRecords {
-        CustomerRecords(
+        var records = CustomerRecords(
             environment: environment, bundleId: bundleId, appAppleId: appAppleId, transactions: transactions,
             subscriptions: subscriptions, revision: revisions.count == 1 ? revisions[0] : nil, anomalies: anomalies)
+        records.signedAt = signedAt
+        return records
     }
 }

@@ -19,6 +19,9 @@ package struct CustomerRecords: Sendable {
     /// When the first request of the lookup was sent: nothing that happened later need be in the records. `nil` if they
     /// are not from a lookup.
     package var begunAt: ContinuousClock.Instant?
+    /// When the history was signed, by the App Store's clock. What was signed later need not be in it, although the
+    /// statuses add transactions that are. `nil` if the records are not from a lookup.
+    package var signedAt: Timestamp?
 
     /// Creates records. The caller must have verified every JWS.
     package init(

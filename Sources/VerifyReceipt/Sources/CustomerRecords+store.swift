@@ -97,10 +97,10 @@ extension CustomerRow {
             transactions.append(row)
         }
         let renewals = records.subscriptions.compactMap { $0.renewal.flatMap { RenewalRow($0) } }
-        // Not that of the statuses, which can be later: what was signed in between need not be in the history.
-        guard let signedDate = (transactions.map(\.signedDate).max() ?? renewals.map(\.signedDate).max()) else {
-            return nil
-        }
+        let dates = [
+            records.signedAt, transactions.map(\.signedDate).max(), renewals.map(\.signedDate).max(),
+        ]
+        guard let signedDate = dates.lazy.compactMap({ $0 }).first else { return nil }
         let statuses = records.subscriptions.map { subscription in
             StatusRow(
                 originalTransactionId: subscription.originalTransactionId, status: subscription.status,
