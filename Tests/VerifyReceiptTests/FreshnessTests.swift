@@ -32,6 +32,20 @@ struct FreshnessTests {
             revision: nil, anomalies: anomalies)
     }
 
+    /// Records of purchases of the given types, which are refunded or not.
+    private static func records(_ purchases: (type: String, isRefunded: Bool)...) -> CustomerRecords {
+        let transactions = purchases.map { purchase in
+            var transaction = TransactionPayload()
+            transaction.transactionId = "101"
+            transaction.type = purchase.type
+            transaction.revocationDate = purchase.isRefunded ? noon : nil
+            return Signed(payload: transaction, text: "")
+        }
+        return CustomerRecords(
+            environment: .production, bundleId: nil, appAppleId: nil, transactions: transactions, subscriptions: [],
+            revision: nil)
+    }
+
     /// Records, and for how many seconds they are current if the maximum age is an hour, with and without a call.
     struct Case: Sendable {
         let name: String
@@ -50,6 +64,12 @@ struct FreshnessTests {
         Case(name: "expired", records: records(status: 2, ends: -86_400), canAsk: 5, cannotAsk: 3_600),
         Case(name: "in billing retry", records: records(status: 3, ends: -86_400), canAsk: 5, cannotAsk: 3_600),
         Case(name: "revoked", records: records(status: 5, ends: 86_400), canAsk: 5, cannotAsk: 3_600),
+        Case(name: "an unlock", records: records(("Non-Consumable", false)), canAsk: 3_600, cannotAsk: 3_600),
+        Case(name: "everything refunded", records: records(("Non-Consumable", true)), canAsk: 5, cannotAsk: 3_600),
+        Case(
+            name: "one of two refunded", records: records(("Non-Consumable", true), ("Non-Consumable", false)),
+            canAsk: 3_600, cannotAsk: 3_600),
+        Case(name: "a consumable refunded", records: records(("Consumable", true)), canAsk: 3_600, cannotAsk: 3_600),
         Case(name: "was to renew", records: records(status: 2, ends: -300, renews: true), canAsk: 5, cannotAsk: 5),
         Case(name: "without a status", records: records(status: 0, ends: -86_400), canAsk: 5, cannotAsk: 3_600),
         Case(

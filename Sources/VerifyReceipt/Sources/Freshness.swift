@@ -25,6 +25,8 @@ package struct Freshness: Sendable {
     private let isIncomplete: Bool
     /// Whether a refund is shown that no signed record states.
     private var hasUnsignedRefund = false
+    /// Whether nothing is left to the customer: every lasting purchase was refunded, and there is no subscription.
+    private let isEmptied: Bool
     /// The state of each subscription in the history.
     private let subscriptions: [SubscriptionState]
     /// When periods end, and subscriptions renew. Without those that were over long before the lookup.
@@ -55,6 +57,7 @@ package struct Freshness: Sendable {
         self.needsLookup = needsLookup || records.contradictsItself
         isIncomplete = !records.anomalies.isEmpty
         subscriptions = Self.states(of: records)
+        isEmptied = records.isEmptied
         let earliest = askedAt.advanced(by: .zero - Self.renewalTime)
         periodEnds = records.periodEnds.filter { $0 > earliest }
         missingRenewals = records.missingRenewals
@@ -111,9 +114,9 @@ package struct Freshness: Sendable {
     }
 
     /// Returns whether the records deny what a renewal, a recovery or a new subscription would give. Signed refunds of
-    /// other purchases are final.
+    /// other purchases are final, but a customer to whom nothing is left may have bought something.
     package func denies(at now: Timestamp) -> Bool {
-        hasUnsignedRefund || subscriptions.contains { !$0.isActive(at: now) }
+        hasUnsignedRefund || isEmptied || subscriptions.contains { !$0.isActive(at: now) }
     }
 
     /// Returns whether a subscription may have been renewed since the lookup: it has no period that covers now, and it
@@ -182,6 +185,11 @@ extension CustomerRecords {
     /// (5) does not count.
     func mayBeRenewing(at now: Timestamp) -> Bool {
         Freshness(of: self, askedAt: now).mayBeRenewing(at: now)
+    }
+
+    fileprivate var isEmptied: Bool {
+        let lasting = transactions.lazy.map(\.payload).filter { !$0.isConsumable }
+        return lasting.contains { $0.revocationDate != nil } && !lasting.contains { $0.revocationDate == nil }
     }
 
     fileprivate var missingRenewals: [Timestamp] {

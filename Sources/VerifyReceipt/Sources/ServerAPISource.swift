@@ -178,15 +178,16 @@ package struct ServerAPISource: Sendable {
         within limit: Duration
     ) async throws(UpstreamError) -> DatedRecords? {
         let records = found.records
-        let subscription = (records.subscriptions.first?.originalTransactionId)
+        let purchase =
+            (records.subscriptions.first?.originalTransactionId ?? records.transactions.first?.payload.transactionId)
             .flatMap(TransactionIdentifier.init(rawValue:))
-        guard let version = found.version, let subscription, limit > .zero else { return nil }
+        guard let version = found.version, let purchase, limit > .zero else { return nil }
         let limit = min(limit, Self.confirmationLimit)
         let confirmed = try await confirmations.value(for: Question(key: key, priority: priority), within: limit) {
             () async throws(UpstreamError) in
             let askedAt = now()
             let statuses = try await app.client.statuses(
-                of: subscription, in: records.environment, CallOptions(priority: priority, timeLimit: limit))
+                of: purchase, in: records.environment, CallOptions(priority: priority, timeLimit: limit))
             let agrees = statuses.map(records.agrees) ?? false
             counts?.confirmations.add(agrees ? ConfirmationLabel.confirmed : .changed)
             return agrees ? atHand.confirm(version, of: key, at: askedAt) : nil

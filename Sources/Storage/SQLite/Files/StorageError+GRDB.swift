@@ -1,3 +1,4 @@
+import Base
 import GRDB
 
 extension StorageError {
@@ -7,7 +8,12 @@ extension StorageError {
         if let known = error as? StorageError {
             self = known
         } else if let failure = error as? DatabaseError {
-            self.init(Self.code(for: failure.resultCode), at: place, Self.reason(for: failure))
+            let isAboutFile = [.SQLITE_CANTOPEN, .SQLITE_IOERR].contains(failure.resultCode)
+            if isAboutFile, let problem = StoreFiles.problem(of: place) {
+                self.init(.notPermitted, at: place, problem.reason)
+            } else {
+                self.init(Self.code(for: failure.resultCode), at: place, Self.reason(for: failure))
+            }
         } else if let value = error as? DamagedValue {
             self.init(.damaged, at: place, "a value of \(value.column) is damaged")
         } else if error is RowDecodingError {

@@ -41,7 +41,7 @@ package enum StoreFiles {
     static func createIfMissing(_ path: String) throws(StorageError) {
         var status = stat()
         guard stat(path, &status) != 0 else {
-            guard status.st_mode & S_IFMT == S_IFDIR else { return }
+            guard isDirectory(status) else { return }
             throw StorageError(.notPermitted, at: path, SystemFailure(code: EISDIR).reason)
         }
         // Not the file of another thread: closing a descriptor of it would release that thread's locks.
@@ -52,6 +52,16 @@ package enum StoreFiles {
         } else if errno != EEXIST {
             throw Self.error(.last, at: path)
         }
+    }
+
+    private static func isDirectory(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
+
+    /// Why an existing file cannot be read, which SQLite does not say; `nil` if the file is not the reason.
+    static func problem(of path: String) -> SystemFailure? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        if isDirectory(status) { return SystemFailure(code: EISDIR) }
+        return access(path, R_OK) == 0 ? nil : .last
     }
 
     /// The error of a file that cannot be created or opened. A file cannot be missing, but its directory can.
