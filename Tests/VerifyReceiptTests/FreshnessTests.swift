@@ -10,13 +10,14 @@ struct FreshnessTests {
 
     /// Records of one subscription. Times are in seconds after the lookup began.
     private static func records(
-        status: Int, ends: Int64?, renews: Bool = false, anomalies: [RecordAnomaly] = []
+        status: Int, ends: Int64?, renews: Bool = false, isRefunded: Bool = false, anomalies: [RecordAnomaly] = []
     ) -> CustomerRecords {
         var transaction = TransactionPayload()
         transaction.transactionId = "101"
         transaction.originalTransactionId = "100"
         transaction.type = "Auto-Renewable Subscription"
         transaction.expiresDate = ends.map { noon.advanced(by: .seconds($0)) }
+        transaction.revocationDate = isRefunded ? noon : nil
         var renewal = RenewalPayload()
         renewal.autoRenewStatus = renews ? 1 : 0
         let signed = Signed(payload: transaction, text: "")
@@ -70,6 +71,9 @@ struct FreshnessTests {
             name: "one of two refunded", records: records(("Non-Consumable", true), ("Non-Consumable", false)),
             canAsk: 3_600, cannotAsk: 3_600),
         Case(name: "a consumable refunded", records: records(("Consumable", true)), canAsk: 3_600, cannotAsk: 3_600),
+        Case(
+            name: "active, its period refunded", records: records(status: 1, ends: 86_400, isRefunded: true), canAsk: 5,
+            cannotAsk: 3_600),
         Case(name: "was to renew", records: records(status: 2, ends: -300, renews: true), canAsk: 5, cannotAsk: 5),
         Case(name: "without a status", records: records(status: 0, ends: -86_400), canAsk: 5, cannotAsk: 3_600),
         Case(

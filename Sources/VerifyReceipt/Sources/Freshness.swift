@@ -152,11 +152,13 @@ package struct Freshness: Sendable {
 }
 
 extension Freshness.SubscriptionState {
-    /// The state for a status of the Server API: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked.
+    /// The state for a status of the Server API: 1 active, 2 expired, 3 billing retry, 4 grace period, 5 revoked. If an
+    /// active one's period was refunded, there is another period.
     fileprivate init(_ subscription: SubscriptionRecord) {
+        let period = subscription.transaction?.payload
         let end: Timestamp?
         switch subscription.status {
-        case 1: end = subscription.transaction?.payload.expiresDate
+        case 1: end = period?.revocationDate == nil ? period?.expiresDate : nil
         case 4: end = subscription.renewal?.payload.gracePeriodExpiresDate
         case 2, 3:
             self = .ended
