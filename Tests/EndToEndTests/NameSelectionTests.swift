@@ -82,6 +82,9 @@ struct NameSelectionTests {
             )
         }
         try await fixture.expectRefusal(["notifications", "list", "--type", "X"], "--type: X is not a type of Apple's")
+        try await fixture.expectRefusal(
+            ["notifications", "list", "--customer", "9"], "--customer: the store has no record of 9")
+        try await fixture.expectRefusal(["bench", "--only", "x"], "--only: no row's name begins with x")
         #expect(try await fixture.run("notifications", "list", "--type", "REFUND").exit == 0)
         await fixture.stop()
     }

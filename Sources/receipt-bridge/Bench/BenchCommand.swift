@@ -1,6 +1,7 @@
 import ArgumentParser
 import Base
 import Foundation
+import Operations
 import Responses
 import Server
 
@@ -31,6 +32,9 @@ struct BenchCommand: AsyncParsableCommand {
                 ? .builtIn() : .files(receipts, settings: configuration.settingsWithRoots(searches: false))
         }
         let rows = try await bench.run(only: only ?? "")
+        guard !rows.isEmpty else {
+            throw OperationFailure.exit(for: InvalidOperation("--only: no row's name begins with \(only ?? "")"))
+        }
         if json { Terminal.line(Array(Self.json(rows).utf8)) } else { Terminal.line(Self.table(rows)) }
     }
 

@@ -64,7 +64,8 @@ struct NotificationListCommand: AsyncParsableCommand {
                     of: id, apps.isEmpty ? settings?.apps.compactMap(\.bundleId) ?? [] : apps, store)
             }
             if try await list(filter, store) > 0 { return nil }
-            return try await unknownType(store)
+            if let unknown = try await unknownType(store) { return unknown }
+            return try await unknownCustomer(store)
         }
         if let unknown { throw OperationFailure.exit(for: unknown) }
     }
@@ -87,6 +88,14 @@ struct NotificationListCommand: AsyncParsableCommand {
             return nil
         }
         return InvalidOperation("--type: \(NotificationTypeName.unknown(type))")
+    }
+
+    /// Returns an error if the store has no record of the customer of `--customer`.
+    private func unknownCustomer(_ store: any Store) async throws(StorageError) -> InvalidOperation? {
+        guard let id = customer.flatMap(TransactionIdentifier.init(rawValue:)),
+            try await store.customers.apps(with: id, in: environment?.environment).isEmpty
+        else { return nil }
+        return InvalidOperation("--customer: the store has no record of \(id)")
     }
 
     /// Returns the purchases of a customer, in every app and environment that is listed.
