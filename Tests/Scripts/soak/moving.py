@@ -50,8 +50,9 @@ def access(body):
     if body["status"] not in (0, 21006):
         return None
     receipt = body.get("receipt", {})
+    isOld = "product_id" in receipt
     rows, renewals = [], body.get("pending_renewal_info", [])
-    for found in (receipt.get("in_app", []), receipt if "product_id" in receipt else [], body.get("latest_receipt_info", []),
+    for found in (receipt.get("in_app", []), receipt if isOld else [], body.get("latest_receipt_info", []),
                   body.get("latest_expired_receipt_info", [])):
         rows += found if isinstance(found, list) else [found]
     newest = {row.get("transaction_id"): row for row in rows}
@@ -61,7 +62,8 @@ def access(body):
         if row["product_id"] in CONSUMABLES:
             continue
         shown.add(row["product_id"])
-        end = row.get("expires_date_ms") or row.get("expires_date")
+        # An iOS 6 response has no grace period but the status: 21006 is the end of access.
+        end = None if isOld and body["status"] == 0 else row.get("expires_date_ms") or row.get("expires_date")
         ends = max(int(end), grace.get(row.get("original_transaction_id"), 0)) if end and end.isdigit() else None
         if "cancellation_date" not in row and "cancellation_date_ms" not in row and (ends is None or ends > now):
             open_.add(row["product_id"])

@@ -54,6 +54,7 @@ class UpgradeStage(Stage):
         return done
 
     def equal(self, what, got, expected):
+        got, expected = ({id: without_changes(value) for id, value in each.items()} for each in (got, expected))
         different = sorted(id for id in expected if got.get(id) != expected[id])
         if different:
             one, other = flat(got.get(different[0], {})), flat(expected[different[0]])
@@ -62,6 +63,17 @@ class UpgradeStage(Stage):
             self.failures.add(f"{what}: {len(different)} of {len(expected)} differ, for example {different[0]}: "
                               + "; ".join(names)[:2_000])
         return len(expected)
+
+
+# Members that this version writes in another way than the previous release, see CHANGELOG.md.
+CHANGED = {"is_in_intro_offer_period"}
+
+
+def without_changes(value):
+    """Returns a value without the members in CHANGED."""
+    if not isinstance(value, dict):
+        return value
+    return {name: without_changes(member) for name, member in value.items() if name not in CHANGED}
 
 
 def flat(value, path=""):
