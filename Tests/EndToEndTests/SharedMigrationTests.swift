@@ -260,7 +260,7 @@ struct SharedMigrationTests {
         #expect(try await stage.results("id").count == count)
         let limited = try await fixture.run(stage.command("in.jsonl", "--offline", "--limit", "1"))
         #expect(limited.exit == 3 && limited.errors.contains("--limit is reached"), "\(limited.errors)")
-        let options = try await fixture.run(stage.command("in.jsonl", "--offline", "--id-column", "key"))
+        let options = try await fixture.run(stage.command("in.jsonl", "--offline", "--id-column", "receipt"))
         #expect(options.exit == 2 && options.errors.contains("--id-column was the default"), "\(options.errors)")
         try fixture.folder.write("genuine.jsonl", #"{"receipt": "AAAA"}"#.utf8)
         let changed = try await fixture.run(stage.command("genuine.jsonl", "--offline"))
