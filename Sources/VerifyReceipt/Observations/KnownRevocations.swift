@@ -72,10 +72,10 @@ package final class KnownRevocations: Sendable {
     ///   - limit: timeout of the read from the store.
     /// - Returns: `isComplete` is `false` if the store was to be asked and did not answer.
     package func revocations(
-        of purchases: [PurchaseIdentifier], shown: [PurchaseIdentifier] = [], in scope: AppScope,
+        of purchases: @autoclosure () -> [PurchaseIdentifier], shown: [PurchaseIdentifier] = [], in scope: AppScope,
         within limit: @autoclosure () -> Duration
     ) async -> (index: RevocationIndex, isComplete: Bool) {
-        let asked = shown + mayBeRevoked(purchases, in: scope)
+        let asked = shown + mayBeRevoked(purchases(), in: scope)
         // Facts from before and after the read, because they may be written meanwhile.
         let before = facts(of: asked, in: scope)
         guard let store, !asked.isEmpty else { return (RevocationIndex(before), true) }
@@ -94,7 +94,12 @@ package final class KnownRevocations: Sendable {
     }
 
     /// Returns the purchases that may be revoked.
-    private func mayBeRevoked(_ purchases: [PurchaseIdentifier], in scope: AppScope) -> [PurchaseIdentifier] {
+    private func mayBeRevoked(
+        _ purchases: @autoclosure () -> [PurchaseIdentifier], in scope: AppScope
+    ) -> [PurchaseIdentifier] {
+        // A receipt has hundreds of identifiers.
+        guard state.withLock({ !$0.fingerprints.isCertainlyEmpty }) else { return [] }
+        let purchases = purchases()
         let fingerprints = key.fingerprints(of: purchases, in: scope)
         return state.withLock { state in
             zip(purchases, fingerprints).filter { state.fingerprints.mayContain($1) }.map(\.0)

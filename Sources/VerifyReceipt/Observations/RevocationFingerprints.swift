@@ -17,12 +17,15 @@ extension ReceiptContents {
     var purchaseIdentifiers: [PurchaseIdentifier] {
         switch self {
         case .app(let receipt):
-            receipt.purchases.flatMap { purchase in
-                [PurchaseIdentifier].all(
-                    purchase.transactionId, lineItem: purchase.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" })
+            var identifiers: [PurchaseIdentifier] = []
+            identifiers.reserveCapacity(2 * receipt.purchases.count)
+            for purchase in receipt.purchases {
+                if let id = purchase.transactionId { identifiers.append(.transaction(id)) }
+                if let item = purchase.webOrderLineItemId, item != 0 { identifiers.append(.lineItem(String(item))) }
             }
+            return identifiers
         case .transaction(let receipt):
-            .all(receipt.transactionId, lineItem: receipt["web-order-line-item-id"])
+            return .all(receipt.transactionId, lineItem: receipt["web-order-line-item-id"])
         }
     }
 }
@@ -59,6 +62,8 @@ struct RevocationFingerprints: Sendable {
 
     /// Whether an identifier that was not added is certainly not one of a revoked purchase.
     var isComplete: Bool { isLoaded && !isFull }
+    /// Whether no purchase was ever revoked.
+    var isCertainlyEmpty: Bool { isComplete && fingerprints.isEmpty }
 
     /// Records that all identifiers of the store are being added. Those so far stay, because the store may not have
     /// them yet.

@@ -119,11 +119,11 @@ struct RecordsSource: Sendable {
     /// Returns the records with revocations that other sources reported and the records do not have yet.
     private func revised(_ found: DatedRecords, in scope: AppScope, within limit: Duration) async -> DatedRecords {
         let records = found.records
-        let purchases = records.transactions.compactMap { transaction -> PurchaseIdentifier? in
-            guard transaction.payload.revocationDate == nil else { return nil }
-            return transaction.payload.transactionId.map { .transaction($0) }
-        }
-        let (index, _) = await revocations.revocations(of: purchases, in: scope, within: limit)
+        let (index, _) = await revocations.revocations(
+            of: records.transactions.compactMap { transaction -> PurchaseIdentifier? in
+                guard transaction.payload.revocationDate == nil else { return nil }
+                return transaction.payload.transactionId.map { .transaction($0) }
+            }, in: scope, within: limit)
         guard !index.isEmpty else { return found }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
             guard signed.payload.revocationDate == nil, !signed.payload.isConsumable,
