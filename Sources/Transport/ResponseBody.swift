@@ -29,6 +29,7 @@ struct ResponseBody {
     private(set) var hasBegun = false
     let memory: ResponseReservation?
     private let limit: Int
+    private let decodes: Bool
     /// The expected size, from `Content-Length`. Used only as a hint, because it may be wrong.
     private var announced = 0
     /// `nil` for a body without a coding.
@@ -37,8 +38,9 @@ struct ResponseBody {
     /// - Parameters:
     ///   - limit: The maximum size in bytes, decoded.
     ///   - memory: `nil` if the memory is not limited.
-    init(limit: Int, _ memory: (any ResponseMemory)?) {
-        self.limit = limit
+    ///   - decodes: Whether content codings are undone.
+    init(limit: Int, _ memory: (any ResponseMemory)?, decodes: Bool) {
+        (self.limit, self.decodes) = (limit, decodes)
         self.memory = memory.map { ResponseReservation($0) }
     }
 
@@ -68,7 +70,7 @@ struct ResponseBody {
         guard headers.list("Transfer-Encoding").allSatisfy({ ["chunked", "identity"].contains($0) }) else {
             return false
         }
-        switch headers.list("Content-Encoding").filter({ $0 != "identity" }) {
+        switch decodes ? headers.list("Content-Encoding").filter({ $0 != "identity" }) : [] {
         case []: announced = headers["Content-Length"].flatMap(Int.init).map { max($0, 0) } ?? limit
         case ["gzip"], ["x-gzip"]:
             // Compressed data says nothing about its size. Without a hint, the capacity grows by doubling.

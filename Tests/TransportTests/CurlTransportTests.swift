@@ -137,6 +137,17 @@ struct CurlTransportTests {
         }
     }
 
+    @Test("The body of the response to a delivery may have any coding", arguments: ["gzip", "br"])
+    func delivery(coding: String) async throws {
+        let body = Array(Self.gzip.dropLast(8))
+        try await withServer({ _ in .respond(headers: ["Content-Encoding: \(coding)"], body: body) }) {
+            server, transport in
+            var request = try HTTPRequest(method: .post, url: server.url())
+            request.isDelivery = true
+            #expect(await transport.outcome(of: request).body == body)
+        }
+    }
+
     @Test("A body without a byte has no coding", arguments: ["gzip", "br"])
     func emptyBody(coding: String) async throws {
         try await withServer({ _ in .respond(headers: ["Content-Encoding: \(coding)"]) }) { server, transport in
