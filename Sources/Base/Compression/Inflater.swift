@@ -205,8 +205,13 @@ package struct Inflater {
         _ output: Slice<UnsafeMutableBufferPointer<UInt8>>, _ end: inout Int
     ) throws(Stop) {
         let count = min(copy.length, output.endIndex - end)
-        let source = end - copy.distance
-        for index in 0..<count { output.base[end + index] = output.base[source + index] }
+        guard let target = output.base.baseAddress.map({ $0 + end }) else { throw .needsRoom }
+        let source = target - copy.distance
+        switch copy.distance {
+        case 1: target.update(repeating: source.pointee, count: count)
+        case count...: target.update(from: source, count: count)
+        default: for index in 0..<count { target[index] = source[index] }
+        }
         end += count
         copy.length -= count
         guard copy.length == 0 else { throw .needsRoom }
