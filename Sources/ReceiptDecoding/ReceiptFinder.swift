@@ -69,7 +69,7 @@ struct ReceiptFinder {
             if found.plausibleCount == before { searchMojibake(text, path) }
             return
         }
-        if let inflated = Inflater.inflate(text) {
+        if let inflated = CompressedText.inflate(text) {
             return search(inflated, path.inside([.compressed], isDecoded: true))
         }
         var layer = ReceiptRepairer(text: text)

@@ -97,7 +97,7 @@ package struct UnsignedIdentifiers: Sendable, Hashable {
             return search(decoded, as: name, round: round + 1)
         case 0x1F, 0x78:
             // A text in another one is not inflated, so that the work is limited in proportion to the text.
-            if round == 0, let inflated = Inflater.inflate(text) { search(inflated, as: name, round: 1) }
+            if round == 0, let inflated = CompressedText.inflate(text) { search(inflated, as: name, round: 1) }
             return
         default: break
         }

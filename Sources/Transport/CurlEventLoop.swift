@@ -167,7 +167,13 @@ struct CurlEventLoop: ~Copyable {
     /// Converts the end of a transfer to a response or an error.
     private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlCommandQueue.Outcome {
         let host = transfer.request.url.host
-        if let failure = transfer.body.failure ?? (result == CURLE_FILESIZE_EXCEEDED ? .tooLarge : nil) {
+        let failureAtEnd =
+            switch result {
+            case CURLE_OK: transfer.body.failureAtEnd
+            case CURLE_FILESIZE_EXCEEDED: ResponseBody.Failure.tooLarge
+            default: ResponseBody.Failure?.none
+            }
+        if let failure = transfer.body.failure ?? failureAtEnd {
             return .failure(failure.error(at: host, limit: transfer.request.maximumResponseBytes))
         }
         guard result == CURLE_OK else {

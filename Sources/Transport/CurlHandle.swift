@@ -157,8 +157,9 @@ private struct OptionSetter {
         let isUpload = request.method != .get
         set(CURLOPT_HTTP_VERSION, Int(isUpload ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         set(CURLOPT_FOLLOWLOCATION, 0)
-        // libcurl decodes piece by piece; the size limit of the response applies to the decoded bytes.
+        // libcurl would accept gzip data without its end, which has its checksum: see `ResponseBody`.
         set(CURLOPT_ACCEPT_ENCODING, "gzip")
+        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         // Without it, removing a handle whose host name is still being resolved blocks the whole thread until the

@@ -23,7 +23,8 @@ final class CurlTransfer {
         self.handle = handle
         self.started = started
         self.whenConnected = whenConnected
-        body = ResponseBody(limit: submission.request.maximumResponseBytes, memory)
+        let request = submission.request
+        body = ResponseBody(limit: request.maximumResponseBytes, memory, decodes: !request.isDelivery)
     }
 
     var request: HTTPRequest { submission.request }

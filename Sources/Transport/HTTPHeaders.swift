@@ -26,6 +26,12 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
         fields.first { Self.isSame($0.name, name) }?.value
     }
 
+    /// The elements of all fields with this name, in lowercase (RFC 9110, 5.6.1).
+    func list(_ name: String) -> [String] {
+        let fields = fields.filter { Self.isSame($0.name, name) }
+        return fields.flatMap { $0.value.lowercased().split { ", \t".contains($0) }.map(String.init) }
+    }
+
     /// Compares names byte by byte. Only ASCII letters are folded, because header names are ASCII.
     private static func isSame(_ first: String, _ second: String) -> Bool {
         first.utf8.count == second.utf8.count

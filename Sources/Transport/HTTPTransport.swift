@@ -51,7 +51,8 @@ package struct HTTPRequest: Sendable {
     /// its sender's doing, so it is no evidence against the host: see ``CircuitBreaker``.
     package var isGenuine = true
     /// True if the request delivers a notification to a target of `forward`. Deliveries have a small share of the
-    /// connections, which the App Store's hosts do not wait for.
+    /// connections, which the App Store's hosts do not wait for. Only the status of the response counts, so its body is
+    /// not decoded.
     package var isDelivery = false
     /// True if the same request was sent before for the same purpose. Retries are limited: see
     /// ``CircuitBreakingTransport``.
@@ -106,7 +107,7 @@ package struct HTTPResponse: Sendable {
     package let status: Int
     /// The headers of the final response, without those of interim (1xx) responses or of a proxy's CONNECT response.
     package let headers: HTTPHeaders
-    /// The body. If the server compressed it with gzip, it is decoded.
+    /// The body. If the server compressed it with gzip, it is decoded, except for a delivery.
     package let body: [UInt8]
     /// The memory of the body, to be kept as long as the body is; `nil` if it is not limited.
     package let memory: ResponseReservation?

@@ -49,9 +49,8 @@ struct OriginQueue: Sendable {
             // Each other owner starts at most as many as this one before the new exchange has its turn.
             let owners = lines[arrival.owner] == nil ? lines.count + 1 : lines.count
             let ahead = min(waiting, (own + 1) * owners - 1)
-            guard forecast.isAnswered(behind: ahead, within: now.duration(to: arrival.deadline), at: now) else {
-                return false
-            }
+            let remaining = now.duration(to: arrival.deadline)
+            guard forecast.isAnswered(behind: ahead, of: running, within: remaining, at: now) else { return false }
         }
         if lines[arrival.owner] == nil { turns.append(arrival.owner) }
         lines[arrival.owner, default: Line()].ids.append(arrival.id)

@@ -2,6 +2,9 @@
 ///
 /// A value without a clock. While a queue is not empty, it counts the exchanges that start, because those are what the
 /// queue shrinks by. For example, with 900 requests ahead and 300 starts in the last second, a new one waits 3 s.
+///
+/// If exchanges take longer than was measured, those in flight often end together. For example, with 64 of 2 s each none
+/// starts for 2 s, and then 64 do. So the host is also given the time that it has needed so far.
 package struct WaitForecast: Sendable {
     /// The shortest time of measuring that allows a prediction.
     private static let window = Duration.seconds(1)
@@ -10,6 +13,8 @@ package struct WaitForecast: Sendable {
     /// The weight of a new exchange in the mean duration.
     private static let weight = 1.0 / 16
 
+    /// When the queue was formed; `nil` while no request waits.
+    private var formed: ContinuousClock.Instant?
     /// When the present window of measuring began; `nil` while no request waits.
     private var begin: ContinuousClock.Instant?
     /// The exchanges that started in the present window.
@@ -24,11 +29,11 @@ package struct WaitForecast: Sendable {
     /// Records that requests wait from now on.
     package mutating func queueFormed(at now: ContinuousClock.Instant) {
         guard begin == nil else { return }
-        (begin, starts, previousRate) = (now, 0, nil)
+        (formed, begin, starts, previousRate) = (now, now, 0, nil)
     }
 
     /// Records that no request waits any more. The rate of an empty queue is that of the arrivals and predicts nothing.
-    package mutating func queueEmptied() { begin = nil }
+    package mutating func queueEmptied() { (formed, begin) = (nil, nil) }
 
     /// Records that an exchange was started.
     package mutating func started(at now: ContinuousClock.Instant) {
@@ -51,13 +56,17 @@ package struct WaitForecast: Sendable {
     ///
     /// - Parameters:
     ///   - ahead: The number of requests that start before it.
+    ///   - running: The number of exchanges in flight.
     ///   - remaining: The time until its deadline.
     package func isAnswered(
-        behind ahead: Int, within remaining: Duration, at now: ContinuousClock.Instant
+        behind ahead: Int, of running: Int, within remaining: Duration, at now: ContinuousClock.Instant
     ) -> Bool {
-        guard let rate = rate(at: now) else { return true }
-        let wait = rate == 0 ? .infinity : Double(ahead + 1) / rate
-        return (wait + meanDuration) * Self.margin <= remaining / .seconds(1)
+        guard let rate = rate(at: now), let formed else { return true }
+        let measured = rate == 0 ? .infinity : Double(ahead + 1) / rate + meanDuration
+        // If each of those in flight, which began before the queue, ends now, and the next ones take as long.
+        let duration = max(meanDuration, formed.duration(to: now) / .seconds(1))
+        let assumed = (Double(ahead + 1) / Double(max(running, 1)) + 1) * duration
+        return min(measured, assumed) * Self.margin <= remaining / .seconds(1)
     }
 
     /// Starts per second over about the last second; `nil` in the first second of a queue.

@@ -63,37 +63,59 @@ struct ConfigurationFindingsTests {
         let secret = "0123456789abcdef0123456789abcdef"
         try folder.write("secret.txt", "\u{FEFF}0123456789abcdef\r\n0123456789abcdef\n")
         try folder.write("key.p8", "-----BEGIN PRIVATE KEY-----\n\(secret)\n-----END PRIVATE KEY-----\n")
-        let environment = ["KEY": secret, "OTHER": "another-key-which-is-as-long"]
+        let environment = ["KEY": secret, "OTHER": "another-secret", "THIRD": "a-third-secret-which-is-as-long"]
         func app(_ keys: String) -> String { "apps: [{\(Self.app), \(keys)}]" }
         let proxy = "upstream: {proxy: \"http://user:\(secret)@proxy.example:1\"}"
         let uses = [
-            ("a shared secret", "sharedSecret: {env: KEY}"), ("a shared secret", app("sharedSecret: {env: KEY}")),
-            ("a shared secret", app("acceptedSecrets: [{env: KEY}]")),
-            ("a secret of forward", app("forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}]")),
+            ("sharedSecret", "sharedSecret: {env: KEY}"), ("apps[0].sharedSecret", app("sharedSecret: {env: KEY}")),
+            ("apps[0].acceptedSecrets[1]", app("acceptedSecrets: [{env: OTHER}, {env: KEY}]")),
             (
-                "a private key of serverAPI",
+                "apps[0].forward[0].secret",
+                app("forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}]")
+            ),
+            (
+                "apps[0].serverAPI.privateKey",
                 app("serverAPI: {issuerId: a, keyId: b, privateKey: {file: key.p8}}")
             ),
-            ("the password of upstream.proxy", proxy),
-            ("the password of the database", "database: {password: {env: KEY}}"),
-            ("the password of the database", "database: {password: {file: secret.txt}}"),
+            ("upstream.proxy", proxy), ("database.password", "database: {password: {env: KEY}}"),
+            ("database.password", "database: {password: {file: secret.txt}}"),
         ]
-        for (name, place) in uses {
-            for (key, use) in [("tokens", "a token"), ("handleKeys", "a key")] {
-                let yaml = "\(key): [{env: OTHER}, {env: KEY}]\n\(place)"
-                #expect(
-                    try findings(yaml, in: folder, environment: environment) == ["\(key): \(use) is also \(name)"],
-                    "\(yaml)")
-                let other = "\(key): [{env: OTHER}]\n\(place)"
-                #expect(try findings(other, in: folder, environment: environment) == [], "\(other)")
+        let new = "set another one, for example from: openssl rand -hex 32"
+        let handles = "\(new) (handles that this one signed are answered with 21003)"
+        let (tokens, target) = ("\(new), here and in its clients", "\(new), here and at the target")
+        for (place, yaml) in uses {
+            let isTarget = place.contains("forward")
+            for (key, advice) in [("handleKeys", handles), ("tokens", tokens)] {
+                let expected =
+                    isTarget && key == "handleKeys"
+                    ? "\(place): is also handleKeys[1]: \(target)" : "\(key)[1]: is also \(place): \(advice)"
+                let list = "\(key): [{env: THIRD}, {env: KEY}]\n"
+                #expect(try findings(list + yaml, in: folder, environment: environment) == [expected])
+                #expect(try findings("\(key): [{env: THIRD}]\n\(yaml)", in: folder, environment: environment) == [])
             }
         }
-        // Different uses of one shared secret are one role.
+        // Different uses of one shared secret are one purpose.
         let same = "sharedSecret: {env: KEY}\n" + app("sharedSecret: {env: KEY}, acceptedSecrets: [{env: KEY}]")
         #expect(try findings(same, environment: environment) == [])
+        let rows = [
+            (
+                "tokens: [{env: KEY}]\nhandleKeys: [{env: KEY}]",
+                "tokens[0]: is also handleKeys[0]: \(tokens)"
+            ),
+            (
+                app("forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}], sharedSecret: {env: KEY}"),
+                "apps[0].forward[0].secret: is also apps[0].sharedSecret: \(target)"
+            ),
+            (
+                "database: {password: {env: KEY}}\nsharedSecret: {env: KEY}",
+                "database.password: is also sharedSecret: change this password"
+            ),
+        ]
+        for (yaml, finding) in rows { #expect(try findings(yaml, environment: environment) == [finding]) }
+        let variables = ["RECEIPT_BRIDGE_SHAREDSECRET": secret, "RECEIPT_BRIDGE_TOKENS": secret]
         #expect(
-            try findings("tokens: [{env: KEY}]\nhandleKeys: [{env: KEY}]", environment: environment)
-                == ["handleKeys: a key is also a token"])
+            try findings("", environment: variables)
+                == ["(RECEIPT_BRIDGE_TOKENS: is also RECEIPT_BRIDGE_SHAREDSECRET: \(tokens))"])
     }
 
     @Test("A private key is no other secret, and a shared secret is one line of text")

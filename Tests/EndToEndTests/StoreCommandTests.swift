@@ -41,6 +41,9 @@ struct StoreCommandTests {
         #expect(again.exit == 0 && again.errors.contains("the copy is complete"), "\(again.errors)")
         let intact = try await stage.run("store", "check", stores[1])
         #expect(intact.exit == 0 && intact.output.isEmpty, "\(intact.errors)")
+        try stage.folder.write("empty.sqlite", "")
+        let empty = try await stage.run("store", "check", "sqlite:empty.sqlite")
+        #expect(empty.exit == 0 && empty.errors.contains("is intact and has no tables"), "\(empty.errors)")
         try await DatabaseQueue(path: stage.folder.path("copy.sqlite")).write { db in
             try db.execute(sql: "DELETE FROM notification WHERE id = (SELECT max(id) FROM notification)")
         }

@@ -43,7 +43,7 @@ enum Base64Target {
             require(
                 strict.inspect(Base64Text.encode(bytes).span).isVerified, "a receipt that was found is one by itself")
         }
-        if let inflated = Inflater.inflate(text) {
+        if let inflated = CompressedText.inflate(text) {
             require(inflated.count <= 64 * text.count + 258, "the size of decompressed data is limited")
         }
     }

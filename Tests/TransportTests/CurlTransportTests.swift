@@ -83,23 +83,76 @@ struct CurlTransportTests {
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x6A, 0xEB, 0x8E, 0x97, 0xD7, 0x00, 0x00, 0x01, 0x00,
     ]
 
-    @Test("The size limit applies to the decoded gzip body, and damaged gzip is rejected")
+    @Test("The size limit applies to the decoded gzip body")
     func bombs() async throws {
-        try await withServer({ request in
-            .respond(
-                headers: ["Content-Encoding: gzip"],
-                body: request.path == "/damaged" ? Array(Self.bomb.dropFirst(20)) : Self.bomb)
+        try await withServer({ _ in
+            .respond(headers: ["Content-Encoding: gzip"], body: Self.bomb)
         }) { server, transport in
-            func size(_ path: String, limit: Int) async throws -> Int {
-                try await transport.send(
-                    HTTPRequest(method: .get, url: server.url(path), maximumResponseBytes: limit)
-                ).body.count
+            func send(limit: Int) async throws -> Outcome {
+                await transport.outcome(
+                    of: try HTTPRequest(method: .get, url: server.url(), maximumResponseBytes: limit))
             }
-            let whole = try await size("/", limit: 65_536)
-            #expect(whole == 65_536)
-            let error = await #expect(throws: TransportError.self) { try await size("/", limit: 65_535) }
-            #expect(error?.code == .responseTooLarge)
-            await #expect(throws: TransportError.self) { try await size("/damaged", limit: 65_536) }
+            let (whole, cut) = (try await send(limit: 65_536), try await send(limit: 65_535))
+            #expect(whole.body?.count == 65_536)
+            #expect(cut.failure?.code == .responseTooLarge)
+        }
+    }
+
+    /// What arrives, and the error; `nil` for ``gzip`` decoded.
+    private static let encodedBodies: [(name: String, reply: Reply, code: TransportError.Code?)] = {
+        let coding = "Content-Encoding: gzip"
+        var damaged = gzip
+        damaged[24] ^= 1
+        func respond(_ headers: [String], _ body: [UInt8] = gzip) -> Reply { .respond(headers: headers, body: body) }
+        let rows: [(name: String, reply: Reply, code: TransportError.Code?)] = [
+            ("gzip", respond([coding]), nil), ("other letters", respond(["content-encoding:  GZip "]), nil),
+            ("its other name", respond(["Content-Encoding: x-gzip"]), nil),
+            ("an element that changes nothing", respond(["Content-Encoding: identity, gzip"]), nil),
+            ("in chunks", .chunked(gzip.map { [$0] }, headers: [coding]), nil),
+            ("a wrong CRC", respond([coding], damaged), .protocolError),
+            ("no gzip", respond([coding], Array(#"{"status":0}"#.utf8)), .protocolError),
+            ("text after the end", respond([coding], gzip + Array("<html></html>".utf8)), .protocolError),
+            ("a second member that is cut", respond([coding], gzip + gzip.dropLast(4)), .truncated),
+            ("chunks without the trailer", .chunked([Array(gzip.dropLast(8))], headers: [coding]), .truncated),
+            ("gzip of gzip", respond([coding, coding]), .protocolError),
+            ("gzip and another", respond(["Content-Encoding: gzip, br"]), .protocolError),
+            ("br", respond(["Content-Encoding: br"]), .protocolError),
+            ("deflate", respond(["Content-Encoding: deflate"], Array(gzip[10..<24])), .protocolError),
+            (
+                "as a transfer coding", .chunked([gzip], headers: ["Transfer-Encoding: gzip"]), .protocolError
+            ),
+        ]
+        return rows + (1...8).map { ("without \($0) bytes", respond([coding], Array(gzip.dropLast($0))), .truncated) }
+    }()
+
+    @Test(
+        "A gzip body without its end, or with a wrong checksum, is no response, and neither is one of another coding",
+        arguments: Named.list(encodedBodies) { $0.name })
+    func codings(row: Named<(name: String, reply: Reply, code: TransportError.Code?)>) async throws {
+        try await withServer({ _ in row.value.reply }) { server, transport in
+            let outcome = await transport.outcome(of: try HTTPRequest(method: .get, url: server.url()))
+            #expect(outcome.failure?.code == row.value.code)
+            #expect(outcome.failure?.code.isTemporary ?? true)
+            #expect(outcome.body == (row.value.code == nil ? Array(#"{"status":0}"#.utf8) : nil))
+        }
+    }
+
+    @Test("The body of the response to a delivery may have any coding", arguments: ["gzip", "br"])
+    func delivery(coding: String) async throws {
+        let body = Array(Self.gzip.dropLast(8))
+        try await withServer({ _ in .respond(headers: ["Content-Encoding: \(coding)"], body: body) }) {
+            server, transport in
+            var request = try HTTPRequest(method: .post, url: server.url())
+            request.isDelivery = true
+            #expect(await transport.outcome(of: request).body == body)
+        }
+    }
+
+    @Test("A body without a byte has no coding", arguments: ["gzip", "br"])
+    func emptyBody(coding: String) async throws {
+        try await withServer({ _ in .respond(headers: ["Content-Encoding: \(coding)"]) }) { server, transport in
+            let outcome = await transport.outcome(of: try HTTPRequest(method: .get, url: server.url()))
+            #expect(outcome.body == [])
         }
     }
 
@@ -174,6 +227,7 @@ struct CurlTransportTests {
         arguments: Named.list([
             (Reply.reset, TransportError.Code.connectionReset), (.hangUp, .emptyReply),
             (.truncated(announced: 100, body: [1, 2]), .truncated),
+            (.raw("HTTP/1.1 200 X\r\nContent-Encoding: gzip\r\nContent-Length: 32\r\n\r\n\u{1F}"), .truncated),
             (.raw("HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), .truncated),
             (.raw("<html>not HTTP</html>"), .protocolError), (.endless, .responseTooLarge),
             (.respond(body: [UInt8](repeating: 0, count: 1001)), .responseTooLarge),

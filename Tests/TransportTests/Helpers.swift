@@ -39,6 +39,9 @@ extension CurlTransport {
 }
 
 extension Outcome {
+    /// The body, or `nil` on failure.
+    var body: [UInt8]? { try? get().body }
+
     /// The error, or `nil` on success.
     var failure: TransportError? {
         guard case .failure(let error) = self else { return nil }

@@ -81,6 +81,14 @@ final class ConfigurationDiagnostics {
         }
     }
 
+    /// Where a key is configured, or an element of a list.
+    func source(of key: String) -> String {
+        if let source = sources[key] { return source }
+        let list = key.hasSuffix("]") ? key.lastIndex(of: "[").map { String(key[..<$0]) } : nil
+        guard let list, let source = sources[list] else { return key }
+        return source.hasSuffix(": \(list)") ? "\(displayName): \(key)" : source
+    }
+
     // MARK: - The environment
 
     /// The value of an environment variable; `nil` if it is unset or empty.

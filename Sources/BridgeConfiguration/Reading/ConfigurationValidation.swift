@@ -14,9 +14,9 @@ enum ConfigurationValidation {
         let hasRoots = !settings.trustedRoots.isEmpty || file.keysWithFindings.contains("trust.roots")
         let all =
             upstreams(settings, hasRoots: hasRoots) + listeners(settings, hasRoots: hasRoots)
-            + proxyAndUserHeader(settings) + secrets(settings)
+            + proxyAndUserHeader(settings) + secrets(settings, of: file)
         return all.filter { !([$0.key] + $0.relatedKeys).contains(where: file.hasFinding) }
-            .map { "\(file.sources[$0.key] ?? $0.key): \($0.sentence)" }
+            .map { "\(file.source(of: $0.key)): \($0.sentence)" }
     }
 
     /// Checks the upstream URLs. Test roots and Apple's hosts exclude each other.
@@ -83,41 +83,79 @@ enum ConfigurationValidation {
         return findings
     }
 
-    /// Checks that no secret has two uses: whoever knows it for one of them could do the other. For example, old apps
-    /// contain shared secrets, with which their users could forge handles.
-    private static func secrets(_ settings: ProxyConfiguration) -> [Finding] {
-        let uses = uses(of: settings)
-        return uses.indices.flatMap { index in
-            uses[..<index].filter { !$0.secrets.isDisjoint(with: uses[index].secrets) }.map {
-                (uses[index].key, [$0.key, "sharedSecret"], "\(uses[index].name) is also \($0.name)")
+    /// A secret, where it is configured, and what it is used for.
+    private struct Use {
+        let key: String
+        let secret: String?
+        var purpose = Purpose.shared
+
+        /// The first part of the key.
+        var section: String { String(key.prefix { $0 != "." && $0 != "[" }) }
+    }
+
+    /// What a secret is used for. Of two uses of one secret the later one is to be changed: the first ones are Apple's,
+    /// and a handle key is in use as long as its handles are.
+    private enum Purpose: CaseIterable {
+        case shared, privateKey, proxy, database, handles, signature, token
+
+        private static let new = "set another one, for example from: openssl rand -hex 32"
+
+        /// What to do if the secret has another use, too.
+        var advice: String {
+            switch self {
+            case .shared, .privateKey: "one of them is another secret by mistake"
+            case .proxy, .database: "change this password"
+            case .handles: "\(Self.new) (handles that this one signed are answered with 21003)"
+            case .signature: "\(Self.new), here and at the target"
+            case .token: "\(Self.new), here and in its clients"
             }
         }
     }
 
-    /// The secrets of the configuration by their use. A private key can be no other secret: ``SecretForm``.
-    private static func uses(
-        of settings: ProxyConfiguration
-    ) -> [(key: String, name: String, secrets: Set<String>)] {
-        let apps = settings.apps
-        let targets = apps.flatMap(\.forward)
-        let shared =
-            [settings.sharedSecret].compactMap(\.self) + apps.flatMap { [$0.sharedSecret].compactMap(\.self) }
-            + apps.flatMap(\.acceptedSecrets) + targets.compactMap(\.password)
+    /// Checks that no secret has two uses: whoever knows it for one of them could do the other. For example, old apps
+    /// contain shared secrets, with which their users could forge handles.
+    private static func secrets(_ settings: ProxyConfiguration, of file: ConfigurationDiagnostics) -> [Finding] {
+        var first: [String: Use] = [:]
+        return uses(of: settings).compactMap { use in
+            guard let text = use.secret.map(essence) else { return nil }
+            guard let other = first[text] else {
+                first[text] = use
+                return nil
+            }
+            guard other.purpose != use.purpose else { return nil }
+            let place = file.source(of: other.key).replacing("\(file.displayName): ", with: "", maxReplacements: 1)
+            return (
+                use.key, [other.section, use.section, "sharedSecret"], "is also \(place): \(use.purpose.advice)"
+            )
+        }
+    }
+
+    /// The secrets of the configuration in the order of their purposes.
+    private static func uses(of settings: ProxyConfiguration) -> [Use] {
+        func list(_ key: String, _ secrets: [SharedSecret], _ purpose: Purpose = .shared) -> [Use] {
+            secrets.enumerated().map { Use(key: "\(key)[\($0)]", secret: $1.reveal(), purpose: purpose) }
+        }
         let proxy = settings.upstreamProxy.flatMap { $0.firstMatch(of: /\/\/[^\/@]*:([^\/@]+)@/) }
-        let keys = apps.compactMap { try? $0.serverAPI?.privateKey.password() }
-        let all: [(String, String, [String])] = [
-            ("apps", "a shared secret", shared.map { $0.reveal() }),
-            ("apps", "a secret of forward", targets.compactMap { $0.secret?.reveal() }),
-            ("apps", "a private key of serverAPI", keys),
-            ("upstream.proxy", "the password of upstream.proxy", proxy.map { [String($0.output.1)] } ?? []),
-            (
-                "database.password", "the password of the database",
-                [try? settings.database.password?.password()].compactMap(\.self)
-            ),
-            ("tokens", "a token", settings.tokens.map { $0.reveal() }),
-            ("handleKeys", "a key", settings.handleKeys.map { $0.reveal() }),
+        var uses = [
+            Use(key: "sharedSecret", secret: settings.sharedSecret?.reveal()),
+            Use(key: "upstream.proxy", secret: proxy.map { String($0.output.1) }, purpose: .proxy),
+            Use(
+                key: "database.password", secret: try? settings.database.password?.password(), purpose: .database),
         ]
-        return all.map { ($0, $1, Set($2.map(essence))) }
+        uses += list("handleKeys", settings.handleKeys, .handles) + list("tokens", settings.tokens, .token)
+        for (index, app) in settings.apps.enumerated() {
+            let key = "apps[\(index)]"
+            uses.append(Use(key: "\(key).sharedSecret", secret: app.sharedSecret?.reveal()))
+            uses += list("\(key).acceptedSecrets", app.acceptedSecrets)
+            let privateKey = try? app.serverAPI?.privateKey.password()
+            uses.append(Use(key: "\(key).serverAPI.privateKey", secret: privateKey, purpose: .privateKey))
+            for (index, target) in app.forward.enumerated() {
+                let key = "\(key).forward[\(index)]"
+                uses.append(Use(key: "\(key).password", secret: target.password?.reveal()))
+                uses.append(Use(key: "\(key).secret", secret: target.secret?.reveal(), purpose: .signature))
+            }
+        }
+        return Purpose.allCases.flatMap { purpose in uses.filter { $0.purpose == purpose } }
     }
 
     /// The text of a secret without white space and without the first and last line of a PEM file.

@@ -158,7 +158,10 @@ extension SQLiteStore {
             // If the file was replaced, nothing of the old one may be written to the new one.
             if let loss = opened.files.missing { throw lost(opened, loss) }
             try asStorageError(at: path) {
-                _ = try opened.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+                try opened.pool.writeWithoutTransaction { db in
+                    if let loss = opened.files.truncated(db) { throw self.lost(opened, loss) }
+                    try db.checkpoint(.truncate)
+                }
             }
             try asStorageError(at: path) { try opened.pool.close() }
             return nil
@@ -179,6 +182,7 @@ extension SQLiteStore.OpenedDatabase {
             guard let connection = db.sqliteConnection else { return }
             var isKept: CInt = 1
             sqlite3_file_control(connection, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+            files.discardIndexOfTruncatedLog(db)
             if files.isLogCurrent { _ = try db.checkpoint(.full) }
         }
     }

@@ -157,7 +157,7 @@ package final class SQLiteStore: Sendable {
     /// Checks the files at the beginning and at the end of a write transaction.
     private func requireFiles(of db: Database) throws(StorageError) {
         let opened = try openedOrClosing()
-        if db.isInsideTransaction, let loss = opened.files.truncated(db) { throw lost(opened, loss) }
+        if let loss = opened.files.truncated(db) { throw lost(opened, loss) }
     }
 
     private var notOpen: StorageError { StorageError(.notOpen, at: path, "the store is not open") }
@@ -209,19 +209,21 @@ package final class SQLiteStore: Sendable {
         let pool = try opened().pool
         do {
             try await pool.vacuum()
-            try await Self.truncateLog(of: pool)
+            try await truncateLog(of: pool)
         } catch {
             throw StorageError(error, at: path)
         }
     }
 
     /// Truncates the write-ahead log. Retries five times if another process is reading from it.
-    private static func truncateLog(of pool: DatabasePool) async throws {
+    private func truncateLog(of pool: DatabasePool) async throws {
         var attempts = 0
         while true {
             do {
-                _ = try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-                return
+                return try await pool.writeWithoutTransaction { db in
+                    try self.requireFiles(of: db)
+                    try db.checkpoint(.truncate)
+                }
             } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempts < 5 {
                 attempts += 1
             }

@@ -89,7 +89,7 @@ final class WriteQueue: Sendable {
                 try body(db)
                 return .commit
             }
-            // A log that was removed meanwhile has the transaction, and is lost with this process.
+            // A log that was removed or truncated meanwhile has the transaction, and is lost with this process.
             try check(db)
         }
     }

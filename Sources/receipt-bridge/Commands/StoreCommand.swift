@@ -138,7 +138,9 @@ struct StoreCommand: ParsableCommand {
                 for column in facts.damage { Terminal.line("damaged  \(column.name)  \(column.count)") }
             }
             if waiting > 0 { Terminal.inform("\(waiting) customers need a lookup") }
-            guard case .damaged(let reason) = facts.integrity else { return Terminal.inform("\(first) is intact") }
+            guard case .damaged(let reason) = facts.integrity else {
+                return Terminal.inform("\(first) is intact\(facts.layout == nil ? " and has no tables" : "")")
+            }
             Terminal.say("\(first) is damaged: \(reason)", hint: "see Damaged stores in docs/STORE.md")
             throw ExitCode.someNotVerified
         }

@@ -60,6 +60,11 @@ struct OpenFilesTests {
         // What only the log had is lost.
         Act("the log is truncated", kept: 0) { truncate($0 + "-wal", 0) },
         Act("the log is cut", kept: 19) { truncate($0 + "-wal", off_t(StoreFiles.size(of: $0 + "-wal") - 4_120)) },
+        Act("the log is truncated, and something is written behind its end", kept: 0) { path in
+            let size = off_t(StoreFiles.size(of: path + "-wal"))
+            truncate(path + "-wal", 0)
+            truncate(path + "-wal", size + 4_120)
+        },
         Act("the file is truncated") { truncate($0, 0) },
     ]
 
@@ -76,6 +81,21 @@ struct OpenFilesTests {
         await store.close()
         let next = try SQLiteStore(path: path)
         #expect(try await next.notificationCount() == act.kept)
+        await next.close()
+    }
+
+    @Test("A log with a hole is never copied into the database, not even when the store is closed")
+    func closed() async throws {
+        let store = try SQLiteStore(path: path)
+        for index in 0..<10 { try await save(index, in: store) }
+        try elsewhere("PRAGMA wal_checkpoint(FULL)")
+        for index in 10..<20 { try await save(index, in: store) }
+        let size = off_t(StoreFiles.size(of: path + "-wal"))
+        truncate(path + "-wal", 0)
+        truncate(path + "-wal", size)
+        #expect(await store.close()?.code == .changed)
+        let next = try SQLiteStore(path: path)
+        #expect(try await next.notificationCount() == 10)
         await next.close()
     }
 

@@ -19,8 +19,8 @@ final class OpenFiles: Sendable {
     private let logs: [String]
     private let database: FileIdentity?
     private let logIdentities: [FileIdentity?]
-    /// Size of the database file at the last transaction, in bytes.
-    private let size = Mutex<Int64>(0)
+    /// What the files had at the last check.
+    private let last = Mutex<(size: Int64, log: SQLiteFile.LogIndex?)>((0, nil))
 
     /// - Parameter db: a connection that has read from the database.
     init(path: String, _ db: Database) {
@@ -37,20 +37,38 @@ final class OpenFiles: Sendable {
         return logIdentities == logs.map(FileIdentity.init(path:)) ? nil : .log
     }
 
-    /// A file that is shorter than what was written to it; `nil` without one.
+    /// A file that is shorter than what was written to it; `nil` without one. A program may have truncated it while a
+    /// transaction wrote behind its end, so that the file is long again and has a hole.
     ///
-    /// - Parameter db: in a write transaction, so that no other process changes the files at the same time.
+    /// - Parameter db: the connection that writes. Only in a transaction no other process changes the database file at
+    ///   the same time.
     func truncated(_ db: Database) -> Loss? {
         guard let file = SQLiteFile(SQLITE_FCNTL_FILE_POINTER, of: db), let bytes = file.size,
-            let log = SQLiteFile(SQLITE_FCNTL_JOURNAL_POINTER, of: db)?.size, let logged = file.sizeOfLog
+            let log = SQLiteFile(SQLITE_FCNTL_JOURNAL_POINTER, of: db), let index = file.logIndex,
+            let logBytes = log.size
         else { return nil }
-        let before = size.withLock { size in
-            defer { size = bytes }
-            return size
+        return last.withLock { last in
+            // VACUUM makes the file shorter, too, and then its header has the new number of pages.
+            if db.isInsideTransaction, bytes < last.size,
+                bytes == 0 || file.sizeInHeader.map({ bytes < $0 }) ?? true
+            {
+                return .database
+            }
+            let known = last.log.flatMap { $0.frames > 0 && $0.salt == index.salt ? $0 : nil }
+            let hasHole = known.map { log.saltOfLastFrame(in: $0) != $0.salt } ?? false
+            // If another process has begun the log again since the index was read, it has changed the index before.
+            if logBytes < index.size || hasHole, file.logIndex == index { return .log }
+            last = (db.isInsideTransaction ? bytes : last.size, index)
+            return nil
         }
-        // VACUUM makes the file shorter, too, and then its header has the new number of pages.
-        if bytes < before, bytes == 0 || file.sizeInHeader.map({ bytes < $0 }) ?? true { return .database }
-        return log < logged ? .log : nil
+    }
+
+    /// After a loss of the log: lets SQLite read again which part of it is intact, because what its index says would be
+    /// copied into the database.
+    /// Source: https://www.sqlite.org/walformat.html, section 2.1: whether the index is initialized.
+    func discardIndexOfTruncatedLog(_ db: Database) {
+        guard truncated(db) == .log else { return }
+        SQLiteFile(SQLITE_FCNTL_FILE_POINTER, of: db)?.discardLogIndex()
     }
 
     /// Whether what the open log has belongs into the database: no other process has written to another log.
@@ -90,15 +108,47 @@ private struct SQLiteFile {
         return header[28..<32].reduce(0) { $0 << 8 | Int64($1) } * (pageSize == 1 ? 65_536 : pageSize)
     }
 
-    /// The size of the log up to the last commit, by the index of the log, in bytes.
-    /// Source: https://www.sqlite.org/walformat.html, section 2.1: page size at 14, number of frames at 16.
-    var sizeOfLog: Int64? {
+    /// The index of a log up to the last commit.
+    struct LogIndex: Equatable {
+        /// The number of frames, each of which has a page.
+        let frames: Int64
+        let pageSize: Int64
+        /// Changes each time the log begins again, and is in the header of each frame.
+        let salt: UInt64
+
+        /// The size of the log in bytes.
+        var size: Int64 { frames == 0 ? 0 : offset(ofFrame: frames + 1) }
+
+        /// - Parameter number: from 1.
+        func offset(ofFrame number: Int64) -> Int64 { 32 + (number - 1) * (24 + pageSize) }
+    }
+
+    /// The first part of the index of the log of a database file.
+    private var logIndexPointer: UnsafeMutableRawPointer? {
         var index: UnsafeMutableRawPointer?
-        guard methods.iVersion >= 2, methods.xShmMap?(file, 0, 32_768, 0, &index) == SQLITE_OK, let index else {
-            return nil
+        return methods.iVersion >= 2 && methods.xShmMap?(file, 0, 32_768, 0, &index) == SQLITE_OK ? index : nil
+    }
+
+    /// The index of the log of a database file.
+    /// Source: https://www.sqlite.org/walformat.html, section 2.1: page size at 14, number of frames at 16, salt at 32.
+    var logIndex: LogIndex? {
+        logIndexPointer.map { index in
+            let pageSize = Int64(index.load(fromByteOffset: 14, as: UInt16.self))
+            return LogIndex(
+                frames: Int64(index.load(fromByteOffset: 16, as: UInt32.self)),
+                pageSize: pageSize == 1 ? 65_536 : pageSize, salt: index.load(fromByteOffset: 32, as: UInt64.self))
         }
-        let pageSize = Int64(index.load(fromByteOffset: 14, as: UInt16.self))
-        let frames = Int64(index.load(fromByteOffset: 16, as: UInt32.self))
-        return frames == 0 ? 0 : 32 + frames * (24 + (pageSize == 1 ? 65_536 : pageSize))
+    }
+
+    /// Marks both copies of the index's header, of 48 bytes each, as not initialized (at 12).
+    func discardLogIndex() {
+        for copy in [0, 48] { logIndexPointer?.storeBytes(of: 0, toByteOffset: copy + 12, as: UInt8.self) }
+    }
+
+    /// The salt of a frame of this log, the last one of an index.
+    /// Source: https://www.sqlite.org/fileformat2.html, section 4.1: salt at 8.
+    func saltOfLastFrame(in index: LogIndex) -> UInt64? {
+        var salt: UInt64 = 0
+        return methods.xRead?(file, &salt, 8, index.offset(ofFrame: index.frames) + 8) == SQLITE_OK ? salt : nil
     }
 }
