@@ -8,7 +8,7 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-suites-run test-scenarios-run test-cluster-run test-root test-postgresql test-exports clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
+.PHONY: help library demo test test-build test-release test-release-build test-all test-all-run test-run test-suites-run test-scenarios-run test-cluster-run test-root test-postgresql test-exports clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
 .PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static wheel deb release install manual receipts format set-up set-up-tests
 
 ## the release binary, .build/release/receipt-bridge
@@ -29,19 +29,25 @@ release: $(if $(PREPARED),,set-up)
 	rm -rf .build-release/static
 	$(SWIFT) build -c release $(STRIPPED) --product receipt-bridge --scratch-path .build-release/static \
 		-Xcc -ffile-prefix-map=$(CURDIR)=.
+	$(SWIFT) build -c release $(STRIPPED) --target ReceiptLibrary --scratch-path .build-release/static
 	.ci/release .build-release/static/release/receipt-bridge
 
 ## the static binary on a bare Debian without Swift (needs root and debootstrap)
 test-static: static
 	Tests/Scripts/package/static.sh .build-static/release/receipt-bridge
 
-## a Python wheel of the static binary, in .build-static
-wheel: static
-	python3 Tests/Scripts/package/wheel.py .build-static/release/receipt-bridge .build-static
+## the library for other languages: .build/release/libreceipt_bridge.so
+library: set-up
+	$(SWIFT) build -c release --target ReceiptLibrary
+	python3 Tests/Scripts/package/library.py .build/release .build/release/libreceipt_bridge.so
 
-## the wheel in a new environment: 100,000 rows (ROWS=), failures, pandas and a peer from PyPI
-test-wheel: static
-	python3 Tests/Scripts/package/test_wheel.py .build-static/release/receipt-bridge --rows $(ROWS) --pandas --peer
+## a Python wheel of the library, in .build/release
+wheel: library
+	python3 Tests/Scripts/package/wheel.py .build/release .build/release
+
+## the wheel in a new environment: 100,000 rows (ROWS=), forks and hostile values, pandas and others and a peer from PyPI
+test-wheel: build library
+	python3 Tests/Scripts/package/test_wheel.py .build/release/receipt-bridge --rows $(ROWS) --pandas --peer
 
 ## a Debian package of the static binary, in .build-static (needs dpkg-dev)
 deb: static
@@ -73,7 +79,7 @@ manual: build
 	python3 docs/manual.py .build/release/receipt-bridge >docs/receipt-bridge.1
 
 ## manual page, completions, installation, the service, the wheel (needs Python, man, bash, systemd-analyze)
-test-packaging: build
+test-packaging: build library
 	Tests/Scripts/package/packaging.sh .build/release/receipt-bridge
 	python3 Tests/Scripts/package/test_wheel.py .build/release/receipt-bridge
 

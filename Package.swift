@@ -82,9 +82,12 @@ func dependencies(_ names: String) -> [Target.Dependency] {
 }
 
 /// A target of Sources, or of the path, that uses the targets and products with these names.
-func target(_ name: String, _ uses: String = "", path: String? = nil, resources: [Resource]? = nil) -> Target {
+func target(
+    _ name: String, _ uses: String = "", path: String? = nil, exclude: [String] = [], resources: [Resource]? = nil
+) -> Target {
     .target(
-        name: name, dependencies: dependencies(uses), path: path, resources: resources, swiftSettings: strict)
+        name: name, dependencies: dependencies(uses), path: path, exclude: exclude, resources: resources,
+        swiftSettings: strict)
 }
 
 func executable(_ name: String, _ uses: String) -> Target {
@@ -143,6 +146,11 @@ let package = Package(
             """
             AppStorePayloads Base ReceiptDecoding
             """, resources: mappings.map { .embedInCode("../../Mappings/\($0).json") }),
+        target("ReceiptInspection", "AppStorePayloads Base Cryptography ReceiptDecoding"),
+        // The library for other languages, which Tests/Scripts/package/library.py links from the objects of a build.
+        target(
+            "ReceiptLibrary", "AppStorePayloads Base Cryptography ReceiptDecoding ReceiptInspection Responses",
+            exclude: ["receipt_bridge.c", "receipt_bridge.h"]),
         // The library for other packages, which is the only target with a public interface.
         target("AppStoreReceipts", "AppStorePayloads Base Cryptography ReceiptDecoding Responses"),
         // The request path, the entry points that use it, and the simulated App Store.
@@ -151,8 +159,8 @@ let package = Package(
         target(
             "VerifyReceipt",
             """
-            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography ReceiptDecoding Responses Storage \
-            Telemetry Transport Logging
+            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography ReceiptDecoding ReceiptInspection \
+            Responses Storage Telemetry Transport Logging
             """),
         target(
             "Notifications",
@@ -181,22 +189,23 @@ let package = Package(
         target(
             "Batch",
             """
-            AppStoreClients AppStorePayloads Base Comparison Cryptography PostgreSQLClient ReceiptDecoding Reports \
-            Responses Storage VerifyReceipt GRDB GRDBSQLite
+            AppStoreClients AppStorePayloads Base Comparison Cryptography PostgreSQLClient ReceiptDecoding \
+            ReceiptInspection Reports Responses Storage VerifyReceipt GRDB GRDBSQLite
             """),
         target(
             "Administration",
             """
             AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Cryptography Notifications Operations \
-            PostgreSQLClient PostgreSQLStorage ReceiptDecoding Responses Server Storage Transport VerifyReceipt
+            PostgreSQLClient PostgreSQLStorage ReceiptDecoding ReceiptInspection Responses Server Storage Transport \
+            VerifyReceipt
             """),
         target("Simulator", "Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore ServiceLifecycle"),
         executable(
             "receipt-bridge",
             """
             Administration AppStoreClients AppStorePayloads Base Batch BridgeConfiguration CBuild CMalloc Comparison \
-            Cryptography Notifications Operations PostgreSQLClient ReceiptDecoding Reports Responses Server Simulator \
-            Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
+            Cryptography Notifications Operations PostgreSQLClient ReceiptDecoding ReceiptInspection Reports Responses \
+            Server Simulator Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
             """),
         // Tests: one target per source target, and end-to-end tests.
         .target(name: "CTestSupport", dependencies: ["COpenSSL"], path: "Tests/CTestSupport"),
@@ -224,8 +233,8 @@ let package = Package(
         tests(
             "BatchTests",
             """
-            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Comparison Cryptography Reports Responses \
-            Simulator Storage TestSupport Transport VerifyReceipt Logging GRDB
+            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Comparison Cryptography ReceiptInspection \
+            Reports Responses Simulator Storage TestSupport Transport VerifyReceipt Logging GRDB
             """),
         tests(
             "BridgeConfigurationTests",
@@ -237,8 +246,8 @@ let package = Package(
             "VerifyReceiptTests",
             """
             AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
-            ReceiptDecoding Responses Server Simulator Storage Telemetry TestSupport Transport VerifyReceipt Logging \
-            InMemoryLogging GRDB ServiceLifecycle
+            ReceiptDecoding ReceiptInspection Responses Server Simulator Storage Telemetry TestSupport Transport \
+            VerifyReceipt Logging InMemoryLogging GRDB ServiceLifecycle
             """),
         tests(
             "ServerTests",
@@ -247,6 +256,7 @@ let package = Package(
             Notifications Operations ReceiptDecoding Reports Responses Server Simulator Storage Telemetry TestSupport \
             Transport VerifyReceipt Logging ServiceLifecycle
             """),
+        tests("ReceiptLibraryTests", "Base ReceiptLibrary Simulator TestSupport"),
         tests("SimulatorTests", "Base Cryptography HTTPTestServer Simulator TestSupport"),
         target("StorageTestSupport", "Base Cryptography Storage", path: "Tests/StorageTestSupport"),
         tests(
@@ -306,7 +316,7 @@ if Context.environment["FUZZ"] == "1" {
             name: "receipt-bridge-fuzz",
             dependencies: [
                 "Base", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients",
-                "Responses", "Comparison", "VerifyReceipt", "Notifications", "Batch",
+                "Responses", "Comparison", "ReceiptInspection", "VerifyReceipt", "Notifications", "Batch",
             ],
             path: "Tests/Fuzzing", exclude: ["Corpus", "seeds.py"],
             swiftSettings: strict + [

@@ -5,6 +5,7 @@ import BridgeConfiguration
 import Cryptography
 import Foundation
 import ReceiptDecoding
+import ReceiptInspection
 import Responses
 import VerifyReceipt
 

@@ -2,6 +2,7 @@ import Base
 import Comparison
 import Foundation
 import ReceiptDecoding
+import ReceiptInspection
 import Reports
 import Responses
 import VerifyReceipt

@@ -35,19 +35,26 @@ def resolved():
             for pin in json.loads((ROOT / "Package.resolved").read_text())["pins"]]
 
 
-def library(name, version, purl, **more):
+def component(name, version, purl, **more):
     return {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl} | more
 
 
-def sbom():
-    """Returns the bill of materials: the packages, and Swift's runtime, which is linked statically. Equal for equal commits."""
-    swift = re.search(r"Swift version ([\d.]+)", subprocess.run(["swift", "--version"], capture_output=True, text=True).stdout)
-    components = [library(package["name"], package["version"],
-                          f"pkg:swift/{package['url'].removeprefix('https://')}@{package['version']}",
-                          externalReferences=[{"type": "vcs", "url": package["url"]}])
-                  for package in resolved()]
-    if swift:
-        components.append(library("swift-runtime", swift.group(1), f"pkg:generic/swift-runtime@{swift.group(1)}"))
+def swift():
+    """Returns the component of Swift's runtime, which is linked statically; none without Swift."""
+    found = re.search(r"Swift version ([\d.]+)", subprocess.run(["swift", "--version"], capture_output=True, text=True).stdout)
+    return [component("swift-runtime", found.group(1), f"pkg:generic/swift-runtime@{found.group(1)}")] if found else []
+
+
+def packages():
+    """Returns the components of the program: the packages, and Swift's runtime."""
+    return [*(component(package["name"], package["version"],
+                        f"pkg:swift/{package['url'].removeprefix('https://')}@{package['version']}",
+                        externalReferences=[{"type": "vcs", "url": package["url"]}])
+              for package in resolved()), *swift()]
+
+
+def sbom(components):
+    """Returns the bill of materials. Equal for equal commits."""
     this = f"pkg:generic/receipt-bridge@{VERSION}"
     dependencies = [{"ref": this, "dependsOn": [component["bom-ref"] for component in components]}]
     content = json.dumps(components)
@@ -72,14 +79,14 @@ def main():
     for file in sorted((ROOT / "docs/deploy/kubernetes").glob("*.yaml")):
         if any(tag != RELEASED for tag in re.findall(r"image: receipt-bridge:(\S+)", file.read_text())):
             problems.append(f"{file.name} has the image of another version than {RELEASED}")
-    versions, packages = declared(), resolved()
-    for package in packages:
+    versions, pins = declared(), resolved()
+    for package in pins:
         if versions.get(package["name"]) != package["version"]:
             problems.append(f"Package.swift has {versions.get(package['name'], 'no version')} of {package['name']}, "
                             f"but the build has {package['version']}")
-    for name in sorted(versions.keys() - {package["name"] for package in packages}):
+    for name in sorted(versions.keys() - {package["name"] for package in pins}):
         problems.append(f"Package.swift has a version of {name}, which the build does not need")
-    print("\n".join(problems) or f"release: version {VERSION}, {len(packages)} packages with exact versions")
+    print("\n".join(problems) or f"release: version {VERSION}, {len(pins)} packages with exact versions")
     return 1 if problems else 0
 
 
@@ -87,6 +94,6 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--version"]:
         print(VERSION)
     elif sys.argv[1:] == ["--sbom"]:
-        print(json.dumps(sbom(), indent=2))
+        print(json.dumps(sbom(packages()), indent=2))
     else:
         sys.exit(main())

@@ -2,7 +2,6 @@ import AppStorePayloads
 package import Base
 package import Cryptography
 package import ReceiptDecoding
-import Responses
 
 /// The result of decoding a stored text: a receipt of either style, a JWS of the App Store, or neither.
 package struct DecodedReceipt: Sendable {
@@ -30,6 +29,10 @@ package struct DecodedReceipt: Sendable {
     package let date: Timestamp?
     /// The latest expiry date of the subscriptions in it; `nil` if it has none.
     package let expiresDate: Timestamp?
+    /// What a receipt contains, authentic or not; `nil` if nothing could be read, and for a JWS.
+    package let contents: ReceiptContents?
+    /// What a JWS contains; `nil` for a receipt.
+    package let signed: JWSInspection?
 
     package var isVerified: Bool { failure == nil }
 
@@ -66,7 +69,7 @@ package struct ReceiptReader: Sendable {
                 lookupKeys: signed.lookupKeys, appTransactionId: signed.appTransactionId,
                 unsigned: UnsignedIdentifiers(in: stored),
                 digest: digest, bytes: inspection.bytes, date: signed.signedDate,
-                expiresDate: signed.expiresDate)
+                expiresDate: signed.expiresDate, contents: nil, signed: signed)
         }
         let keys =
             inspection.contents?.orderedLookupKeys
@@ -77,7 +80,7 @@ package struct ReceiptReader: Sendable {
             appTransactionId: nil, unsigned: UnsignedIdentifiers(in: stored), digest: digest,
             bytes: inspection.bytes,
             date: inspection.contents.flatMap(Self.date),
-            expiresDate: inspection.contents.flatMap(Self.expiresDate))
+            expiresDate: inspection.contents.flatMap(Self.expiresDate), contents: inspection.contents, signed: nil)
     }
 
     private static func expiresDate(of contents: ReceiptContents) -> Timestamp? {
