@@ -29,6 +29,7 @@ __all__ = ["Decoded", "Failure", "Migrated", "Purchase", "ReceiptBridgeError", "
 Path = Union[str, "os.PathLike[str]"]
 # As many rows are searched for a column before it counts as missing.
 FIRST_ROWS = 64
+MAXIMUM_WORKERS = 256
 
 
 def decode(receipt: Any, *, roots: Path | None = None) -> Decoded:
@@ -81,8 +82,8 @@ def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt
     Raises:
         KeyError: A row has no column `receipt_column`, or lacks one of `keep`; no row has one of the others that are named.
         TypeError: A row is not a dictionary, or a value cannot be a receipt or an id."""
-    for name, column in [("receipt_column", receipt_column), ("id_column", id_column), ("transaction_id_column", transaction_id_column)]:
-        if not isinstance(column, (str, type(None))):
+    for name, column in [("receipt_column", receipt_column), ("id_column", id_column or ""), ("transaction_id_column", transaction_id_column or "")]:
+        if not isinstance(column, str):
             raise TypeError(f"{name} is {name_of(column)}, not a text")
     if isinstance(keep, (str, bytes)):
         raise TypeError(f"keep is {name_of(keep)}, not a list of texts")
@@ -120,7 +121,10 @@ class _RowReader:
         count = 0
         for row in rows:
             if not isinstance(row, Mapping):
-                raise TypeError(f"a row is {name_of(row)}, not a dictionary")
+                # Rows of sqlite3 and pandas have keys, but are no mappings.
+                if not hasattr(row, "keys"):
+                    raise TypeError(f"a row is {name_of(row)}, not a dictionary")
+                row = dict(row)
             count += 1
             if self.missing:
                 self.missing -= row.keys()
@@ -164,6 +168,6 @@ def _count(workers: int | None) -> int:
     if isinstance(workers, bool):
         raise TypeError("workers is a bool, not a number")
     number = operator.index(workers)
-    if number < 1:
-        raise ValueError(f"workers is {number}; at least 1 is needed")
+    if not 1 <= number <= MAXIMUM_WORKERS:
+        raise ValueError(f"workers is {number}, not a number from 1 to {MAXIMUM_WORKERS}")
     return number

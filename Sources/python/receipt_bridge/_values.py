@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+# The types of missing values of pandas and numpy, whose modules vary.
+MISSING = {"NAType", "NaTType", "MaskedConstant"}
 # Larger floats have lost digits of a whole number.
 EXACT = 1 << 53
 
@@ -25,13 +27,13 @@ def stored_bytes(value: Any) -> bytes:
         return value.encode(errors="surrogatepass")
     if isinstance(value, bytes):
         return value
-    value = _plain(value)
-    if value is None:
+    plain = _plain(value)
+    if plain is None:
         return b""
-    if isinstance(value, (str, bytes)):
-        return stored_bytes(value)
-    if isinstance(value, (dict, list, int, float, Decimal)) and not isinstance(value, bool):
-        return json_text(value).encode()
+    if isinstance(plain, (str, bytes)):
+        return stored_bytes(plain)
+    if isinstance(plain, (Mapping, list, int, float, Decimal)) and not isinstance(plain, bool):
+        return json_text(plain).encode()
     raise TypeError(f"{name_of(value)} cannot be a receipt: a text, bytes, or a dictionary or list of JSON is expected")
 
 
@@ -39,23 +41,23 @@ def id_text(value: Any) -> str | None:
     """Returns an id; None if there is none."""
     if isinstance(value, str):
         return value or None
-    value = _plain(value)
-    if isinstance(value, (float, Decimal)) and value == int(value) and (isinstance(value, Decimal) or abs(value) < EXACT):
-        value = int(value)
-    if value is None or isinstance(value, str):
-        return value or None
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+    plain = _plain(value)
+    if isinstance(plain, (float, Decimal)) and plain == int(plain) and (isinstance(plain, Decimal) or abs(plain) < EXACT):
+        plain = int(plain)
+    if plain is None or isinstance(plain, str):
+        return plain or None
+    if isinstance(plain, int) and not isinstance(plain, bool):
+        return str(plain)
     # The form of UUIDs and of the ids of MongoDB is defined by their classes.
-    if isinstance(value, uuid.UUID) or type(value).__name__ == "ObjectId":
-        return str(value)
+    if isinstance(plain, uuid.UUID) or type(plain).__name__ == "ObjectId":
+        return str(plain)
     # The forms in exports of MongoDB and DynamoDB: {"$oid": "5f…"}, {"N": "7"}.
-    if isinstance(value, dict) and len(value) == 1:
-        (name, only), = value.items()
+    if isinstance(plain, dict) and len(plain) == 1:
+        (name, only), = plain.items()
         if isinstance(name, str) and (name.startswith("$") or name in ("S", "N")) and not isinstance(only, dict):
             return id_text(only)
     raise TypeError(f"{name_of(value)} cannot be an id: a text, a whole number that is exact, or a UUID is expected"
-                    + (" (value.hex() is a text)" if isinstance(value, bytes) else ""))
+                    + (" (value.hex() is a text)" if isinstance(plain, bytes) else ""))
 
 
 def json_text(value: Any) -> str:
@@ -88,7 +90,7 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (str, bytes, int, dict, list, tuple)):
         return value
-    if type(value).__name__ in ("NAType", "NaTType") and type(value).__module__.startswith("pandas."):
+    if type(value).__name__ in MISSING:
         return None
     # A scalar of pyarrow.
     if callable(as_py := getattr(value, "as_py", None)):
@@ -100,4 +102,4 @@ def _plain(value: Any) -> Any:
         view = memoryview(value)
     except TypeError:
         return value
-    return view.tobytes() if view.itemsize == 1 and view.ndim <= 1 else value
+    return view.tobytes() if view.format in ("B", "b", "c") and view.ndim <= 1 else value

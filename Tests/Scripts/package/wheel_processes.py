@@ -148,6 +148,10 @@ def check_signals():
             os.kill(os.getpid(), signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     expect(received == [1] and number == len(RECEIPTS) * 5, "a process that handles SIGINT goes on")
+    script = ("import receipt_bridge, threading\ndef work():\n    while True: receipt_bridge.decode(receipts[0])\n"
+              f"receipts = {RECEIPTS[:5]!r}\nfor _ in range(4): threading.Thread(target=work, daemon=True).start()\nreceipt_bridge.decode(receipts[1])")
+    codes = {subprocess.run([sys.executable, "-c", script], timeout=60).returncode for _ in range(10)}
+    expect(codes == {0}, "a process ends while threads decode")
     script = f"import receipt_bridge\nresults = receipt_bridge.decode_all({RECEIPTS[:5]!r} * 1000)\nnext(results)"
     expect(subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0, "a process ends with an open generator")
 

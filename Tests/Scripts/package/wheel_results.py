@@ -40,9 +40,9 @@ def same_results():
         (sample / str(index)).write_text(row["receipt"])
     for ours, line in zip(decoded, program("decode", "--json", *(sample / str(index) for index in range(len(STORED))))):
         theirs = json.loads(line)
-        purchases = theirs.get("transactions", []) if theirs["verified"] else []
-        if [ours["verified"], ours["failure"], ours["purchases"]] != [theirs["verified"], theirs["failure"], purchases] \
-                or ours["verified"] and ours["receipt"] != theirs.get("receipt"):
+        purchases = theirs.get("transactions", [theirs.get("payload")])
+        if [ours["verified"], ours["failure"]] != [theirs["verified"], theirs["failure"]] or ours["purchases"] != (purchases if ours["verified"] else []) \
+                or ours["verified"] and [ours["receipt"], ours["payload"]] != [theirs.get("receipt"), theirs.get("payload")]:
             sys.exit(f"wheel: {ours} instead of {theirs}")
     expect(sum(len(row["purchases"]) for row in decoded) > 100, "purchases are those of the command decode")
     kept = list(migrate(({"account": index, "blob": row["receipt"]} for index, row in enumerate(STORED)), receipt_column="blob",
@@ -53,7 +53,7 @@ def same_results():
 
 
 def beside():
-    found = list(migrate([{"receipt": None, "ids": ["71", 70]}, {"receipt": STORED[0]["receipt"], "ids": "72"}], transaction_id_column="ids", roots=ROOTS))
+    found = list(migrate([{"receipt": None, "ids": ["71", "70"]}, {"receipt": STORED[0]["receipt"], "ids": "72"}], transaction_id_column="ids", roots=ROOTS))
     expect(found[0]["reason"] == "needsAllowUnverified" and found[0]["unverifiedIds"] == ["70", "71"]
            and found[1]["outcome"] == "decoded" and found[1]["unverifiedIds"] == ["72"], "ids beside receipts are not verified")
 

@@ -5,7 +5,9 @@ import importlib
 import json
 import math
 import pathlib
+import sqlite3
 import sys
+import types
 import uuid
 from decimal import Decimal
 
@@ -42,7 +44,7 @@ def library_values():
         values += [("numpy text", numpy.array([GOOD])[0], "decoded"), ("numpy bytes", numpy.array([BYTES])[0], "decoded"),
                    ("numpy uint8", numpy.frombuffer(BYTES, dtype="uint8"), "decoded"), ("numpy void", numpy.void(BYTES), "decoded"),
                    ("numpy object", numpy.array([GOOD, None], dtype=object)[0], "decoded"), ("numpy NaN", numpy.float64("nan"), "empty"),
-                   ("numpy NaT", numpy.datetime64("NaT"), "empty"), ("numpy int64", numpy.int64(70), "needsAllowUnverified")]
+                   ("numpy NaT", numpy.datetime64("NaT"), "empty"), ("numpy masked", numpy.ma.masked, "empty"), ("numpy int64", numpy.int64(70), "needsAllowUnverified")]
     if pandas := load("pandas"):
         values += [("pandas.NA", pandas.NA, "empty"), ("pandas.NaT", pandas.NaT, "empty")]
     if pyarrow := load("pyarrow"):
@@ -76,6 +78,8 @@ def receipts():
         found = result["reason"] or result["outcome"]
         expect(found == expected, f"{name}: {found}")
     expect(list(migrate([{"receipt": [GOOD]}], roots=ROOTS))[0]["outcome"] == "decoded", "a list in a column is JSON")
+    mapping = types.MappingProxyType({"receipt-data": GOOD})
+    expect(decode(mapping, roots=ROOTS)["verified"], "any mapping is JSON")
     check_raised([(type(value).__qualname__, TypeError, type(value).__qualname__, lambda value=value: decode(value)) for value in
                   [(GOOD,), {GOOD}, [GOOD], pathlib.Path("/"), object(), True, uuid.UUID(int=1), iter([GOOD]), array.array("d", [1.5]), 1j]])
 
@@ -89,6 +93,11 @@ def identifiers():
     rows = [{"key": id, "receipt": GOOD} for id, _ in ids]
     found = [row["id"] for row in migrate(rows, id_column="key", roots=ROOTS)]
     expect(found == [text for _, text in ids], f"ids: {' '.join(found)}")
+    database = sqlite3.connect(":memory:")
+    database.row_factory = sqlite3.Row
+    found = list(migrate(database.execute("SELECT 7 AS id, ? AS receipt", [GOOD]), roots=ROOTS))
+    database.close()
+    expect(found[0]["id"] == "7" and found[0]["verified"], "rows of sqlite3")
     nothing = list(migrate([{"id": id, "receipt": GOOD} for id in (None, "", math.nan)] + [{"receipt": GOOD}]))
     expect(len({row["id"] for row in nothing}) == 1 and nothing[0]["id"].startswith("sha256:"), "without an id: the digest")
     check_raised([(f"id {id!r}", TypeError, type(id).__name__, lambda id=id: migrate([{"id": id, "receipt": GOOD}]))
