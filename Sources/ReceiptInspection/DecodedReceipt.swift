@@ -36,6 +36,15 @@ package struct DecodedReceipt: Sendable {
 
     package var isVerified: Bool { failure == nil }
 
+    /// What could not be read at all.
+    package init(nothing failure: ReceiptDecodingError) {
+        self.init(
+            kind: .unknown, failure: failure, repairs: [], environment: nil, bundleId: nil,
+            lookupKeys: CustomerIdentifiers(originalTransactionIds: [], transactionIds: []), appTransactionId: nil,
+            unsigned: UnsignedIdentifiers(), digest: nil, bytes: nil, date: nil, expiresDate: nil, contents: nil,
+            signed: nil)
+    }
+
     /// Whether it contains neither a receipt nor a signed text, not even a damaged one.
     package var isNothing: Bool { kind == .unknown && failure?.code != .bridgeHandle }
 }

@@ -9,6 +9,7 @@ are exported. The same objects give the same bytes.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ from release import ROOT, VERSION
 
 SOURCES = ROOT / "Sources/ReceiptLibrary"
 MODULES = ["Base", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "Responses", "ReceiptInspection", "ReceiptLibrary"]
+# The compiler with which SwiftPM compiles C.
+CLANG = str(Path(shutil.which("swiftc") or "/usr/bin/swiftc").resolve().parent / "clang")
 EXPORTS = "{ global: receipt_bridge_decode; receipt_bridge_free; receipt_bridge_version; local: *; };\n"
 
 
@@ -34,16 +37,16 @@ def link(build, library):
         folder = Path(name)
         (folder / "exports").write_text(EXPORTS)
         # The linker takes the first folder that has the library: here only the static one.
-        static = output("cc", "-print-file-name=libcrypto.a").strip()
+        static = output(CLANG, "-print-file-name=libcrypto.a").strip()
         if not os.path.isabs(static):
             sys.exit("library: libcrypto.a is missing: apt-get install libssl-dev")
         (folder / "libcrypto.a").symlink_to(static)
-        subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", f'-DRECEIPT_BRIDGE_VERSION="{VERSION}"',
-                        "-c", SOURCES / "receipt_bridge.c", "-o", folder / "receipt_bridge.o"], check=True)
+        subprocess.run([CLANG, "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
+                        f'-DRECEIPT_BRIDGE_VERSION="{VERSION}"', "-c", SOURCES / "receipt_bridge.c", "-o", folder / "receipt_bridge.o"], check=True)
         options = ["--gc-sections", f"--version-script={folder}/exports", "-Bsymbolic", "--exclude-libs=ALL", "-z", "nodelete",
                    "-z", "now", "-z", "relro", "--as-needed", "-s", "--build-id=none", "-soname=libreceipt_bridge.so"]
-        subprocess.run(["swiftc", "-emit-library", "-static-stdlib", "-use-ld=lld", "-L", folder, *objects, folder / "receipt_bridge.o", "-o", library,
-                        *(part for option in options for part in ("-Xlinker", option))], check=True)
+        subprocess.run(["swiftc", "-emit-library", "-static-stdlib", "-use-ld=lld", "-L", folder, *objects, folder / "receipt_bridge.o",
+                        "-o", library, *(part for option in options for part in ("-Xlinker", option))], check=True)
         # Digests of the modules, which nothing reads at run time, and which vary although the code is the same (.ci/release).
         size = int(re.search(r"\.swift_modhash\s+PROGBITS\s+\w+ \w+ (\w+)", output("readelf", "--sections", "--wide", library)).group(1), 16)
         (folder / "zeros").write_bytes(bytes(size))
@@ -55,6 +58,12 @@ def needs(library):
     dynamic = output("readelf", "--dynamic", "--version-info", "--wide", library)
     versions = [tuple(map(int, version.split("."))) for version in re.findall(r"\bGLIBC_([\d.]+)", dynamic)]
     return re.findall(r"NEEDED.*\[(.*?)\]", dynamic), max(versions)
+
+
+def openssl_version():
+    """Returns the version of OpenSSL that is linked."""
+    macros = output(CLANG, "-dM", "-E", "-include", "openssl/opensslv.h", "-x", "c", os.devnull)
+    return re.search(r'#define OPENSSL_FULL_VERSION_STR "(.*?)"', macros).group(1)
 
 
 def main():

@@ -13,14 +13,13 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 import zipfile
 from pathlib import Path
 
-from library import SOURCES, link, needs
+from library import SOURCES, link, needs, openssl_version
 from release import ROOT, VERSION as PROGRAM, component, sbom, swift
 
 # PEP 440 knows the versions between releases as `.dev0`.
@@ -57,7 +56,7 @@ def tag(library):
 
 def components():
     """Returns the bill of materials of the library."""
-    openssl = subprocess.run(["pkg-config", "--modversion", "libcrypto"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    openssl = openssl_version()
     return [*swift(), component("openssl", openssl, f"pkg:generic/openssl@{openssl}")]
 
 

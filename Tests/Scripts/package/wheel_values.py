@@ -126,6 +126,8 @@ def arguments():
         table = pandas.DataFrame({"id": [1, None, 2], "receipt": [GOOD, None, GOOD]})
         expect([row["outcome"] for row in decode_all(table.receipt, roots=ROOTS)] == ["decoded", "refused", "decoded"], "a column of pandas")
         expect([row["id"][:6] for row in migrate(table.to_dict("records"), roots=ROOTS)] == ["1", "sha256", "2"], "ids with a gap in pandas")
+        decoded = table.join(pandas.DataFrame(decode_all(table.receipt, roots=ROOTS), index=table.index).add_prefix("decoded_"))
+        expect(list(decoded.decoded_reason.fillna("")) == ["", "empty", ""], "columns that are joined to a table of pandas")
         check_raised([("a table of pandas", TypeError, "DataFrame", call(migrate, table))])
     if pyarrow := load("pyarrow"):
         table = pyarrow.table({"receipt": [GOOD] * 3})
