@@ -36,6 +36,11 @@ package struct DecodedReceipt: Sendable {
 
     package var isVerified: Bool { failure == nil }
 
+    /// Whether it contains neither a receipt nor a signed text, not even a damaged one.
+    package var isNothing: Bool { kind == .unknown && failure?.code != .bridgeHandle }
+}
+
+extension DecodedReceipt {
     /// What could not be read at all.
     package init(nothing failure: ReceiptDecodingError) {
         self.init(
@@ -44,9 +49,6 @@ package struct DecodedReceipt: Sendable {
             unsigned: UnsignedIdentifiers(), digest: nil, bytes: nil, date: nil, expiresDate: nil, contents: nil,
             signed: nil)
     }
-
-    /// Whether it contains neither a receipt nor a signed text, not even a damaged one.
-    package var isNothing: Bool { kind == .unknown && failure?.code != .bridgeHandle }
 }
 
 /// Decodes stored texts, with every repair: whether a repaired text is accepted is decided by its signature.

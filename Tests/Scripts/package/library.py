@@ -45,7 +45,8 @@ def link(build, library):
                         f'-DRECEIPT_BRIDGE_VERSION="{VERSION}"', "-c", SOURCES / "receipt_bridge.c", "-o", folder / "receipt_bridge.o"], check=True)
         options = ["--gc-sections", f"--version-script={folder}/exports", "-Bsymbolic", "--exclude-libs=ALL", "-z", "nodelete",
                    "-z", "now", "-z", "relro", "--as-needed", "-s", "--build-id=none", "-soname=libreceipt_bridge.so"]
-        subprocess.run(["swiftc", "-emit-library", "-static-stdlib", "-use-ld=lld", "-L", folder, *objects, folder / "receipt_bridge.o",
+        # The compiler writes a file beside the first object.
+        subprocess.run(["swiftc", "-emit-library", "-static-stdlib", "-use-ld=lld", "-L", folder, folder / "receipt_bridge.o", *objects,
                         "-o", library, *(part for option in options for part in ("-Xlinker", option))], check=True)
         # Digests of the modules, which nothing reads at run time, and which vary although the code is the same (.ci/release).
         size = int(re.search(r"\.swift_modhash\s+PROGBITS\s+\w+ \w+ (\w+)", output("readelf", "--sections", "--wide", library)).group(1), 16)
