@@ -1,6 +1,8 @@
 SWIFT ?= swift
 # Without this, every change of the build plan rebuilds dependencies whose flags are then in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
+# Package.swift makes warnings errors.
+export WARNINGS_AS_ERRORS := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
@@ -16,7 +18,7 @@ build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
 
 # Without debug information, which names temporary folders. The linker removes it, but not the digests of modules that contain it.
-STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s -Xlinker --build-id=none
+STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s -Xlinker --build-id=none -Xlinker -z -Xlinker now
 
 # In its own scratch directory, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 ## the same with the Swift runtime linked statically, stripped: .build-static/release/receipt-bridge
@@ -31,11 +33,11 @@ release: $(if $(PREPARED),,set-up)
 		-Xcc -ffile-prefix-map=$(CURDIR)=.
 	.ci/release .build-release/static/release/receipt-bridge
 
-## the static binary on a bare Debian without Swift (needs root and debootstrap)
+## the binary of make static on a bare Debian without Swift (needs root and debootstrap)
 test-static: static
 	Tests/Scripts/package/static.sh .build-static/release/receipt-bridge
 
-## a Python wheel of the static binary, in .build-static
+## a Python wheel of the binary of make static, in .build-static
 wheel: static
 	python3 Tests/Scripts/package/wheel.py .build-static/release/receipt-bridge .build-static
 
@@ -43,7 +45,7 @@ wheel: static
 test-wheel: static
 	python3 Tests/Scripts/package/test_wheel.py .build-static/release/receipt-bridge --rows $(ROWS) --pandas --peer
 
-## a Debian package of the static binary, in .build-static (needs dpkg-dev)
+## a Debian package of the binary of make static, in .build-static (needs dpkg-dev)
 deb: static
 	Tests/Scripts/package/deb.sh .build-static/release/receipt-bridge .build-static
 
@@ -56,7 +58,7 @@ PREFIX ?= /usr/local
 TOOL ?= .build-static/release/receipt-bridge
 
 # Builds nothing: under sudo there is often no Swift on the PATH, and only root can rebuild what root has built.
-## installs the static binary, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
+## installs the binary of make static, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
 ## builds nothing, so run make static first
 install:
 	@[ -x "$(TOOL)" ] || { echo "make install: $(TOOL) does not exist. Run make static first" >&2; exit 2; }
