@@ -49,9 +49,10 @@ test-wheel: static
 deb: static
 	Tests/Scripts/package/deb.sh .build-static/release/receipt-bridge .build-static
 
-## the Debian package on a minimal Debian: lintian, installation, upgrade, purge (needs root, debootstrap, lintian)
+## the Debian package on a minimal Debian that runs systemd (RELEASE=trixie): lintian, installation, service, upgrade,
+## purge (needs root, debootstrap, lintian)
 test-deb: static
-	Tests/Scripts/package/test_deb.sh .build-static/release/receipt-bridge
+	Tests/Scripts/package/test_deb.sh .build-static/release/receipt-bridge $(RELEASE)
 
 PREFIX ?= /usr/local
 # The binary that `make install` installs.
