@@ -1,6 +1,8 @@
 SWIFT ?= swift
 # Without this, every change of the build plan rebuilds dependencies whose flags are then in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
+# Package.swift makes warnings errors.
+export WARNINGS_AS_ERRORS := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
@@ -16,7 +18,7 @@ build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
 
 # Without debug information, which names temporary folders. The linker removes it, but not the digests of modules that contain it.
-STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s -Xlinker --build-id=none
+STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s -Xlinker --build-id=none -Xlinker -z -Xlinker now
 
 # In its own scratch directory, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 ## the same with the Swift runtime linked statically, stripped: .build-static/release/receipt-bridge
@@ -32,7 +34,7 @@ release: $(if $(PREPARED),,set-up)
 	$(SWIFT) build -c release $(STRIPPED) --target ReceiptLibrary --scratch-path .build-release/static
 	.ci/release .build-release/static/release/receipt-bridge
 
-## the static binary on a bare Debian without Swift (needs root and debootstrap)
+## the binary of make static on a bare Debian without Swift (needs root and debootstrap)
 test-static: static
 	Tests/Scripts/package/static.sh .build-static/release/receipt-bridge
 
@@ -49,20 +51,21 @@ wheel: library
 test-wheel: build library
 	python3 Tests/Scripts/package/test_wheel.py .build/release/receipt-bridge --rows $(ROWS) --pandas --peer
 
-## a Debian package of the static binary, in .build-static (needs dpkg-dev)
+## a Debian package of the binary of make static, in .build-static (needs dpkg-dev)
 deb: static
 	Tests/Scripts/package/deb.sh .build-static/release/receipt-bridge .build-static
 
-## the Debian package on a minimal Debian: lintian, installation, upgrade, purge (needs root, debootstrap, lintian)
+## the Debian package on a minimal Debian that runs systemd (RELEASE=trixie): lintian, installation, service, upgrade,
+## purge (needs root, debootstrap, lintian)
 test-deb: static
-	Tests/Scripts/package/test_deb.sh .build-static/release/receipt-bridge
+	Tests/Scripts/package/test_deb.sh .build-static/release/receipt-bridge $(RELEASE)
 
 PREFIX ?= /usr/local
 # The binary that `make install` installs.
 TOOL ?= .build-static/release/receipt-bridge
 
 # Builds nothing: under sudo there is often no Swift on the PATH, and only root can rebuild what root has built.
-## installs the static binary, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
+## installs the binary of make static, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
 ## builds nothing, so run make static first
 install:
 	@[ -x "$(TOOL)" ] || { echo "make install: $(TOOL) does not exist. Run make static first" >&2; exit 2; }

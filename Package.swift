@@ -1,13 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Settings of this package's targets. Dependencies have their own settings.
-let strict: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .treatAllWarnings(as: .error),
-]
+// Settings of this package's targets. Dependencies have their own settings. Warnings are errors in builds of the
+// Makefile only: a warning of a later compiler must not break a package that uses the library.
+let strict: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (Context.environment["WARNINGS_AS_ERRORS"] == "1" ? [.treatAllWarnings(as: .error)] : [])
 
 /// The commit for `--version`, which the Makefile passes; empty outside git. It is hexadecimal, with `-dirty` if files
 /// were changed.
@@ -104,6 +105,8 @@ let package = Package(
     products: [
         .executable(name: "receipt-bridge", targets: ["receipt-bridge"]),
         .library(name: "AppStoreReceipts", targets: ["AppStoreReceipts"]),
+        // For tests of packages that use the library.
+        .library(name: "AppStoreReceiptsTesting", targets: ["AppStoreReceiptsTesting"]),
     ],
     // Without it, packages that use only the library neither resolve nor fetch the dependencies of the server.
     traits: [.trait(name: "Server"), .default(enabledTraits: ["Server"])],
@@ -151,8 +154,9 @@ let package = Package(
         target(
             "ReceiptLibrary", "AppStorePayloads Base Cryptography ReceiptDecoding ReceiptInspection Responses",
             exclude: ["receipt_bridge.c", "receipt_bridge.h"]),
-        // The library for other packages, which is the only target with a public interface.
+        // The libraries for other packages, which are the only targets with a public interface.
         target("AppStoreReceipts", "AppStorePayloads Base Cryptography ReceiptDecoding Responses"),
+        target("AppStoreReceiptsTesting", "Base Cryptography"),
         // The request path, the entry points that use it, and the simulated App Store.
         target("Comparison", "AppStoreClients AppStorePayloads Base Cryptography Responses"),
         target("BridgeConfiguration", "AppStoreClients Base Cryptography Responses Storage Transport Yams"),
@@ -199,7 +203,12 @@ let package = Package(
             PostgreSQLClient PostgreSQLStorage ReceiptDecoding ReceiptInspection Responses Server Storage Transport \
             VerifyReceipt
             """),
-        target("Simulator", "Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore ServiceLifecycle"),
+        target(
+            "Simulator",
+            """
+            AppStoreReceiptsTesting Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore \
+            ServiceLifecycle
+            """),
         executable(
             "receipt-bridge",
             """
@@ -228,7 +237,9 @@ let package = Package(
         tests("ResponsesTests", "AppStoreClients AppStorePayloads Base ReceiptDecoding Responses TestSupport"),
         tests(
             "AppStoreReceiptsTests",
-            "AppStorePayloads AppStoreReceipts ReceiptDecoding Responses Simulator TestSupport"),
+            """
+            AppStorePayloads AppStoreReceipts AppStoreReceiptsTesting ReceiptDecoding Responses Simulator TestSupport
+            """),
         tests("ComparisonTests", "AppStorePayloads Base Comparison Cryptography Reports Simulator TestSupport"),
         tests(
             "BatchTests",
@@ -297,10 +308,11 @@ for (path, version, product) in transitivePackages {
 let folders = Context.packageDirectory.split(separator: "/").suffix(3)
 if [[".build", "checkouts"], ["SourcePackages", "checkouts"]].contains(folders.dropLast()) {
     let library = [
-        "AppStorePayloads", "AppStoreReceipts", "Base", "COpenSSL", "Cryptography", "ReceiptDecoding", "Responses",
+        "AppStorePayloads", "AppStoreReceipts", "AppStoreReceiptsTesting", "Base", "COpenSSL", "Cryptography",
+        "ReceiptDecoding", "Responses",
     ]
     package.targets.removeAll { !library.contains($0.name) }
-    package.products.removeAll { $0.name != "AppStoreReceipts" }
+    package.products.removeAll { !library.contains($0.name) }
 }
 
 // For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the

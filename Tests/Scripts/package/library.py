@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from release import ROOT, VERSION
+from components import ROOT, VERSION as RELEASE
 
 SOURCES = ROOT / "Sources/ReceiptLibrary"
 MODULES = ["Base", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "Responses", "ReceiptInspection", "ReceiptLibrary"]
@@ -26,6 +26,14 @@ EXPORTS = "{ global: receipt_bridge_decode; receipt_bridge_free; receipt_bridge_
 
 def output(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def version():
+    """Returns the version. Between releases every commit has its own."""
+    if not RELEASE.endswith("-dev"):
+        return RELEASE
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip()
+    return RELEASE + (f"+g{commit}" if commit else "")
 
 
 def link(build, library):
@@ -42,7 +50,7 @@ def link(build, library):
             sys.exit("library: libcrypto.a is missing: apt-get install libssl-dev")
         (folder / "libcrypto.a").symlink_to(static)
         subprocess.run([CLANG, "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
-                        f'-DRECEIPT_BRIDGE_VERSION="{VERSION}"', "-c", SOURCES / "receipt_bridge.c", "-o", folder / "receipt_bridge.o"], check=True)
+                        f'-DRECEIPT_BRIDGE_VERSION="{version()}"', "-c", SOURCES / "receipt_bridge.c", "-o", folder / "receipt_bridge.o"], check=True)
         options = ["--gc-sections", f"--version-script={folder}/exports", "-Bsymbolic", "--exclude-libs=ALL", "-z", "nodelete",
                    "-z", "now", "-z", "relro", "--as-needed", "-s", "--build-id=none", "-soname=libreceipt_bridge.so"]
         # The compiler writes a file beside the first object.

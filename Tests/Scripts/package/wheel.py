@@ -19,11 +19,11 @@ import time
 import zipfile
 from pathlib import Path
 
-from library import SOURCES, link, needs, openssl_version
-from release import ROOT, VERSION as PROGRAM, component, sbom, swift
+from components import ROOT, component, sbom, swift_runtime
+from library import SOURCES, link, needs, openssl_version, version
 
 # PEP 440 knows the versions between releases as `.dev0`.
-VERSION = PROGRAM.replace("-dev", ".dev0")
+VERSION = version().replace("-dev", ".dev0")
 MODULE = ROOT / "Sources/python/receipt_bridge"
 # Libraries that PEP 600 allows a wheel to expect.
 SYSTEM = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
@@ -54,10 +54,10 @@ def tag(library):
     return f"py3-none-manylinux_{'_'.join(map(str, version))}_{platform.machine()}"
 
 
-def components():
-    """Returns the bill of materials of the library."""
+def parts():
+    """Returns the components of the library."""
     openssl = openssl_version()
-    return [*swift(), component("openssl", openssl, f"pkg:generic/openssl@{openssl}")]
+    return [swift_runtime(), component("openssl", openssl, "Apache-2.0", f"pkg:generic/openssl@{openssl}")]
 
 
 def contents(build):
@@ -75,7 +75,7 @@ def contents(build):
     files[f"{information}/METADATA"] = f"{head}{lines}\n\n{body}".encode()
     files[f"{information}/WHEEL"] = \
         f"Wheel-Version: 1.0\nGenerator: receipt-bridge ({VERSION})\nRoot-Is-Purelib: false\nTag: {platform_tag}\n".encode()
-    files[f"{information}/sboms/receipt-bridge.cdx.json"] = json.dumps(sbom(components()), indent=2).encode()
+    files[f"{information}/sboms/receipt-bridge.cdx.json"] = json.dumps(sbom(parts=parts()), indent=2).encode()
     files |= {f"{information}/licenses/{name}": data for name, data in licenses.items()}
     record = f"{information}/RECORD"
     rows = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}\n"
