@@ -18,7 +18,8 @@ package enum Files {
         defer { closedir(directory) }
         var names: [String] = []
         while names.count < limit, let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+            // In place: an entry is shorter than its type.
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
             if name != ".", name != ".." { names.append(name) }

@@ -18,9 +18,10 @@ struct LosAngelesTime: Sendable {
         firstYear = years.lowerBound
         summers = years.map { year in
             let (begins, ends) = Self.rule(of: year)
-            // It begins at 2:00 of standard time and ends at 2:00 of daylight saving time.
-            return Self.sunday(from: begins, year) * 86_400 + 10 * 3_600..<Self.sunday(from: ends, year) * 86_400 + 9
-                * 3_600
+            // It begins at 2:00 of standard time and ends at 2:00 of daylight saving time: at 10:00 and 9:00 UTC.
+            let first = Self.sunday(from: begins, year) * 24 + 10
+            let end = Self.sunday(from: ends, year) * 24 + 9
+            return first * 3_600..<end * 3_600
         }
     }
 
