@@ -1,6 +1,6 @@
 # docker build -t receipt-bridge . && docker run --rm -p 8080:8080 -v receipt-bridge:/var/lib/receipt-bridge receipt-bridge
-# Pin both images by digest if builds must be reproducible: FROM swift:6.2-bookworm@sha256:…
-ARG SWIFT=swift:6.2-bookworm
+# Pin both images by digest if builds must be reproducible: FROM swift:6.3-bookworm@sha256:…
+ARG SWIFT=swift:6.3-bookworm
 ARG DEBIAN=debian:bookworm-slim
 
 FROM ${SWIFT} AS build

@@ -1,6 +1,8 @@
 SWIFT ?= swift
 # Without this, every change of the build plan rebuilds dependencies whose flags are then in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
+# Package.swift makes warnings errors.
+export WARNINGS_AS_ERRORS := 1
 # After a crash, the backtracer of Swift can take longer than a run may last. The signal is reported without it.
 export SWIFT_BACKTRACE ?= enable=no
 
@@ -8,7 +10,7 @@ export SWIFT_BACKTRACE ?= enable=no
 BUILD_COMMIT ?= $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)
 build static release: export BUILD_COMMIT := $(BUILD_COMMIT)
 
-.PHONY: help demo test test-build test-release test-release-build test-all test-all-run test-run test-suites-run test-scenarios-run test-cluster-run test-root test-postgresql test-exports clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
+.PHONY: help library demo test test-build test-release test-release-build test-all test-all-run test-run test-suites-run test-scenarios-run test-cluster-run test-root test-postgresql test-exports clients test-clients test-bare test-docs docs-library test-example test-migrate-cluster test-upgrade test-deploy test-spark test-asan test-alerts test-browser test-openapi test-apple-mock-data test-static test-packaging test-wheel test-deb
 .PHONY: fuzz lint check version bench bench-http bench-distance bench-scale bench-migrate soak build static wheel deb release install manual receipts format set-up set-up-tests
 
 ## the release binary, .build/release/receipt-bridge
@@ -16,7 +18,7 @@ build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
 
 # Without debug information, which names temporary folders. The linker removes it, but not the digests of modules that contain it.
-STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s -Xlinker --build-id=none
+STRIPPED = --static-swift-stdlib -debug-info-format none -Xlinker -s -Xlinker --build-id=none -Xlinker -z -Xlinker now
 
 # In its own scratch directory, because other flags would rebuild everything. PREPARED=1 skips the installation of packages.
 ## the same with the Swift runtime linked statically, stripped: .build-static/release/receipt-bridge
@@ -29,34 +31,41 @@ release: $(if $(PREPARED),,set-up)
 	rm -rf .build-release/static
 	$(SWIFT) build -c release $(STRIPPED) --product receipt-bridge --scratch-path .build-release/static \
 		-Xcc -ffile-prefix-map=$(CURDIR)=.
+	$(SWIFT) build -c release $(STRIPPED) --target ReceiptLibrary --scratch-path .build-release/static
 	.ci/release .build-release/static/release/receipt-bridge
 
-## the static binary on a bare Debian without Swift (needs root and debootstrap)
+## the binary of make static on a bare Debian without Swift (needs root and debootstrap)
 test-static: static
 	Tests/Scripts/package/static.sh .build-static/release/receipt-bridge
 
-## a Python wheel of the static binary, in .build-static
-wheel: static
-	python3 Tests/Scripts/package/wheel.py .build-static/release/receipt-bridge .build-static
+## the library for other languages: .build/release/libreceipt_bridge.so
+library: set-up
+	$(SWIFT) build -c release --target ReceiptLibrary
+	python3 Tests/Scripts/package/library.py .build/release .build/release/libreceipt_bridge.so
 
-## the wheel in a new environment: 100,000 rows (ROWS=), failures, pandas and a peer from PyPI
-test-wheel: static
-	python3 Tests/Scripts/package/test_wheel.py .build-static/release/receipt-bridge --rows $(ROWS) --pandas --peer
+## a Python wheel of the library, in .build/release
+wheel: library
+	python3 Tests/Scripts/package/wheel.py .build/release .build/release
 
-## a Debian package of the static binary, in .build-static (needs dpkg-dev)
+## the wheel in a new environment: 100,000 rows (ROWS=), forks and hostile values, pandas and others and a peer from PyPI
+test-wheel: build library
+	python3 Tests/Scripts/package/test_wheel.py .build/release/receipt-bridge --rows $(ROWS) --pandas --peer
+
+## a Debian package of the binary of make static, in .build-static (needs dpkg-dev)
 deb: static
 	Tests/Scripts/package/deb.sh .build-static/release/receipt-bridge .build-static
 
-## the Debian package on a minimal Debian: lintian, installation, upgrade, purge (needs root, debootstrap, lintian)
+## the Debian package on a minimal Debian that runs systemd (RELEASE=trixie): lintian, installation, service, upgrade,
+## purge (needs root, debootstrap, lintian)
 test-deb: static
-	Tests/Scripts/package/test_deb.sh .build-static/release/receipt-bridge
+	Tests/Scripts/package/test_deb.sh .build-static/release/receipt-bridge $(RELEASE)
 
 PREFIX ?= /usr/local
 # The binary that `make install` installs.
 TOOL ?= .build-static/release/receipt-bridge
 
 # Builds nothing: under sudo there is often no Swift on the PATH, and only root can rebuild what root has built.
-## installs the static binary, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
+## installs the binary of make static, its manual page and completions below PREFIX (default /usr/local) and DESTDIR;
 ## builds nothing, so run make static first
 install:
 	@[ -x "$(TOOL)" ] || { echo "make install: $(TOOL) does not exist. Run make static first" >&2; exit 2; }
@@ -73,7 +82,7 @@ manual: build
 	python3 docs/manual.py .build/release/receipt-bridge >docs/receipt-bridge.1
 
 ## manual page, completions, installation, the service, the wheel (needs Python, man, bash, systemd-analyze)
-test-packaging: build
+test-packaging: build library
 	Tests/Scripts/package/packaging.sh .build/release/receipt-bridge
 	python3 Tests/Scripts/package/test_wheel.py .build/release/receipt-bridge
 

@@ -1,13 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Settings of this package's targets. Dependencies have their own settings.
-let strict: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .treatAllWarnings(as: .error),
-]
+// Settings of this package's targets. Dependencies have their own settings. Warnings are errors in builds of the
+// Makefile only: a warning of a later compiler must not break a package that uses the library.
+let strict: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ] + (Context.environment["WARNINGS_AS_ERRORS"] == "1" ? [.treatAllWarnings(as: .error)] : [])
 
 /// The commit for `--version`, which the Makefile passes; empty outside git. It is hexadecimal, with `-dirty` if files
 /// were changed.
@@ -82,9 +83,12 @@ func dependencies(_ names: String) -> [Target.Dependency] {
 }
 
 /// A target of Sources, or of the path, that uses the targets and products with these names.
-func target(_ name: String, _ uses: String = "", path: String? = nil, resources: [Resource]? = nil) -> Target {
+func target(
+    _ name: String, _ uses: String = "", path: String? = nil, exclude: [String] = [], resources: [Resource]? = nil
+) -> Target {
     .target(
-        name: name, dependencies: dependencies(uses), path: path, resources: resources, swiftSettings: strict)
+        name: name, dependencies: dependencies(uses), path: path, exclude: exclude, resources: resources,
+        swiftSettings: strict)
 }
 
 func executable(_ name: String, _ uses: String) -> Target {
@@ -101,6 +105,8 @@ let package = Package(
     products: [
         .executable(name: "receipt-bridge", targets: ["receipt-bridge"]),
         .library(name: "AppStoreReceipts", targets: ["AppStoreReceipts"]),
+        // For tests of packages that use the library.
+        .library(name: "AppStoreReceiptsTesting", targets: ["AppStoreReceiptsTesting"]),
     ],
     // Without it, packages that use only the library neither resolve nor fetch the dependencies of the server.
     traits: [.trait(name: "Server"), .default(enabledTraits: ["Server"])],
@@ -143,16 +149,22 @@ let package = Package(
             """
             AppStorePayloads Base ReceiptDecoding
             """, resources: mappings.map { .embedInCode("../../Mappings/\($0).json") }),
-        // The library for other packages, which is the only target with a public interface.
+        target("ReceiptInspection", "AppStorePayloads Base Cryptography ReceiptDecoding"),
+        // The library for other languages, which Tests/Scripts/package/library.py links from the objects of a build.
+        target(
+            "ReceiptLibrary", "AppStorePayloads Base Cryptography ReceiptDecoding ReceiptInspection Responses",
+            exclude: ["receipt_bridge.c", "receipt_bridge.h"]),
+        // The libraries for other packages, which are the only targets with a public interface.
         target("AppStoreReceipts", "AppStorePayloads Base Cryptography ReceiptDecoding Responses"),
+        target("AppStoreReceiptsTesting", "Base Cryptography"),
         // The request path, the entry points that use it, and the simulated App Store.
         target("Comparison", "AppStoreClients AppStorePayloads Base Cryptography Responses"),
         target("BridgeConfiguration", "AppStoreClients Base Cryptography Responses Storage Transport Yams"),
         target(
             "VerifyReceipt",
             """
-            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography ReceiptDecoding Responses Storage \
-            Telemetry Transport Logging
+            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography ReceiptDecoding ReceiptInspection \
+            Responses Storage Telemetry Transport Logging
             """),
         target(
             "Notifications",
@@ -181,22 +193,28 @@ let package = Package(
         target(
             "Batch",
             """
-            AppStoreClients AppStorePayloads Base Comparison Cryptography PostgreSQLClient ReceiptDecoding Reports \
-            Responses Storage VerifyReceipt GRDB GRDBSQLite
+            AppStoreClients AppStorePayloads Base Comparison Cryptography PostgreSQLClient ReceiptDecoding \
+            ReceiptInspection Reports Responses Storage VerifyReceipt GRDB GRDBSQLite
             """),
         target(
             "Administration",
             """
             AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Cryptography Notifications Operations \
-            PostgreSQLClient PostgreSQLStorage ReceiptDecoding Responses Server Storage Transport VerifyReceipt
+            PostgreSQLClient PostgreSQLStorage ReceiptDecoding ReceiptInspection Responses Server Storage Transport \
+            VerifyReceipt
             """),
-        target("Simulator", "Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore ServiceLifecycle"),
+        target(
+            "Simulator",
+            """
+            AppStoreReceiptsTesting Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore \
+            ServiceLifecycle
+            """),
         executable(
             "receipt-bridge",
             """
             Administration AppStoreClients AppStorePayloads Base Batch BridgeConfiguration CBuild CMalloc Comparison \
-            Cryptography Notifications Operations PostgreSQLClient ReceiptDecoding Reports Responses Server Simulator \
-            Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
+            Cryptography Notifications Operations PostgreSQLClient ReceiptDecoding ReceiptInspection Reports Responses \
+            Server Simulator Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
             """),
         // Tests: one target per source target, and end-to-end tests.
         .target(name: "CTestSupport", dependencies: ["COpenSSL"], path: "Tests/CTestSupport"),
@@ -219,13 +237,15 @@ let package = Package(
         tests("ResponsesTests", "AppStoreClients AppStorePayloads Base ReceiptDecoding Responses TestSupport"),
         tests(
             "AppStoreReceiptsTests",
-            "AppStorePayloads AppStoreReceipts ReceiptDecoding Responses Simulator TestSupport"),
+            """
+            AppStorePayloads AppStoreReceipts AppStoreReceiptsTesting ReceiptDecoding Responses Simulator TestSupport
+            """),
         tests("ComparisonTests", "AppStorePayloads Base Comparison Cryptography Reports Simulator TestSupport"),
         tests(
             "BatchTests",
             """
-            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Comparison Cryptography Reports Responses \
-            Simulator Storage TestSupport Transport VerifyReceipt Logging GRDB
+            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Comparison Cryptography ReceiptInspection \
+            Reports Responses Simulator Storage TestSupport Transport VerifyReceipt Logging GRDB
             """),
         tests(
             "BridgeConfigurationTests",
@@ -237,8 +257,8 @@ let package = Package(
             "VerifyReceiptTests",
             """
             AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
-            ReceiptDecoding Responses Server Simulator Storage Telemetry TestSupport Transport VerifyReceipt Logging \
-            InMemoryLogging GRDB ServiceLifecycle
+            ReceiptDecoding ReceiptInspection Responses Server Simulator Storage Telemetry TestSupport Transport \
+            VerifyReceipt Logging InMemoryLogging GRDB ServiceLifecycle
             """),
         tests(
             "ServerTests",
@@ -247,6 +267,7 @@ let package = Package(
             Notifications Operations ReceiptDecoding Reports Responses Server Simulator Storage Telemetry TestSupport \
             Transport VerifyReceipt Logging ServiceLifecycle
             """),
+        tests("ReceiptLibraryTests", "Base ReceiptLibrary Simulator TestSupport"),
         tests("SimulatorTests", "Base Cryptography HTTPTestServer Simulator TestSupport"),
         target("StorageTestSupport", "Base Cryptography Storage", path: "Tests/StorageTestSupport"),
         tests(
@@ -287,10 +308,11 @@ for (path, version, product) in transitivePackages {
 let folders = Context.packageDirectory.split(separator: "/").suffix(3)
 if [[".build", "checkouts"], ["SourcePackages", "checkouts"]].contains(folders.dropLast()) {
     let library = [
-        "AppStorePayloads", "AppStoreReceipts", "Base", "COpenSSL", "Cryptography", "ReceiptDecoding", "Responses",
+        "AppStorePayloads", "AppStoreReceipts", "AppStoreReceiptsTesting", "Base", "COpenSSL", "Cryptography",
+        "ReceiptDecoding", "Responses",
     ]
     package.targets.removeAll { !library.contains($0.name) }
-    package.products.removeAll { $0.name != "AppStoreReceipts" }
+    package.products.removeAll { !library.contains($0.name) }
 }
 
 // For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the
@@ -306,7 +328,7 @@ if Context.environment["FUZZ"] == "1" {
             name: "receipt-bridge-fuzz",
             dependencies: [
                 "Base", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients",
-                "Responses", "Comparison", "VerifyReceipt", "Notifications", "Batch",
+                "Responses", "Comparison", "ReceiptInspection", "VerifyReceipt", "Notifications", "Batch",
             ],
             path: "Tests/Fuzzing", exclude: ["Corpus", "seeds.py"],
             swiftSettings: strict + [

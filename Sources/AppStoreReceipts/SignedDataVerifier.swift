@@ -4,16 +4,31 @@ import Cryptography
 public import Foundation
 import ReceiptDecoding
 
-/// A verifier and decoder of the signed data of one app in one environment: receipts of both formats, and JWS.
+/// A verifier and decoder of the signed data of one or several apps: receipts of both formats, and JWS.
 ///
 /// It performs no I/O and reads no clock, and no bytes make it trap. Create one and share it: verified certificates are
-/// cached in it.
+/// cached in it. All verifiers of Apple's roots share them.
 public struct SignedDataVerifier: Sendable {
+    /// An app whose signed data is accepted.
+    public struct App: Hashable, Sendable {
+        /// The bundle identifier.
+        public let bundleId: String
+        /// The Apple ID of the app; `nil` accepts any. It is compared only if the signed data has one; data of the
+        /// sandbox does not.
+        public let appAppleId: Int64?
+
+        /// Creates an app.
+        public init(bundleId: String, appAppleId: Int64? = nil) {
+            self.bundleId = bundleId
+            self.appAppleId = appAppleId
+        }
+    }
+
     private let trust: TrustStore
     private let payloads: SignedPayloadVerifier
     private let requirements: PayloadRequirements
 
-    /// Creates a verifier.
+    /// Creates a verifier of one app in one environment.
     ///
     /// - Parameters:
     ///   - bundleId: The app. Data of other apps is refused.
@@ -29,18 +44,45 @@ public struct SignedDataVerifier: Sendable {
         bundleId: String, appAppleId: Int64? = nil, environment: AppStoreEnvironment = .production,
         rootCertificates: [Data]? = nil, intermediateCertificates: [Data] = []
     ) throws(VerificationError) {
+        try self.init(
+            apps: [App(bundleId: bundleId, appAppleId: appAppleId)], environments: [environment],
+            rootCertificates: rootCertificates, intermediateCertificates: intermediateCertificates)
+    }
+
+    /// Creates a verifier of several apps, in both environments if no other is named.
+    ///
+    /// - Parameters:
+    ///   - apps: The apps. Data of others is refused. `nil` accepts every app: then the caller has to compare
+    ///     `bundleId`, because whoever has an app in the App Store has authentic receipts of it.
+    ///   - environments: The environments. Data of another one is refused. JWS of 2021, which name none, are not judged
+    ///     if only one is accepted.
+    ///   - rootCertificates: The trusted roots in DER, instead of Apple's.
+    ///   - intermediateCertificates: Authorities below the roots in DER, for receipts that come without them.
+    /// - Throws: ``VerificationError`` with the code `malformedCertificate` or `unavailable`.
+    public init(
+        apps: [App]?, environments: Set<AppStoreEnvironment> = [.production, .sandbox],
+        rootCertificates: [Data]? = nil, intermediateCertificates: [Data] = []
+    ) throws(VerificationError) {
+        trust = try Self.trust(rootCertificates, intermediateCertificates)
+        payloads = SignedPayloadVerifier(trust: trust)
+        requirements = PayloadRequirements(
+            apps: apps?.map { .init(bundleId: $0.bundleId, appAppleId: $0.appAppleId) } ?? [.init()],
+            environments: environments.count == 2 ? nil : Set(environments.map(\.base)), requiresClaims: true)
+    }
+
+    private static func trust(
+        _ roots: [Data]?, _ intermediates: [Data]
+    ) throws(VerificationError) -> TrustStore {
         do throws(CryptographyError) {
+            guard roots != nil || !intermediates.isEmpty else { return try .apple() }
             let apple = try TrustAnchors.apple()
             let anchors = TrustAnchors(
-                roots: try rootCertificates.map(Self.certificates) ?? apple.roots,
-                intermediates: try apple.intermediates + Self.certificates(intermediateCertificates))
-            trust = try TrustStore(anchors: anchors)
+                roots: try roots.map(Self.certificates) ?? apple.roots,
+                intermediates: try apple.intermediates + Self.certificates(intermediates))
+            return try TrustStore(anchors: anchors)
         } catch {
             throw VerificationError(ofCertificate: error)
         }
-        payloads = SignedPayloadVerifier(trust: trust)
-        requirements = PayloadRequirements(
-            bundleId: bundleId, appAppleId: appAppleId, environment: environment.base, requiresClaims: true)
     }
 
     private static func certificates(_ encodings: [Data]) throws(CryptographyError) -> [Certificate] {
@@ -54,7 +96,7 @@ public struct SignedDataVerifier: Sendable {
     /// - Parameters:
     ///   - encodedReceipt: The receipt in base64, as in `receipt-data` of a verifyReceipt request.
     ///   - profile: The repairs before the signature is verified.
-    /// - Throws: ``VerificationError``. If the receipt is of the other environment, its code is `wrongEnvironment`.
+    /// - Throws: ``VerificationError``. If the receipt is of another environment, its code is `wrongEnvironment`.
     public func verifyAndDecodeReceipt(
         encodedReceipt: String, profile: ReceiptProfile = .apple
     ) throws(VerificationError) -> Receipt {
@@ -66,13 +108,12 @@ public struct SignedDataVerifier: Sendable {
             throw VerificationError(error)
         }
         let receipt = Receipt(decoded)
-        guard receipt.bundleId == requirements.bundleId else {
-            throw VerificationError(.wrongBundleId, at: "bundleId", "belongs to another app")
+        do throws(SignedPayloadError) {
+            try requirements.check(bundleId: receipt.bundleId, appAppleId: receipt.appAppleId)
+        } catch {
+            throw VerificationError(error)
         }
-        if let expected = requirements.appAppleId, let found = receipt.appAppleId, found != expected {
-            throw VerificationError(.wrongAppAppleId, at: "appAppleId", "belongs to another app")
-        }
-        guard decoded.environment == requirements.environment else {
+        guard requirements.environments?.contains(decoded.environment) != false else {
             throw VerificationError(
                 .wrongEnvironment, at: "environment", "belongs to another environment", in: decoded.environment)
         }

@@ -30,9 +30,27 @@ extension VerifyReceiptResponse {
 
 /// The reason why a document cannot be converted.
 public struct ConversionError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of failure.
-    public enum Code: String, Sendable, CaseIterable {
-        case tooLarge, malformed, notADocument, wrongDirection, badValue, noSuchEnvironment
+    /// The kind of failure. The raw value is stable.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the code.
+        public let rawValue: String
+        /// Creates a code, also one that has no constant here.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// The name of the code.
+        public var description: String { rawValue }
+
+        /// The document exceeds the maximum size or number of values.
+        public static let tooLarge = Self(rawValue: "tooLarge")
+        /// The document is not JSON, is nested too deeply, or is not an object.
+        public static let malformed = Self(rawValue: "malformed")
+        /// The document is neither a verifyReceipt response nor one in the names of the App Store Server API.
+        public static let notADocument = Self(rawValue: "notADocument")
+        /// The document already has the requested names.
+        public static let wrongDirection = Self(rawValue: "wrongDirection")
+        /// A value has the wrong type, or does not fit into the type.
+        public static let badValue = Self(rawValue: "badValue")
+        /// The environment is `Xcode` or `LocalTesting`, for which verifyReceipt never existed.
+        public static let noSuchEnvironment = Self(rawValue: "noSuchEnvironment")
     }
 
     /// The kind of failure.
@@ -42,10 +60,11 @@ public struct ConversionError: Error, Hashable, Sendable, CustomStringConvertibl
     /// A sentence for people.
     public let reason: String
 
+    /// The place and the sentence on one line.
     public var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
 
     init(_ error: Responses.ConversionError) {
-        code = Code(rawValue: error.code.rawValue) ?? .malformed
+        code = Code(rawValue: error.code.rawValue)
         place = error.place
         reason = error.reason
     }

@@ -12,8 +12,10 @@ package struct TrustAnchors: Sendable {
     }
 
     /// Apple's roots and the RSA intermediates that Apple has published, from
-    /// https://www.apple.com/certificateauthority/.
-    package static func apple() throws(CryptographyError) -> TrustAnchors {
+    /// https://www.apple.com/certificateauthority/. They are parsed once in a process.
+    package static func apple() throws(CryptographyError) -> TrustAnchors { try parsed.get() }
+
+    private static let parsed = Result { () throws(CryptographyError) -> TrustAnchors in
         TrustAnchors(
             roots: try certificates(
                 PackageResources.AppleIncRootCertificate_cer,

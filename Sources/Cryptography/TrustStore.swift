@@ -39,6 +39,13 @@ package final class TrustStore: Sendable {
         self.completeChains = ChainCache(chains: FIFOCache(capacity: cacheCapacity))
     }
 
+    /// The store of Apple's own certificates, with its caches, for all of a process.
+    package static func apple() throws(CryptographyError) -> TrustStore { try shared.get() }
+
+    private static let shared = Result { () throws(CryptographyError) -> TrustStore in
+        try TrustStore(anchors: .apple())
+    }
+
     /// Returns the key of a signer if its chain is valid for the role and the time. Intermediates that came with the
     /// signature are tried first, then the known intermediates.
     ///

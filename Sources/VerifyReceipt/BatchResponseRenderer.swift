@@ -4,6 +4,7 @@ package import BridgeConfiguration
 package import Cryptography
 import Foundation
 import ReceiptDecoding
+package import ReceiptInspection
 import Responses
 
 /// Renders the response of the source `api` to a stored receipt, from records that were looked up before, as for a

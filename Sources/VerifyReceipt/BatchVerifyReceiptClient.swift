@@ -2,6 +2,7 @@ package import AppStoreClients
 import Base
 package import BridgeConfiguration
 import Foundation
+package import ReceiptInspection
 package import Transport
 
 /// Apple's verifyReceipt for batch work: comparisons. Calls production first, and the sandbox on 21007, as for a

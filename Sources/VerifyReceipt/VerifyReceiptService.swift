@@ -4,6 +4,7 @@ package import Base
 package import BridgeConfiguration
 import Logging
 import ReceiptDecoding
+import ReceiptInspection
 package import Responses
 package import Storage
 import Telemetry

@@ -6,10 +6,12 @@ import TestSupport
 struct InterfaceTests {
     @Test("docs/library-interface.txt lists what is public; RECORD_GOLDENS=1 writes it and fails once")
     func recorded() throws {
-        let sources = Repository.folder.appending(path: "Sources/AppStoreReceipts")
-        let names = try FileManager.default.subpathsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
-        let interface = try names.sorted().map {
-            try Self.declarations(in: String(contentsOf: sources.appending(path: $0), encoding: .utf8))
+        let interface = try ["AppStoreReceipts", "AppStoreReceiptsTesting"].flatMap { target in
+            let sources = Repository.folder.appending(path: "Sources/\(target)")
+            let names = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
+            return try names.filter { $0.hasSuffix(".swift") }.sorted().map {
+                try String(contentsOf: sources.appending(path: $0), encoding: .utf8)
+            }.filter { $0.contains("public ") }.map(Self.declarations)
         }.joined()
         #expect(
             try RecordedDocument.has(interface, in: "docs/library-interface.txt"),

@@ -1,4 +1,5 @@
 import AppStoreReceipts
+import AppStoreReceiptsTesting
 import Foundation
 import Simulator
 import Testing
@@ -27,14 +28,26 @@ private enum Snippets {
         }
     }
 
-    static func sandbox(
-        _ encodedReceipt: String, _ production: SignedDataVerifier, _ sandbox: SignedDataVerifier
-    ) throws -> Receipt {
-        do throws(VerificationError) {
-            return try production.verifyAndDecodeReceipt(encodedReceipt: encodedReceipt)
-        } catch let error where error.code == .wrongEnvironment {
-            return try sandbox.verifyAndDecodeReceipt(encodedReceipt: encodedReceipt)
-        }
+    static func apps(_ roots: [Data]) throws -> SignedDataVerifier {
+        let apps: [SignedDataVerifier.App] = [
+            .init(bundleId: "com.example.app"), .init(bundleId: "com.example.other", appAppleId: 1_234_567_891),
+        ]
+        let verifier = try SignedDataVerifier(apps: apps, rootCertificates: roots)
+        return verifier
+    }
+
+    static func testStore() throws {
+        let store = try TestAppStore()
+        let verifier = try SignedDataVerifier(
+            bundleId: "com.example.app", rootCertificates: store.rootCertificates,
+            intermediateCertificates: store.intermediateCertificates)
+        let encodedReceipt = try store.appReceipt(
+            bundleId: "com.example.app",
+            purchases: [
+                .init(productId: "pro", transactionId: "1", purchaseDate: .now, expiresDate: .now + 86_400)
+            ])
+        let receipt = try verifier.verifyAndDecodeReceipt(encodedReceipt: encodedReceipt)
+        #expect(receipt.transactionIds == ["1"])
     }
 
     static func answer(
@@ -55,11 +68,6 @@ private enum Snippets {
         if notification.notificationType == .refund, let transaction = notification.transaction {
             revoke(transaction.transactionId)
         }
-    }
-
-    static func otherRoots(_ root: Data) throws -> SignedDataVerifier {
-        let verifier = try SignedDataVerifier(bundleId: "com.example.app", rootCertificates: [root])
-        return verifier
     }
 }
 
@@ -106,25 +114,28 @@ struct SnippetTests {
         #expect(log == ["refused: badSignature", "not a receipt: truncated"])
     }
 
-    @Test("A receipt of the sandbox is accepted by the second verifier")
-    func sandbox() throws {
-        let (production, sandbox) = (try Verifier.ofSamples(), try Verifier.ofSamples(.sandbox))
-        for (name, environment) in [
-            ("app-receipt-sandbox", AppStoreEnvironment.sandbox), ("app-receipt-vpp", .production),
+    @Test("Receipts of several apps and of both environments are accepted by one verifier")
+    func apps() throws {
+        let verifier = try Snippets.apps(Verifier.store.get().rootCertificates)
+        for (bundleId, isSandbox, id, accepted) in [
+            ("com.example.app", true, Int64(5), true), ("com.example.other", false, 1_234_567_891, true),
+            ("com.example.other", false, 5, false), ("com.example.third", false, 5, false),
         ] {
-            let receipt = try Snippets.sandbox(SampleReceipt.named(name).text, production, sandbox)
-            #expect(receipt.environment == environment)
-        }
-        #expect(throws: VerificationError.self) {
-            try Snippets.sandbox(SampleReceipt.named("tampered").text, production, sandbox)
+            let text = try Verifier.store.get().appReceipt(
+                bundleId: bundleId, appAppleId: id, isSandbox: isSandbox, purchases: [])
+            let found = try? verifier.verifyAndDecodeReceipt(encodedReceipt: text).bundleId
+            #expect(found == (accepted ? bundleId : nil))
         }
     }
+
+    @Test("A receipt that a test has signed is authentic to its verifier")
+    func testStore() throws { try Snippets.testStore() }
 
     @Test("Records are added to the response, and a refund is revoked")
     func records() throws {
         let receipt = try Verifier.ofSamples().verifyAndDecodeReceipt(
             encodedReceipt: SampleReceipt.named("app-receipt-active").text)
-        let verifier = try Snippets.otherRoots(Data(SharedSimulator.pki.jwsRoot.certificate))
+        let verifier = try Verifier.ofJWS()
         let response = try Snippets.answer(receipt, [Verifier.transaction()], verifier)
         #expect(response.status == 0 && String(decoding: response.body, as: UTF8.self).contains("700000000000102"))
         let refund = try Verifier.jws([

@@ -1,4 +1,5 @@
 import AppStoreReceipts
+import AppStoreReceiptsTesting
 import Foundation
 import Simulator
 import Testing
@@ -23,6 +24,9 @@ enum Verifier {
             bundleId: bundleId, appAppleId: appAppleId, environment: environment,
             rootCertificates: certificates("roots"), intermediateCertificates: certificates("intermediates"))
     }
+
+    /// The App Store for tests of other packages.
+    static let store = Result { try TestAppStore() }
 
     /// A verifier that trusts the root of the shared simulator's JWS.
     static func ofJWS(appAppleId: Int64? = nil) throws -> SignedDataVerifier {

@@ -115,6 +115,11 @@ struct DoctorTests {
         #expect(
             try row(outcome, "store").detail.hasSuffix(
                 "bridge.sqlite can be read or changed by every user of this machine"))
+        // Credentials of systemd are in a folder that others cannot enter.
+        let credentials = try await Binary.run(
+            "doctor", "--json", "--offline", "--config", stage.folder.path("exposed.yaml"), in: stage.folder,
+            environment: ["CREDENTIALS_DIRECTORY": stage.folder.url.path])
+        #expect(try !verdicts(credentials).contains { $0.contains("secret") })
         #expect(
             try row(outcome, "secret tokens[0]").detail.hasSuffix("a.txt can be read or changed by the file's group"))
         #expect(

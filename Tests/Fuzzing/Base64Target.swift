@@ -1,6 +1,7 @@
 import AppStoreClients
 import AppStorePayloads
 import Base
+import ReceiptInspection
 @testable import ReceiptDecoding
 import VerifyReceipt
 

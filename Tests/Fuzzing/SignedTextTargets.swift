@@ -1,6 +1,7 @@
 import AppStorePayloads
 import Base
 import ReceiptDecoding
+import ReceiptInspection
 import Responses
 import VerifyReceipt
 

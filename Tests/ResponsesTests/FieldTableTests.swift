@@ -58,7 +58,7 @@ struct FieldTableTests {
 
     @Test("The bundled tables are valid and equal those in Mappings, which contains nothing else except a README")
     func bundled() throws {
-        let folder = try FieldTables(directory: Self.mappings)
+        let folder = try FieldTables(directory: Self.mappings.path)
         #expect(folder.appReceipt.rows.map(\.wire) == FieldTables.bundled.appReceipt.rows.map(\.wire))
         #expect(folder.inApp.rows.map(\.wire) == FieldTables.bundled.inApp.rows.map(\.wire))
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.mappings.path)
@@ -73,7 +73,7 @@ struct FieldTableTests {
         for name in FieldTables.fileNames where name != "in-app.json" {
             try FileManager.default.copyItem(at: Self.mappings.appending(path: name), to: folder.appending(path: name))
         }
-        let error = #expect(throws: FieldTableError.self) { try FieldTables(directory: folder) }
+        let error = #expect(throws: FieldTableError.self) { try FieldTables(directory: folder.path) }
         #expect(error?.code == .unreadable)
         #expect(error?.file == "in-app.json")
     }

@@ -40,7 +40,7 @@ struct TableListingTests {
     func findings() {
         #expect(FieldTables.bundledFindings.map(\.file) == FieldTables.fileNames)
         #expect(FieldTables.bundledFindings.allSatisfy { $0.error == nil })
-        let nowhere = FieldTables.findings(directory: URL(filePath: "/nowhere"))
+        let nowhere = FieldTables.findings(directory: "/nowhere")
         #expect(nowhere.map(\.error?.code) == FieldTables.fileNames.map { _ in .unreadable })
     }
 }

@@ -2,6 +2,7 @@ import Base
 import BridgeConfiguration
 import Cryptography
 import ReceiptDecoding
+import ReceiptInspection
 import Simulator
 import Testing
 import TestSupport

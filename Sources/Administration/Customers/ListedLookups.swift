@@ -4,6 +4,7 @@ import Base
 import Batch
 package import BridgeConfiguration
 import ReceiptDecoding
+import ReceiptInspection
 import Responses
 package import VerifyReceipt
 

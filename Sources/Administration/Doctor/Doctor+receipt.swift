@@ -3,6 +3,7 @@ import Base
 import BridgeConfiguration
 import Cryptography
 import ReceiptDecoding
+import ReceiptInspection
 import Responses
 import Transport
 import VerifyReceipt

@@ -60,8 +60,18 @@ extension Doctor {
             + Self.sharedIdentifiers(facts?.appsWithSharedIdentifiers ?? [], of: settings)
     }
 
+    /// Returns the unit of the installed service if a folder does not exist and is its `StateDirectory=`.
+    private static func unit(creating folder: String) -> String? {
+        guard folder == "/var/lib/receipt-bridge", !FileManager.default.fileExists(atPath: folder) else { return nil }
+        return ["/etc", "/usr/lib"].map { "\($0)/systemd/system/receipt-bridge.service" }
+            .first { FileManager.default.fileExists(atPath: $0) }
+    }
+
     private static func storeFile(_ path: String, _ found: (StoreInspection) -> Void) -> CheckResult {
         let folder = URL(filePath: path).deletingLastPathComponent().path
+        if let unit = unit(creating: folder) {
+            return CheckResult("store", .pass, "\(folder) does not exist yet; \(unit) creates it at the start")
+        }
         guard FileManager.default.isWritableFile(atPath: folder) else {
             return CheckResult(
                 "store", .fail, "\(folder) does not exist or is not writable",

@@ -3,17 +3,31 @@ import Foundation
 /// File system operations of programs that write files.
 package enum Files {
     /// Returns whether a file or directory exists.
-    package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+    package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// A question about the files that a path is most likely a misspelling of, to append to a message; empty if the
     /// directory has none.
     package static func didYouMean(_ path: String) -> String {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder(of: path))) ?? []
         let prefix = path.lastIndex(of: "/").map { path[...$0] } ?? ""
-        return path.didYouMean(names.prefix(10_000).map { prefix + $0 })
+        return path.didYouMean(names(in: folder(of: path), atMost: 10_000).map { prefix + $0 })
     }
 
-    /// Returns the directory of a file. Foundation's function crashes for a name of one character.
+    /// Returns the names in a directory, in any order; none if it cannot be read.
+    private static func names(in folder: String, atMost limit: Int) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while names.count < limit, let entry = readdir(directory) {
+            // In place: an entry is shorter than its type.
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Returns the directory of a file.
     package static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -21,8 +35,8 @@ package enum Files {
 
     /// Returns whether a file is empty or does not exist.
     package static func isEmptyOrMissing(_ path: String) -> Bool {
-        guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int else { return true }
-        return size == 0
+        var status = stat()
+        return lstat(path, &status) != 0 || status.st_size == 0
     }
 
     /// Returns `false` for directories, pipes and devices.
@@ -38,12 +52,8 @@ package enum Files {
 
     /// Removes a file and its SQLite companion files, if they exist.
     package static func remove(_ path: String) throws(SinkError) {
-        for name in companions(of: path) where exists(name) {
-            do {
-                try FileManager.default.removeItem(atPath: name)
-            } catch {
-                throw SinkError(.notWritable, at: name, "the file cannot be removed")
-            }
+        for name in companions(of: path) where exists(name) && unlink(name) != 0 {
+            throw SinkError(.notWritable, at: name, "the file cannot be removed")
         }
     }
 

@@ -27,8 +27,11 @@ extension [UInt8] {
 extension String {
     /// The text without a byte order mark, and without whitespace around it.
     package var trimmed: String {
-        (unicodeScalars.first == "\u{FEFF}" ? String(unicodeScalars.dropFirst()) : self)
-            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = unicodeScalars.first == "\u{FEFF}" ? unicodeScalars.dropFirst() : unicodeScalars[...]
+        let isBlank: (Unicode.Scalar) -> Bool = { $0.properties.isWhitespace || $0 == "\u{200B}" }
+        guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return String(Substring(text[first...last]))
     }
 }
 

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Names and values of `application/x-www-form-urlencoded`, the form in which browsers send HTML forms.
 package enum FormText {
     /// The names and values of a form, still encoded. A field without an equals sign is left out.
@@ -41,6 +39,6 @@ package enum FormText {
 
     /// Decodes a name or a value; `nil` also if the bytes are not UTF-8.
     package static func text(_ encoded: ArraySlice<UInt8>) -> String? {
-        bytes(encoded).flatMap { String(bytes: $0, encoding: .utf8) }
+        bytes(encoded).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

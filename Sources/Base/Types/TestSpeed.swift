@@ -11,7 +11,7 @@ package enum TestSpeed {
     package static let variable = "RECEIPT_BRIDGE_TEST_SPEED"
 
     /// Read once, when the first pause is needed.
-    package static let divisor = divisor(ProcessInfo.processInfo.environment[variable])
+    package static let divisor = divisor(getenv(variable).map { String(cString: $0) })
 
     package static func divisor(_ text: String?) -> Int {
         guard let number = text.flatMap({ Int($0) }), (1...1_000).contains(number) else { return 1 }

@@ -1,6 +1,7 @@
 import AppStoreClients
 import AppStorePayloads
 package import Base
+import ReceiptInspection
 package import VerifyReceipt
 
 /// Requests the data of a receipt from both of Apple's endpoints.

@@ -4,6 +4,7 @@ package import Base
 package import Comparison
 import Cryptography
 import ReceiptDecoding
+package import ReceiptInspection
 package import VerifyReceipt
 
 /// Compares one row of a source: a recorded pair, or a stored receipt whose data is requested from Apple.

@@ -12,10 +12,10 @@ extension ProxyConfiguration {
             let failure = SystemFailure(code: Files.exists(folder.path) ? ENOTDIR : ENOENT)
             throw ConfigurationError(["cannot read \(folder.path): \(failure.reason(for: folder.path))"])
         }
-        let errors = FieldTables.findings(directory: folder).compactMap(\.error)
+        let errors = FieldTables.findings(directory: folder.path).compactMap(\.error)
         guard errors.isEmpty else { throw ConfigurationError(errors.map { "\($0)" }) }
         do throws(FieldTableError) {
-            tables = try FieldTables(directory: folder)
+            tables = try FieldTables(directory: folder.path)
         } catch {
             throw ConfigurationError(["\(error)"])
         }

@@ -1,5 +1,4 @@
 package import Base
-package import Foundation
 
 /// One of Apple's verifyReceipt responses in the form in which it is archived: without the values that change with
 /// every request, and without the receipt that the client submits again. For example:
@@ -14,10 +13,10 @@ package struct ArchivedResponse: Sendable, Hashable {
     /// Apple's response with the values of ``VolatileFields`` replaced by empty texts.
     package let body: [UInt8]
     /// The decoded base64 of `latest_receipt`; `nil` if it equals the submitted receipt, or is absent.
-    package let latestReceipt: Data?
+    package let latestReceipt: [UInt8]?
 
     /// Creates the value from an archived row.
-    package init(status: VerifyReceiptStatus, body: [UInt8], latestReceipt: Data?) {
+    package init(status: VerifyReceiptStatus, body: [UInt8], latestReceipt: [UInt8]?) {
         self.status = status
         self.body = body
         self.latestReceipt = latestReceipt
@@ -34,15 +33,17 @@ package struct ArchivedResponse: Sendable, Hashable {
             let response = try? VerifyReceiptResponse(answer.body)
         else { return nil }
         var replacements = ByteReplacements()
-        var archivedReceipt: Data?
+        var archivedReceipt: [UInt8]?
         var seen: Set<String> = []
         for field in VolatileFields.all(in: response) {
             guard seen.insert(field.name).inserted, let text = field.text.text(in: answer.body.span), !text.isEmpty
             else { return nil }
             if field.name == VolatileFields.latestReceipt, Array(text.utf8) != submitted {
                 // A text that is not canonical base64 stays in the body.
-                guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { continue }
-                archivedReceipt = data
+                guard let bytes = Base64Text.decode(Array(text.utf8).span, .standard),
+                    Base64Text.encode(bytes) == Array(text.utf8)
+                else { continue }
+                archivedReceipt = bytes
             }
             replacements.replace(field.text.range, with: [])
         }

@@ -1,5 +1,4 @@
 package import Base
-import Foundation
 
 /// An archived response that may be served again. It knows the subscriptions in the response, and adds revocations
 /// that were recorded after it was archived.
@@ -130,7 +129,7 @@ package struct RestoredResponse: Sendable {
         case VolatileFields.requestDates[0]: Array(date.text.utf8)
         case VolatileFields.requestDates[1]: Array("\(date.milliseconds)".utf8)
         case VolatileFields.requestDates[2]: Array(date.losAngelesText.utf8)
-        default: answer.latestReceipt.map { Array($0.base64EncodedString().utf8) } ?? submitted
+        default: answer.latestReceipt.map(Base64Text.encode) ?? submitted
         }
     }
 

@@ -117,7 +117,7 @@ extension DocumentConverter {
 /// The reason why a document cannot be converted: a code, the place in the document, and a sentence.
 package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A stable error code.
-    package enum Code: String, Sendable, Hashable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
         /// The document exceeds ``DocumentConverter/maximumSize`` or ``DocumentConverter/maximumValues``.
         case tooLarge
         /// The document is not JSON, is nested too deeply, or is not an object.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A table file that was parsed as JSON and whose structure was checked: it contains only known keys, and all values
 /// are text.
 struct FieldTableDocument {
@@ -47,7 +45,7 @@ struct FieldTableDocument {
 
     init(json: [UInt8], file: String, hasPropertyListKeys: Bool) throws(FieldTableError) {
         let header = Entry(file: file, place: "header", texts: [:])
-        guard let node = try? JSONDecoder().decode(Node.self, from: Data(json)), case .object(let members) = node else {
+        guard case .object(let members) = TableNode(json: json) else {
             throw header.error(.malformed, "not a JSON object")
         }
         for key in members.keys.sorted() where !["model", "place", "rows", "omitted"].contains(key) {
@@ -74,7 +72,7 @@ struct FieldTableDocument {
 
     /// Parses an array of objects whose members are all text and have known keys.
     private static func entries(
-        _ name: String, of members: [String: Node], keys: Set<String>, _ header: Entry
+        _ name: String, of members: [String: TableNode], keys: Set<String>, _ header: Entry
     ) throws(FieldTableError) -> [Entry] {
         guard let member = members[name] else { throw header.error(.missingKey, "missing key \(name)") }
         guard case .array(let elements) = member else { throw header.error(.malformed, "\(name) is not an array") }
@@ -92,29 +90,5 @@ struct FieldTableDocument {
             entries.append(entry)
         }
         return entries
-    }
-}
-
-/// The subset of JSON that a table file uses.
-private enum Node: Decodable {
-    case object([String: Node])
-    case array([Node])
-    case text(String)
-    case other
-
-    init(from decoder: any Decoder) throws {
-        if let members = try? [String: Node](from: decoder) {
-            self = .object(members)
-        } else if let elements = try? [Node](from: decoder) {
-            self = .array(elements)
-        } else if let text = try? String(from: decoder) {
-            self = .text(text)
-        } else {
-            self = .other
-        }
-    }
-
-    var text: String? {
-        if case .text(let text) = self { text } else { nil }
     }
 }

@@ -1,5 +1,4 @@
 import Base
-package import Foundation
 
 /// All field tables, loaded once and passed to the renderers.
 package struct FieldTables: Sendable {
@@ -36,7 +35,7 @@ package struct FieldTables: Sendable {
     }()
 
     /// Reads the tables of a directory, which must contain every file of ``fileNames``.
-    package init(directory: URL) throws(FieldTableError) {
+    package init(directory: String) throws(FieldTableError) {
         try self.init { name throws(FieldTableError) in try Self.file(name, in: directory) }
     }
 
@@ -53,7 +52,7 @@ package struct FieldTables: Sendable {
     }
 
     /// Returns the first error of each table of a directory; see ``findings(contents:)``.
-    package static func findings(directory: URL) -> [(file: String, error: FieldTableError?)] {
+    package static func findings(directory: String) -> [(file: String, error: FieldTableError?)] {
         findings { name throws(FieldTableError) in try file(name, in: directory) }
     }
 
@@ -80,9 +79,9 @@ package struct FieldTables: Sendable {
     private static let maximumSize = 16 << 20
 
     /// Returns the contents of a file in a directory.
-    private static func file(_ name: String, in directory: URL) throws(FieldTableError) -> [UInt8] {
+    private static func file(_ name: String, in directory: String) throws(FieldTableError) -> [UInt8] {
         do throws(SystemFailure) {
-            return try FileDescriptor(reading: directory.appending(path: name).path).readToEnd(atMost: maximumSize)
+            return try FileDescriptor(reading: "\(directory)/\(name)").readToEnd(atMost: maximumSize)
         } catch {
             throw FieldTableError(
                 code: .unreadable, file: name, row: "file", reason: "cannot be read: \(error.reason)")

@@ -1,5 +1,4 @@
 import AppStorePayloads
-import Foundation
 
 extension NotificationTable {
     /// The types and subtypes in Apple's documentation as of 2026; `-` means no subtype.
@@ -34,23 +33,25 @@ extension NotificationTable {
         func error(_ code: FieldTableError.Code, _ place: String, _ reason: String) -> FieldTableError {
             FieldTableError(code: code, file: file, row: place, reason: reason)
         }
-        let document: Document
-        do {
-            document = try JSONDecoder().decode(Document.self, from: Data(json))
-        } catch let failure as UnknownKey {
-            throw error(.unknownKey, failure.place, "unknown key \(failure.key)")
-        } catch {
-            throw FieldTableError(
-                code: .malformed, file: file, row: "header", reason: "not a table of notifications: \(error)")
+        guard case .object(let document) = TableNode(json: json) else {
+            throw error(.malformed, "header", "not a JSON object")
         }
-        guard document.model == "NotificationPayload", document.place == "notification_type" else {
+        for key in document.keys.sorted() where !["model", "place", "rows"].contains(key) {
+            throw error(.unknownKey, "header", "unknown key \(key)")
+        }
+        guard document["model"]?.text == "NotificationPayload", document["place"]?.text == "notification_type" else {
             throw error(.wrongHeader, "header", "model must be NotificationPayload, and place notification_type")
         }
+        guard case .array(let elements) = document["rows"] else {
+            throw error(.malformed, "header", "rows is not an array")
+        }
         var rows: [Row] = []
-        for (index, entry) in document.rows.enumerated() {
-            let place = "rows[\(index + 1)] \"\(entry.type) \(entry.subtype)\""
+        for (index, element) in elements.enumerated() {
+            var place = "rows[\(index + 1)]"
             let row: Row
             do throws(Fault) {
+                let entry = try Entry(element)
+                place += " \"\(entry.type) \(entry.subtype)\""
                 row = try Row(entry)
             } catch {
                 throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
@@ -75,37 +76,8 @@ extension NotificationTable {
         let reason: String
     }
 
-    /// The error of a key that is not part of the format.
-    private struct UnknownKey: Error {
-        let place: String
-        let key: String
-    }
-
-    /// The table file. Decoding it rejects unknown keys.
-    private struct Document: Decodable {
-        let model: String
-        let place: String
-        let rows: [Entry]
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: AnyKey.self)
-            try Self.refuse(container, beyond: ["model", "place", "rows"], at: "header")
-            model = try container.decode(String.self, forKey: AnyKey("model"))
-            place = try container.decode(String.self, forKey: AnyKey("place"))
-            rows = try container.decode([Entry].self, forKey: AnyKey("rows"))
-        }
-
-        static func refuse(_ container: KeyedDecodingContainer<AnyKey>, beyond known: Set<String>, at place: String)
-            throws
-        {
-            for key in container.allKeys.map(\.stringValue).sorted() where !known.contains(key) {
-                throw UnknownKey(place: place, key: key)
-            }
-        }
-    }
-
     /// One element of `rows` as in the file.
-    fileprivate struct Entry: Decodable {
+    fileprivate struct Entry {
         let type: String
         let subtype: String
         let when: [String]?
@@ -114,29 +86,32 @@ extension NotificationTable {
         let says: String?
         let loss: String?
 
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: AnyKey.self)
-            let place = "rows[\((decoder.codingPath.last?.intValue ?? 0) + 1)]"
-            try Document.refuse(
-                container, beyond: ["type", "subtype", "when", "profile", "sends", "says", "loss"], at: place)
-            type = try container.decode(String.self, forKey: AnyKey("type"))
-            subtype = try container.decode(String.self, forKey: AnyKey("subtype"))
-            when = try container.decodeIfPresent([String].self, forKey: AnyKey("when"))
-            profile = try container.decodeIfPresent(String.self, forKey: AnyKey("profile"))
-            sends = try container.decode([String].self, forKey: AnyKey("sends"))
-            says = try container.decodeIfPresent(String.self, forKey: AnyKey("says"))
-            loss = try container.decodeIfPresent(String.self, forKey: AnyKey("loss"))
+        private static let keys = ["type", "subtype", "when", "profile", "sends", "says", "loss"]
+
+        init(_ node: TableNode) throws(Fault) {
+            guard case .object(let members) = node else { throw Fault(code: .malformed, reason: "not a JSON object") }
+            for key in members.keys.sorted() where !Self.keys.contains(key) {
+                throw Fault(code: .unknownKey, reason: "unknown key \(key)")
+            }
+            func value<Value>(_ key: String, _ read: (TableNode) -> Value?) throws(Fault) -> Value? {
+                guard let member = members[key] else { return nil }
+                guard let value = read(member) else {
+                    throw Fault(code: .malformed, reason: "\(key) has a value of another type")
+                }
+                return value
+            }
+            func required<Value>(_ key: String, _ value: Value?) throws(Fault) -> Value {
+                guard let value else { throw Fault(code: .malformed, reason: "missing key \(key)") }
+                return value
+            }
+            type = try required("type", value("type", \.text))
+            subtype = try required("subtype", value("subtype", \.text))
+            when = try value("when", \.texts)
+            profile = try value("profile", \.text)
+            sends = try required("sends", value("sends", \.texts))
+            says = try value("says", \.text)
+            loss = try value("loss", \.text)
         }
-    }
-
-    /// A coding key with any name, so that unknown keys are seen.
-    private struct AnyKey: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(_ text: String) { stringValue = text }
-        init?(stringValue: String) { self.init(stringValue) }
-        init?(intValue: Int) { nil }
     }
 }
 

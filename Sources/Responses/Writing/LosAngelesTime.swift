@@ -1,59 +1,51 @@
 import Base
-import Foundation
 
 /// The time zone America/Los_Angeles, with daylight saving time.
 ///
-/// Despite their name, Apple's `_pst` keys follow the real rules of the zone. The transitions are read from
-/// Foundation only once, because Foundation takes about a microsecond for a date and this table some nanoseconds.
-/// Before 1970 and after 2100, which no genuine date reaches, standard time applies all year.
+/// Despite their name, Apple's `_pst` keys follow the real rules of the zone. Before 1970 and after 2100, which no
+/// genuine date reaches, standard time applies all year.
+///
+/// Source: Uniform Time Act of 1966, with the amendments of 1973, 1974, 1986 and 2005 (15 U.S.C. 260a).
 struct LosAngelesTime: Sendable {
     /// The table for all genuine dates. It is created on first use.
-    static let shared = LosAngelesTime(firstYear: 1970, lastYear: 2100)
+    static let shared = LosAngelesTime(years: 1970...2100)
 
     private let firstYear: Int
-    /// The instants at which the offset changes, and the offset in seconds from then on.
-    private let transitions: [(instant: Int64, offset: Int64)]
-    /// For each year from `firstYear` on, the index of the last transition before the year begins.
-    private let lastBeforeYear: [Int]
+    /// Daylight saving time of each year, in seconds since 1970.
+    private let summers: [Range<Int64>]
 
-    private init(firstYear: Int, lastYear: Int) {
-        guard let zone = TimeZone(identifier: "America/Los_Angeles") else {
-            preconditionFailure("Foundation does not know the time zone America/Los_Angeles")
+    private init(years: ClosedRange<Int>) {
+        firstYear = years.lowerBound
+        summers = years.map { year in
+            let (begins, ends) = Self.rule(of: year)
+            // It begins at 2:00 of standard time and ends at 2:00 of daylight saving time: at 10:00 and 9:00 UTC.
+            let first = Self.sunday(from: begins, year) * 24 + 10
+            let end = Self.sunday(from: ends, year) * 24 + 9
+            return first * 3_600..<end * 3_600
         }
-        let starts = (firstYear...lastYear + 1).map(Self.secondsAtStart(ofYear:))
-        var transitions: [(instant: Int64, offset: Int64)] = [(.min, Self.standard)]
-        var lastBeforeYear = [0]
-        var next = starts[0]
-        for start in starts.dropFirst() {
-            while let date = zone.nextDaylightSavingTimeTransition(after: Date(timeIntervalSince1970: Double(next))) {
-                let instant = Int64(date.timeIntervalSince1970)
-                guard instant < start else { break }
-                transitions.append((instant, Int64(zone.secondsFromGMT(for: date))))
-                next = instant
-            }
-            lastBeforeYear.append(transitions.count - 1)
-            next = start
+    }
+
+    /// Returns the month and day from which the first Sunday is counted, for begin and end.
+    private static func rule(of year: Int) -> (begins: (month: Int64, day: Int64), ends: (month: Int64, day: Int64)) {
+        switch year {
+        case 1974: ((1, 6), (10, 25))
+        case 1975: ((2, 23), (10, 25))
+        case ...1986: ((4, 24), (10, 25))
+        case ...2006: ((4, 1), (10, 25))
+        default: ((3, 8), (11, 1))
         }
-        self.firstYear = firstYear
-        self.transitions = transitions
-        self.lastBeforeYear = lastBeforeYear
+    }
+
+    /// Returns the first Sunday on or after a date, in days since 1970-01-01, which was a Thursday.
+    private static func sunday(from date: (month: Int64, day: Int64), _ year: Int) -> Int64 {
+        let day = CivilTime.days(year: Int64(year), month: date.month, day: date.day)
+        return day + (6 - (day + 3) % 7)
     }
 
     /// Returns the number of seconds to add to UTC.
     func offset(at seconds: Int64, year: Int) -> Int64 {
-        let row = year - firstYear
-        guard lastBeforeYear.indices.contains(row) else { return Self.standard }
-        var index = lastBeforeYear[row]
-        while index + 1 < transitions.count, transitions[index + 1].instant <= seconds { index += 1 }
-        return transitions[index].offset
-    }
-
-    /// Pacific Standard Time: eight hours behind UTC, in seconds.
-    private static let standard: Int64 = -8 * 3_600
-
-    /// Returns the seconds since 1970 at the start of a year in UTC.
-    private static func secondsAtStart(ofYear year: Int) -> Int64 {
-        CivilTime.days(year: Int64(year), month: 1, day: 1) * 86_400
+        let index = year - firstYear
+        return (summers.indices.contains(index) && summers[index].contains(seconds) ? -7 : -8) * 3_600
     }
 }
 

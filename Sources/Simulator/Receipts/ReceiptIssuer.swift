@@ -47,19 +47,8 @@ package struct ReceiptIssuer: Sendable {
             encoder.options.digest = plan.creationDate < ReceiptPlan.firstSHA256 ? .sha1 : .sha256
             return try encoder.encode(AppReceiptContent(plan, of: customer))
         }
-        return try transactionEncoder(version, customer.environment).encode(
+        return try pki.transactionEncoder(version, customer.environment).encode(
             purchaseInfo: PurchaseInfo.entries(plan, of: customer))
-    }
-
-    /// Returns the encoder for such a receipt, with its signer and its lines `pod` and `environment`.
-    package func transactionEncoder(
-        _ version: UInt8, _ environment: AppStoreEnvironment
-    ) -> TransactionReceiptEncoder {
-        let isSandbox = environment == .sandbox
-        return TransactionReceiptEncoder(
-            signer: version == 2 ? pki.purchaseSigner : pki.receiptSigner,
-            options: .init(
-                version: version, environmentLine: isSandbox ? "Sandbox" : nil, pod: isSandbox ? "100" : "43"))
     }
 }
 

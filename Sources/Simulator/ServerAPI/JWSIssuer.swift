@@ -24,25 +24,17 @@ final class JWSIssuer: Sendable {
         let changedAt: Timestamp?
     }
 
-    private let key: SigningKey
-    /// `BASE64URL(header)`, which is the same for all JWS.
-    private let header: String
+    private let signer: JWSSigner
     /// The cache. It is emptied when it has 20,000 entries.
     private let signed = Mutex<[Key: String]>([:])
 
     init(_ signer: ReceiptSigner) {
-        key = signer.leaf.key
-        header = Base64.encodeURLSafe(
-            JSONValue(["alg": "ES256", "x5c": signer.certificates.map(Base64.encode)]).bytes)
+        self.signer = JWSSigner(signer)
     }
 
-    /// Signs a payload. Each call gives another signature, because ECDSA signatures contain a random number. With
-    /// ``ServerAPIFault/badSignature`` one bit of it is changed.
+    /// Signs a payload. With ``ServerAPIFault/badSignature`` one bit of the signature is changed.
     func sign(_ payload: JSONValue, _ fault: ServerAPIFault? = nil) throws(CryptographyError) -> String {
-        let text = "\(header).\(Base64.encodeURLSafe(payload.bytes))"
-        var signature = try key.rawES256Signature(over: Array(text.utf8))
-        if fault == .badSignature { signature[40] ^= 1 }
-        return "\(text).\(Base64.encodeURLSafe(signature))"
+        try signer.sign(payload.bytes, isDamaged: fault == .badSignature)
     }
 
     /// Returns the bundle id to sign, which is another app's for ``ServerAPIFault/wrongBundle``.

@@ -149,7 +149,7 @@ extension SimulatedStore {
     private func encode(
         _ receipt: IssuedReceipt, changing change: (inout TransactionReceiptEncoder.Options) -> Void
     ) throws -> String {
-        var encoder = issuer.transactionEncoder(receipt.plan.version ?? 4, receipt.environment)
+        var encoder = issuer.pki.transactionEncoder(receipt.plan.version ?? 4, receipt.environment)
         change(&encoder.options)
         return Base64.encode(
             try encoder.encode(purchaseInfo: PurchaseInfo.entries(receipt.plan, of: receipt.customer)))

@@ -136,7 +136,7 @@ package final class ResponseArchive: ResponseObserver {
         }
         return ArchivedResponseRow(
             question: question, status: archived.status.rawValue, body: archived.body,
-            latestReceipt: archived.latestReceipt,
+            latestReceipt: archived.latestReceipt.map { Data($0) },
             digest: digest, originals: RestoredResponse(archived, keptAt: now)?.originals ?? [])
     }
 
@@ -263,7 +263,8 @@ extension RestoredResponse {
 extension ArchivedResponse {
     fileprivate init(_ found: ArchivedResponseMatch) {
         self.init(
-            status: VerifyReceiptStatus(rawValue: found.status), body: found.body, latestReceipt: found.latestReceipt)
+            status: VerifyReceiptStatus(rawValue: found.status), body: found.body,
+            latestReceipt: found.latestReceipt.map { [UInt8]($0) })
     }
 }
 

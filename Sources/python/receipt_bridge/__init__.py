@@ -1,223 +1,173 @@
-"""Decodes stored App Store receipts with the program receipt-bridge, which this package contains.
+"""Decodes App Store receipts and signed data, and checks whether they are authentic, in this process.
+
+    result = receipt_bridge.decode(receipt)
+    if result["verified"]:
+        for purchase in result["purchases"]:
+            print(result["bundleId"], purchase["productId"], purchase.get("expiresDate"))
 
     for result in receipt_bridge.migrate(rows, receipt_column="receipt_b64", id_column="user_id"):
         print(result["id"], result["outcome"], result["originalTransactionIds"])
 
-A result has the columns of `receipt-bridge migrate - --to -`, which docs/MIGRATION.md describes. A row that is not an authentic receipt
-is a result too: its `outcome` is `refused`, and `reason` has the cause. Only the failure of the program is an exception.
+A value that is not an authentic receipt has a result too: its `outcome` is `refused`, and `reason` has the cause. Values of types that
+cannot contain a receipt raise TypeError. There are no calls to the App Store.
 """
 from __future__ import annotations
 
-import base64
-import fcntl
-import json
-import math
+import hashlib
+import operator
 import os
-import queue
-import shutil
-import subprocess
-import sysconfig
-import tempfile
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import IO, Any, Union
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Union, cast
 
-__all__ = ["ReceiptBridgeError", "decode", "executable", "migrate"]
+from ._library import ReceiptBridgeError, __version__, call, certificates
+from ._threads import in_order
+from ._types import Decoded, Failure, Migrated, Purchase
+from ._values import id_text, json_text, name_of, stored_bytes
 
-# A batch ends at either limit. The program decodes batches of 64 rows.
-BATCH_ROWS, BATCH_BYTES = 64, 1 << 20
-# Characters that JSON escapes. To search for each is much faster than to escape a text that has none.
-ESCAPED = ('"', "\\", *map(chr, range(32)))
-F_SETPIPE_SZ = 1031
+__all__ = ["Decoded", "Failure", "Migrated", "Purchase", "ReceiptBridgeError", "__version__", "decode", "decode_all", "migrate"]
 
 Path = Union[str, "os.PathLike[str]"]
+# As many rows are searched for a column before it counts as missing.
+FIRST_ROWS = 64
+MAXIMUM_WORKERS = 256
 
 
-class ReceiptBridgeError(Exception):
-    """The program failed. Its messages never contain receipts."""
+def decode(receipt: Any, *, roots: Path | None = None) -> Decoded:
+    """Decodes one receipt.
 
-    def __init__(self, exit_code: int, stderr: str):
-        """
-        Arguments:
-            exit_code: 2: a usage error, or certificates or a configuration that cannot be read; 3: stopped; negative: a signal.
-            stderr: The last lines of what the program said."""
-        super().__init__(exit_code, stderr)
-        self.exit_code, self.stderr = exit_code, stderr
+    Arguments:
+        receipt: The base64 or the bytes of a receipt, a JWS, or JSON or another text that contains one of them. None and NaN count as
+            empty.
+        roots: A folder of test root certificates, or one of them in a file, to trust in addition to Apple's. Its neighbour
+            `intermediates` is read too. A path is read once.
 
-    def __str__(self) -> str:
-        ending = f"ended with exit code {self.exit_code}" if self.exit_code >= 0 else f"was ended by signal {-self.exit_code}"
-        return f"receipt-bridge {ending}" + (f": {self.stderr}" if self.stderr else "")
-
-
-def executable() -> str:
-    """Returns the path of the program, which pip installs with the scripts of an environment.
-
-    Raises FileNotFoundError."""
-    folders = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user"),
-               os.path.join(os.path.dirname(os.path.dirname(__file__)), "bin"), os.environ.get("PATH", os.defpath)]
-    path = shutil.which("receipt-bridge", path=os.pathsep.join(folders))
-    if path is None:
-        raise FileNotFoundError("receipt-bridge is not in " + ", ".join(folders))
-    return path
+    Raises:
+        TypeError: The value cannot be a receipt.
+        ReceiptBridgeError, OSError: The certificates cannot be used."""
+    if isinstance(receipt, list):
+        raise TypeError("a list is not a receipt: decode_all() decodes many")
+    result: Decoded = call(stored_bytes(receipt), certificates(roots).options())
+    return result
 
 
-def decode(receipts: Iterable[Any], *, roots: Path | None = None, config: Path | None = None,
-           workers: int | None = None) -> Iterator[dict[str, Any]]:
-    """Decodes receipts, each of them a text, bytes, or the JSON that contains it, and yields a dictionary for each, in order, as
-    migrate() does, but without an id."""
-    for result in migrate(({"receipt": receipt} for receipt in receipts), roots=roots, config=config, workers=workers):
-        del result["id"]
-        yield result
+def decode_all(receipts: Iterable[Any], *, roots: Path | None = None, workers: int | None = None) -> Generator[Decoded, None, None]:
+    """Decodes receipts in threads, and yields what decode() returns for each, in order.
+
+    Arguments:
+        receipts: The values. They are read in the thread of the caller, at most some hundred in advance; none in advance while they
+            arrive slowly.
+        workers: The number of threads; the default is one for each core. 1 decodes in the thread of the caller.
+
+    Raises:
+        TypeError: A value cannot be a receipt. The results of those before it are yielded first."""
+    values = map(stored_bytes, _iterator(receipts, "receipts"))
+    options = certificates(roots).options()
+    return in_order(values, lambda value: call(value, options), len, _count(workers))
 
 
-def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt", id_column: str = "id", keep: Sequence[str] = (),
-            transaction_id_column: str | None = None, roots: Path | None = None, config: Path | None = None, workers: int | None = None) -> Iterator[dict[str, Any]]:
-    """Decodes rows, and yields a dictionary for each, in order.
-
-    The program runs while the generator does. Rows are read in the thread of the caller, at most some hundred in advance, so memory
-    does not depend on their number. Because they are passed on in batches, `rows` must not wait for results.
+def migrate(rows: Iterable[Mapping[str, Any]], *, receipt_column: str = "receipt", id_column: str | None = None, keep: Sequence[str] = (),
+            transaction_id_column: str | None = None, roots: Path | None = None,
+            workers: int | None = None) -> Generator[Migrated, None, None]:
+    """Decodes rows in threads, and yields a dictionary for each, in order, with the columns of `receipt-bridge migrate - --to -`.
 
     Arguments:
         rows: Dictionaries. Columns that are not named are ignored.
-        receipt_column: The column with a text, bytes, or the JSON that contains a receipt. None and NaN count as empty.
-        id_column: The column with the id. A row without it gets the digest of its line as the id.
-        transaction_id_column: A column with transaction ids, which are in `unverifiedIds`. A row need not have it.
+        receipt_column: The column with a receipt, as decode() takes it; a list counts as JSON.
+        id_column: The column with the id: a text, a number without fraction, a UUID. The default is `id` in rows that have it. A row
+            without an id gets the digest of its values as the id.
         keep: Columns that results have too. If a result has a column of that name itself, that one counts.
-        roots: A folder of test root certificates to trust in addition to Apple's.
-        config: A configuration file, for its certificates only.
-        workers: The number of batches that are decoded at a time; the default is one for each core.
+        transaction_id_column: A column with transaction ids, which are in `unverifiedIds`. A row need not have it.
+        roots, workers: As for decode_all().
 
     Raises:
-        ReceiptBridgeError: The program failed.
-        KeyError: A row has no column `receipt_column`, or lacks one of `keep`.
-        Exception: Whatever `rows` raises."""
-    command = [executable(), "migrate", "-", "--to", "-", "--quiet", "--receipt-column", "receipt", "--id-column", "id"]
-    ids_key = None if transaction_id_column is None else "transactionId"
-    for option, value in [("--transaction-id-column", ids_key), ("--roots", roots), ("--config", config), ("--workers", workers)]:
-        if value is not None:
-            command += [option, str(value)]
-    # Enough that each worker has a batch and the next one is ready.
-    in_flight = 2 * (workers or os.cpu_count() or 1) + 4
-    unread: deque[list[dict[str, Any]]] = deque()
-    with tempfile.TemporaryFile() as stderr:
-        program = _Program(command, stderr)
-        try:
-            for data, kept in _batches(iter(rows), receipt_column, id_column, transaction_id_column, keep):
-                program.batches.put(data)
-                unread.append(kept)
-                if len(unread) > in_flight:
-                    yield from program.results(unread.popleft())
-            program.batches.put(None)
-            for kept in unread:
-                yield from program.results(kept)
-            program.finish()
-        finally:
-            program.end()
+        KeyError: A row has no column `receipt_column`, or lacks one of `keep`; no row has one of the others that are named.
+        TypeError: A row is not a dictionary, or a value cannot be a receipt or an id."""
+    for name, column in [("receipt_column", receipt_column), ("id_column", id_column or ""), ("transaction_id_column", transaction_id_column or "")]:
+        if not isinstance(column, str):
+            raise TypeError(f"{name} is {name_of(column)}, not a text")
+    if isinstance(keep, (str, bytes)):
+        raise TypeError(f"keep is {name_of(keep)}, not a list of texts")
+    reader = _RowReader(receipt_column, id_column, list(keep), transaction_id_column)
+    trusted = certificates(roots)
+    plain = trusted.options(purchases=False)
+
+    def work(row: _Row) -> Migrated:
+        options = plain if row.transaction_ids is None else trusted.options(purchases=False, transaction_ids=row.transaction_ids)
+        return cast(Migrated, {**row.kept, "id": row.id, **call(row.value, options)})
+
+    return in_order(reader.read(_iterator(rows, "rows")), work, _Row.__len__, _count(workers))
 
 
-class _Program:
-    """A running filter, and the thread that writes its input."""
+class _Row:
+    """The values of a row that are needed."""
+    __slots__ = ("id", "kept", "transaction_ids", "value")
 
-    def __init__(self, command: list[str], stderr: IO[bytes]):
-        self.stderr = stderr
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=1 << 17)
-        assert self.process.stdin and self.process.stdout
-        self.input, self.output = self.process.stdin, self.process.stdout
-        try:
-            fcntl.fcntl(self.input, F_SETPIPE_SZ, 1 << 20)
-        except OSError:
-            pass
-        self.batches: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.writer = threading.Thread(target=self.write, daemon=True)
-        self.writer.start()
+    def __init__(self, id: str, value: bytes, kept: dict[str, Any], transaction_ids: str | None):
+        self.id, self.value, self.kept, self.transaction_ids = id, value, kept, transaction_ids
 
-    def write(self) -> None:
-        """Writes batches until the last one. If the program has ended, who reads its output reports that."""
-        try:
-            with self.input:
-                while (batch := self.batches.get()) is not None:
-                    self.input.write(batch)
-                    self.input.flush()
-        except OSError:
-            pass
-
-    def results(self, kept: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Yields the results of a batch, each with the columns that are kept of its row."""
-        parse, read = json.JSONDecoder().raw_decode, self.output.readline
-        for columns in kept:
-            line = read()
-            if not line.endswith(b"\n"):
-                raise self.failure()
-            result: dict[str, Any] = parse(line.decode())[0]
-            yield {**columns, **result} if columns else result
-
-    def finish(self) -> None:
-        """Waits for the end of the program."""
-        if self.output.read(1) or self.process.wait():
-            raise self.failure()
-
-    def failure(self) -> ReceiptBridgeError:
-        self.process.wait()
-        self.stderr.seek(max(os.fstat(self.stderr.fileno()).st_size - 4096, 0))
-        lines = self.stderr.read().decode(errors="replace").strip().splitlines()
-        return ReceiptBridgeError(self.process.returncode, "\n".join(lines[-5:]).removeprefix("receipt-bridge: "))
-
-    def end(self) -> None:
-        """Ends the program if it still runs, and the thread."""
-        self.process.kill()
-        self.process.wait()
-        self.batches.put(None)
-        self.writer.join()
-        self.output.close()
+    def __len__(self) -> int:
+        return len(self.value)
 
 
-def _batches(rows: Iterator[Mapping[str, Any]], receipt_column: str, id_column: str, transaction_id_column: str | None,
-             keep: Sequence[str]) -> Iterator[tuple[bytes, list[dict[str, Any]]]]:
-    """Yields batches: lines of JSON, and the columns to keep of each row."""
-    while True:
-        lines: list[str] = []
-        kept: list[dict[str, Any]] = []
-        size = 0
-        for row in islice(rows, BATCH_ROWS):
-            ids = "" if transaction_id_column is None else f',"transactionId":{_receipt(row.get(transaction_id_column))}'
-            line = f'{{"id":{_id(row.get(id_column))},"receipt":{_receipt(row[receipt_column])}{ids}}}\n'
-            lines.append(line)
-            kept.append({name: row[name] for name in keep})
-            size += len(line)
-            if size >= BATCH_BYTES:
-                break
-        if not lines:
-            return
-        yield "".join(lines).encode(), kept
+class _RowReader:
+    """Reads the columns of rows."""
+
+    def __init__(self, receipt: str, id: str | None, keep: list[str], transaction_ids: str | None):
+        self.receipt, self.id, self.keep, self.transaction_ids = receipt, id, keep, transaction_ids
+        # Named columns that no row has had.
+        self.missing = {name for name in (id, transaction_ids) if name is not None}
+
+    def read(self, rows: Iterator[Any]) -> Iterator[_Row]:
+        count = 0
+        for row in rows:
+            if not isinstance(row, Mapping):
+                # Rows of sqlite3 and pandas have keys, but are no mappings.
+                if not hasattr(row, "keys"):
+                    raise TypeError(f"a row is {name_of(row)}, not a dictionary")
+                row = dict(row)
+            count += 1
+            if self.missing:
+                self.missing -= row.keys()
+                if count >= FIRST_ROWS and self.id in self.missing:
+                    raise KeyError(self.id)
+            yield self.row(row)
+        if count and self.missing:
+            raise KeyError(*sorted(self.missing))
+
+    def row(self, row: Mapping[str, Any]) -> _Row:
+        value = stored_bytes(row[self.receipt])
+        ids = None if self.transaction_ids is None else json_text(row.get(self.transaction_ids))
+        id = id_text(row.get(self.id or "id")) or _digest(value, ids)
+        return _Row(id, value, {name: row[name] for name in self.keep}, ids)
 
 
-def _receipt(value: Any) -> str:
-    """Returns the JSON of a receipt, or of transaction ids. A float is one in pandas if other rows have none."""
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        value = bytes(value)
-        value = (value if value.isascii() else base64.b64encode(value)).decode()
-    if isinstance(value, str):
-        return _text(value)
-    is_number = isinstance(value, int) or isinstance(value, float) and math.isfinite(value)
-    return json.dumps(value, default=str) if is_number or isinstance(value, (dict, list)) else "null"
+def _digest(value: bytes, transaction_ids: str | None) -> str:
+    return "sha256:" + hashlib.sha256(value + (transaction_ids or "").encode()).hexdigest()
 
 
-def _id(value: Any) -> str:
-    """Returns the JSON of an id."""
-    if isinstance(value, str):
-        return _text(value)
-    if value is None or isinstance(value, (dict, list, int)):
-        return json.dumps(value, default=str)
-    return "null" if str(value) in ("nan", "<NA>", "NaT") else _text(str(value))
+def _iterator(values: Any, name: str) -> Iterator[Any]:
+    """Returns an iterator, unless this is one value, or a table whose iterator yields columns."""
+    is_one = isinstance(values, (str, Mapping)) or _is_bytes(values)
+    if is_one or not isinstance(values, Iterable):
+        raise TypeError(f"{name}: one {name_of(values)} instead of several values")
+    if hasattr(values, "columns"):
+        raise TypeError(f"{name}: {name_of(values)} is a table; pass a column of it to decode_all(), or its rows as dictionaries to migrate()")
+    return iter(values)
 
 
-def _text(value: str) -> str:
-    if value.isascii():
-        for character in ESCAPED:
-            if character in value:
-                break
-        else:
-            return f'"{value}"'
-    return json.dumps(value)
+def _is_bytes(value: Any) -> bool:
+    try:
+        return memoryview(value).itemsize == 1
+    except TypeError:
+        return False
+
+
+def _count(workers: int | None) -> int:
+    if workers is None:
+        return len(os.sched_getaffinity(0))
+    if isinstance(workers, bool):
+        raise TypeError("workers is a bool, not a number")
+    number = operator.index(workers)
+    if not 1 <= number <= MAXIMUM_WORKERS:
+        raise ValueError(f"workers is {number}, not a number from 1 to {MAXIMUM_WORKERS}")
+    return number

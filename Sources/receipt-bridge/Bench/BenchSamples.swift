@@ -41,7 +41,7 @@ struct BenchSamples {
             ("original-purchase-date", "2015-11-17 16:34:41 Etc/GMT"),
             ("purchase-date-pst", "2015-11-17 20:34:41 America/Los_Angeles"), ("quantity", "1"),
         ]
-        let encoder = ReceiptIssuer(pki: pki).transactionEncoder(version, .sandbox)
+        let encoder = pki.transactionEncoder(version, .sandbox)
         return Array(Base64.encode(try encoder.encode(purchaseInfo: entries.map { .init($0.0, $0.1) })).utf8)
     }
 }

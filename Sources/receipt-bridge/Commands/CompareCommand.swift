@@ -6,6 +6,7 @@ import BridgeConfiguration
 import Comparison
 import Cryptography
 import Foundation
+import ReceiptInspection
 import Reports
 import Server
 import VerifyReceipt

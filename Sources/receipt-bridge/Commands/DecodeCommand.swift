@@ -1,10 +1,9 @@
-import AppStorePayloads
 import ArgumentParser
 import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import ReceiptDecoding
+import ReceiptInspection
 import Responses
 import VerifyReceipt
 
@@ -48,8 +47,7 @@ struct DecodeCommand: ParsableCommand {
         let trust = try ConfigurationOptions.reporting {
             try TrustStore(settings: configuration.settingsWithRoots(searches: false))
         }
-        let decoder = ReceiptDecoder(trust: trust, profile: .stored)
-        let verifier = SignedPayloadVerifier(trust: trust)
+        let reader = ReceiptReader(trust: trust)
         var exit = ExitCode.success
         for input in inputs.all {
             let bytes: [UInt8]
@@ -61,13 +59,8 @@ struct DecodeCommand: ParsableCommand {
                 exit = .usage
                 continue
             }
-            let inspection = decoder.inspect(bytes.span)
-            let signedText = inspection.signedText.map {
-                JWSInspection($0.reveal(), verifier: verifier, now: .now)
-            }
-            let report = InspectionReport(
-                file: input.name, inspection: inspection, tables: .bundled, signedText: signedText)
-            if !report.isVerified, exit == .success { exit = .someNotVerified }
+            let report = InspectionReport(file: input.name, receipt: reader.read(bytes), tables: .bundled)
+            if !report.receipt.isVerified, exit == .success { exit = .someNotVerified }
             switch format {
             case .json: Terminal.line(report.json)
             case .text: Terminal.line(report.text)

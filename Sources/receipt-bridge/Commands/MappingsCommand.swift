@@ -29,7 +29,7 @@ struct MappingsCommand: ParsableCommand {
 
         func run() throws {
             let findings =
-                folder.map { FieldTables.findings(directory: URL(filePath: $0)) } ?? FieldTables.bundledFindings
+                folder.map { FieldTables.findings(directory: $0) } ?? FieldTables.bundledFindings
             if json {
                 Terminal.line(
                     JSONWriter.array(findings) { writer, finding in
@@ -133,11 +133,10 @@ struct TablesOptions: ParsableArguments {
     /// Returns the tables. If there are errors in the directory, all of them are printed.
     func tables() throws -> FieldTables {
         guard let mappings else { return .bundled }
-        let folder = URL(filePath: mappings)
-        let errors = FieldTables.findings(directory: folder).compactMap(\.error)
+        let errors = FieldTables.findings(directory: mappings).compactMap(\.error)
         for error in errors { Terminal.say("\(error)") }
         guard errors.isEmpty else { throw ExitCode.usage }
-        return try FieldTables(directory: folder)
+        return try FieldTables(directory: mappings)
     }
 }
 

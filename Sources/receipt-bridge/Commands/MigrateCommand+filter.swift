@@ -2,6 +2,7 @@ import ArgumentParser
 import Batch
 import Cryptography
 import Foundation
+import ReceiptInspection
 import Reports
 import VerifyReceipt
 

@@ -6,6 +6,7 @@ import BridgeConfiguration
 import Cryptography
 import Foundation
 import PostgreSQLClient
+import ReceiptInspection
 import Storage
 import VerifyReceipt
 

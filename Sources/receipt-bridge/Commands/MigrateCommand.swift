@@ -5,6 +5,7 @@ import BridgeConfiguration
 import Cryptography
 import Foundation
 import Operations
+import ReceiptInspection
 import Reports
 import Responses
 import VerifyReceipt

@@ -2,6 +2,7 @@ import Base
 import Comparison
 import Foundation
 import ReceiptDecoding
+import ReceiptInspection
 import Reports
 import Responses
 import VerifyReceipt
@@ -9,19 +10,13 @@ import VerifyReceipt
 /// The output of `decode` for one input.
 struct InspectionReport {
     let file: String
-    let inspection: ReceiptDecoder.Inspection
+    let receipt: DecodedReceipt
     let tables: FieldTables
-    /// The inspection of the JWS; `nil` if the input is a receipt.
-    var signedText: JWSInspection?
 
     /// Returns the report for a file that cannot be read.
     static func unreadable(_ file: String) -> InspectionReport {
-        InspectionReport(
-            file: file,
-            inspection: ReceiptDecoder.Inspection(
-                kind: .unknown, repairs: [],
-                failure: ReceiptDecodingError(.unreadable, at: "file", "cannot be read"), contents: nil),
-            tables: .bundled)
+        let failure = ReceiptDecodingError(.unreadable, at: "file", "cannot be read")
+        return InspectionReport(file: file, receipt: DecodedReceipt(nothing: failure), tables: .bundled)
     }
 
     /// A JSON object with `file`, `kind`, `verified`, `repairs`, `failure`, `environment`, `environmentConflict`
@@ -30,14 +25,14 @@ struct InspectionReport {
         var writer = JSONWriter(reserving: 4096)
         writer.beginObject()
         writer.member("file", file)
-        writer.member("kind", inspection.kind.rawValue)
-        writer.member("verified", isVerified)
-        writer.member("repairs", inspection.repairs.map(\.rawValue))
+        writer.member("kind", receipt.kind.rawValue)
+        writer.member("verified", receipt.isVerified)
+        writer.member("repairs", receipt.repairs.map(\.rawValue))
         writer.key("failure")
-        write(failure, into: &writer)
-        if let signedText {
+        write(receipt.failure, into: &writer)
+        if let signedText = receipt.signed {
             write(signedText, into: &writer)
-        } else if let contents = inspection.contents {
+        } else if let contents = receipt.contents {
             write(contents, into: &writer)
         } else {
             writeNothing(into: &writer)
@@ -45,9 +40,6 @@ struct InspectionReport {
         writer.endObject()
         return writer.finish()
     }
-
-    var failure: ReceiptDecodingError? { signedText.map(\.failure) ?? inspection.failure }
-    var isVerified: Bool { failure == nil }
 
     /// Writes `environment`, `bundleId`, `payload` and, for a notification, `nested`: the payloads of the signed
     /// texts inside it.
@@ -110,19 +102,19 @@ struct InspectionReport {
 
     var text: String {
         var lines = ["\(Self.printable(file)): \(kindName), \(verdict)"]
-        if !inspection.repairs.isEmpty {
-            lines.append("  repaired:     \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
+        if !receipt.repairs.isEmpty {
+            lines.append("  repaired:     \(receipt.repairs.map(\.rawValue).joined(separator: ", "))")
         }
-        if let failure {
+        if let failure = receipt.failure {
             lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")
             lines.append("                \(failure.reason)")
         }
-        if let signedText {
+        if let signedText = receipt.signed {
             lines.append("  environment:  \(Self.printable(signedText.environment ?? "unknown"))")
             lines.append("  bundle id:    \(Self.printable(signedText.bundleId))")
             return (lines + JWSListing(inspection: signedText).lines).joined(separator: "\n")
         }
-        guard let contents = inspection.contents else { return lines.joined(separator: "\n") }
+        guard let contents = receipt.contents else { return lines.joined(separator: "\n") }
         lines.append("  environment:  \(contents.environment?.rawValue ?? "unknown")")
         lines.append("  bundle id:    \(Self.printable(contents.bundleId))")
         switch contents {
@@ -145,16 +137,16 @@ struct InspectionReport {
     }
 
     private var kindName: String {
-        switch inspection.kind {
+        switch receipt.kind {
         case .appReceipt: "App Receipt"
         case .transactionReceipt: "transactionReceipt (iOS 6)"
-        case .jws: signedText.map { JWSListing(inspection: $0).kindName } ?? "signed text (JWS)"
+        case .jws: receipt.signed.map { JWSListing(inspection: $0).kindName } ?? "signed text (JWS)"
         case .unknown: "not a receipt"
         }
     }
 
     /// The capitals make the result visible in a long listing.
-    private var verdict: String { isVerified ? "authentic" : "NOT AUTHENTIC" }
+    private var verdict: String { receipt.isVerified ? "authentic" : "NOT AUTHENTIC" }
 
     /// Returns a line about one purchase.
     static func line(

@@ -1,5 +1,6 @@
 import Administration
 import Base
+import ReceiptInspection
 import Reports
 import VerifyReceipt
 

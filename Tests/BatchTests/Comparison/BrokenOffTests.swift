@@ -4,6 +4,7 @@ import Base
 import Batch
 import BridgeConfiguration
 import Foundation
+import ReceiptInspection
 import Simulator
 import Storage
 import Synchronization

@@ -3,6 +3,7 @@ import Base
 import BridgeConfiguration
 import Cryptography
 import Foundation
+import ReceiptInspection
 import Simulator
 import TestSupport
 import Transport

@@ -4,6 +4,7 @@ import Batch
 import BridgeConfiguration
 import Comparison
 import Foundation
+import ReceiptInspection
 import Reports
 import Responses
 import Simulator

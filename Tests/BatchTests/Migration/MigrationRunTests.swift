@@ -3,6 +3,7 @@ import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation
+import ReceiptInspection
 import Reports
 import Simulator
 import Storage

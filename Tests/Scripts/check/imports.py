@@ -2,7 +2,7 @@
 """Compares the imports of each target with its dependencies in Package.swift, and finds reads that can end the process.
 
 GRDB's subscripts end the process if a value has another type, so rows are read in SQLiteRow.swift only. A missing dependency does not build on every machine, and an unused one hides what a target needs.
-As a dependency of another package, this one must have exactly the targets of its library.
+As a dependency of another package, this one must have exactly the targets of its libraries.
 With --graph it prints the targets of Sources instead: files and lines, the targets they import with the number of importing
 files, and the depth of the graph.
 """
@@ -71,8 +71,8 @@ def main():
             problems += [f"{name} declares {other} without importing it" for other in declared
                          if other not in used[name] and other not in executables]
         problems += [f"{name} declares {other} twice" for other in set(declared) if declared.count(other) > 1]
-    library = reachable(targets, "AppStoreReceipts")
-    problems += [f"the targets of the library in Package.swift: {name}" for name in checkout() ^ library]
+    library = reachable(targets, "AppStoreReceipts") | reachable(targets, "AppStoreReceiptsTesting")
+    problems += [f"the targets of the libraries in Package.swift: {name}" for name in checkout() ^ library]
     for file in sorted((ROOT / "Sources").rglob("*.swift")):
         text = file.read_text()
         if re.search(r"import GRDB$", text, re.M) and file.name != "SQLiteRow.swift":

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packs the static binary, its manual page, completions, the service and a configuration into a Debian package. Prints its path.
+# Packs the binary of `make static`, its manual page, completions, the service and a configuration into a Debian package. Prints its path.
 #
 #     Tests/Scripts/package/deb.sh .build-static/release/receipt-bridge DIR
 #
@@ -13,8 +13,12 @@ out=$(realpath "$2")
 cd "$(dirname "$0")/../../.."
 export LC_ALL=C TZ=UTC
 umask 022
-# `~dev` sorts before the release.
-version=${VERSION:-$(python3 Tests/Scripts/package/release.py --version | sed 's/-dev$/~dev/')}-1
+# Between releases every commit has a version of its own, which sorts before the next release and by the date of the commit.
+version=$(python3 Tests/Scripts/package/release.py --version)
+case $version in
+*-dev) version=${version%-dev}~git$(git log -1 --format=%cd.%h --abbrev=12 --date=format:%Y%m%d%H%M%S 2>/dev/null || echo 0) ;;
+esac
+version=${VERSION:-$version}-1
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 architecture=$(dpkg --print-architecture)
 maintainer="Receipt Bridge <maintainers@receipt-bridge.invalid>"
@@ -26,30 +30,35 @@ make --no-print-directory install TOOL="$tool" DESTDIR="$root" PREFIX=/usr >/dev
 mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
 sed -i '1{/^#!/d}' "$root/usr/share/bash-completion/completions/receipt-bridge"
 gzip -n -9 "$root/usr/share/man/man1/receipt-bridge.1"
-install -d "$root/lib/systemd/system" "$root/usr/share/doc/receipt-bridge" "$root/usr/share/lintian/overrides" "$root/DEBIAN"
-install -d -m 0700 "$root/etc/receipt-bridge/secrets"
-sed 's|/usr/local/bin|/usr/bin|' docs/systemd/receipt-bridge.service >"$root/lib/systemd/system/receipt-bridge.service"
+install -d "$root/usr/lib/systemd/system" "$root/usr/share/doc/receipt-bridge" "$root/usr/share/lintian/overrides" \
+    "$root/etc/receipt-bridge" "$root/DEBIAN"
+sed 's|/usr/local/bin|/usr/bin|' docs/systemd/receipt-bridge.service >"$root/usr/lib/systemd/system/receipt-bridge.service"
 cat >"$root/etc/receipt-bridge/receipt-bridge.yaml" <<'END'
 listen: 127.0.0.1:8080 # behind nginx, or 0.0.0.0:8443 with `tls:`
 store: sqlite:/var/lib/receipt-bridge/receipt-bridge.sqlite # the only folder that the service can write
-#apps: [{bundleId: com.example.app, sharedSecret: {file: /run/credentials/receipt-bridge.service/app-secret}}]
+#apps: [{bundleId: com.example.app, sharedSecret: {file: /run/credentials/receipt-bridge.service/secrets_app-secret}}]
 END
 
 documents=$root/usr/share/doc/receipt-bridge
 gzip -n -9 <CHANGELOG.md >"$documents/changelog.gz"
-printf 'receipt-bridge (%s) unstable; urgency=medium\n\n  * Release %s: changelog.gz has its changes.\n\n -- %s  %s\n' \
-    "$version" "${version%-1}" "$maintainer" "$(date -R -d "@$SOURCE_DATE_EPOCH")" | gzip -n -9 >"$documents/changelog.Debian.gz"
-python3 Tests/Scripts/package/release.py --sbom >"$documents/sbom.cdx.json"
+# One entry for this version and for each earlier release: VERSION DATE
+entry() {
+    printf 'receipt-bridge (%s) unstable; urgency=medium\n\n  * changelog.gz has the changes.\n\n -- %s  %s\n\n' "$1" "$maintainer" "$(date -R -d "$2")"
+}
+{
+    entry "$version" "@$SOURCE_DATE_EPOCH"
+    sed -n 's/^## \[\([0-9.]*\)\] - \(.*\)/\1 \2/p' CHANGELOG.md | while read -r release date; do
+        [ "$release-1" = "$version" ] || entry "$release-1" "$date"
+    done
+} | gzip -n -9 >"$documents/changelog.Debian.gz"
+python3 Tests/Scripts/package/components.py --sbom "$tool" >"$documents/sbom.cdx.json"
+python3 Tests/Scripts/package/components.py --notices | gzip -n -9 >"$documents/THIRD-PARTY-NOTICES.gz"
 cat >"$documents/copyright" <<'END'
 Copyright 2026, the owner of Receipt Bridge, who has not chosen a license yet: ask before you use or distribute it.
-It contains the packages that sbom.cdx.json lists, which are under Apache-2.0, MIT and the license of BoringSSL. The text of
-Apache-2.0 is in /usr/share/common-licenses/Apache-2.0.
+It contains packages and libraries of others. THIRD-PARTY-NOTICES.gz has their licenses and notices, sbom.cdx.json their versions.
+Most are under Apache-2.0, whose text is also in /usr/share/common-licenses/Apache-2.0.
 END
 cat >"$root/usr/share/lintian/overrides/receipt-bridge" <<'END'
-# It is not uploaded to Debian.
-receipt-bridge: initial-upload-closes-no-bugs *
-# Secrets are for root only.
-receipt-bridge: non-standard-dir-perm 0700 != 0755 *
 # Yams contains it; its version is in sbom.cdx.json.
 receipt-bridge: embedded-library libyaml *
 END
@@ -58,6 +67,9 @@ END
 cat >"$root/DEBIAN/postinst" <<'END'
 #!/bin/sh
 set -e
+if [ "$1" = configure ]; then
+    [ -d /etc/receipt-bridge/secrets ] || install -d -m 0700 /etc/receipt-bridge/secrets
+fi
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
     systemctl --system daemon-reload >/dev/null || true
     [ -z "$2" ] || deb-systemd-invoke try-restart receipt-bridge.service >/dev/null || true

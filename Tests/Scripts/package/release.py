@@ -1,20 +1,14 @@
 #!/usr/bin/env python3
 """Checks what a release consists of: one version everywhere, a section in the changelog, exact versions of all packages.
 
-With --version it prints the version, whose only place is ReceiptBridge.swift: between releases the next one with `-dev`. With --sbom it prints the software bill of materials
-as CycloneDX; SOURCE_DATE_EPOCH is its date. Needs the Package.resolved of a build.
+With --version it prints the version, whose only place is ReceiptBridge.swift: between releases the next one with `-dev`. Needs the
+Package.resolved of a build.
 """
 import json
-import os
 import re
-import subprocess
 import sys
-import uuid
-from datetime import datetime, timezone
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-VERSION = re.search(r'static let version = "(.*?)"', (ROOT / "Sources/receipt-bridge/ReceiptBridge.swift").read_text()).group(1)
+from components import ROOT, VERSION, resolved
 
 CHANGES = (ROOT / "CHANGELOG.md").read_text()
 # The version of the images in the examples.
@@ -27,39 +21,6 @@ def declared():
     found = re.findall(r'url: "https://github\.com/([\w.-]+/[\w.-]+)", exact: "([\d.]+)"', text)
     found += re.findall(r'^    \("([\w.-]+/[\w.-]+)", "([\d.]+)", "\w+"\),$', text, re.M)
     return {path.split("/")[1].lower(): version for path, version in found}
-
-
-def resolved():
-    """Returns the pins of the last build, with identity, location and version."""
-    return [{"name": pin["identity"], "url": pin["location"].removesuffix(".git"), "version": pin["state"].get("version")}
-            for pin in json.loads((ROOT / "Package.resolved").read_text())["pins"]]
-
-
-def library(name, version, purl, **more):
-    return {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl} | more
-
-
-def sbom():
-    """Returns the bill of materials: the packages, and Swift's runtime, which is linked statically. Equal for equal commits."""
-    swift = re.search(r"Swift version ([\d.]+)", subprocess.run(["swift", "--version"], capture_output=True, text=True).stdout)
-    components = [library(package["name"], package["version"],
-                          f"pkg:swift/{package['url'].removeprefix('https://')}@{package['version']}",
-                          externalReferences=[{"type": "vcs", "url": package["url"]}])
-                  for package in resolved()]
-    if swift:
-        components.append(library("swift-runtime", swift.group(1), f"pkg:generic/swift-runtime@{swift.group(1)}"))
-    this = f"pkg:generic/receipt-bridge@{VERSION}"
-    dependencies = [{"ref": this, "dependsOn": [component["bom-ref"] for component in components]}]
-    content = json.dumps(components)
-    return {
-        "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
-        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, this + content)}",
-        "metadata": {
-            "timestamp": datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "component": {"type": "application", "bom-ref": this, "name": "receipt-bridge", "version": VERSION, "purl": this},
-        },
-        "components": components, "dependencies": dependencies,
-    }
 
 
 def main():
@@ -86,7 +47,5 @@ def main():
 if __name__ == "__main__":
     if sys.argv[1:] == ["--version"]:
         print(VERSION)
-    elif sys.argv[1:] == ["--sbom"]:
-        print(json.dumps(sbom(), indent=2))
     else:
         sys.exit(main())

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the static binary on a bare Debian without Swift: prints its help, decodes a receipt, responds to one. Prints sizes and
+# Tests the binary of `make static` on a bare Debian without Swift: prints its help, decodes a receipt, responds to one. Prints sizes and
 # times. Needs root, debootstrap and curl. The bare system is created once in DIR, and used again by later runs.
 #
 #     Tests/Scripts/package/static.sh .build-static/release/receipt-bridge [DIR]

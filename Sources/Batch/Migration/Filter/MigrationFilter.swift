@@ -1,8 +1,8 @@
 import Base
 import Foundation
+package import ReceiptInspection
 package import Reports
 import Synchronization
-package import VerifyReceipt
 
 /// A migration as a filter: reads rows and writes a line for each, in their order. There is no progress file.
 ///

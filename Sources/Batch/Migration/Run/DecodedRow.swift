@@ -1,9 +1,9 @@
 import Base
 import Foundation
 import ReceiptDecoding
+import ReceiptInspection
 import Reports
 import Responses
-import VerifyReceipt
 
 /// A decoded row of the source, with the ids to look up.
 package struct DecodedRow: Sendable, Codable {
@@ -29,17 +29,10 @@ package struct DecodedRow: Sendable, Codable {
     let year: Int?
     /// Latest expiry date of the subscriptions, in milliseconds since 1970; `nil` if there is none.
     let expires: Int64?
-    let failure: Failure?
+    let failure: StoredFailure?
     let accountToken: String?
     /// Ids by which the customer is looked up although nothing proves them; `nil` if the row is authentic or refused.
     private let claims: [String]?
-
-    /// Reason why the receipt could not be read or is not authentic.
-    struct Failure: Sendable, Codable {
-        let code: String
-        let place: String
-        let reason: String
-    }
 
     private struct Renaming: Sendable, Codable {
         /// Id of the row in the source; `nil` if it has none there.
@@ -56,43 +49,39 @@ package struct DecodedRow: Sendable, Codable {
 
     /// Decodes a row.
     init(_ row: SourceRow, reader: ReceiptReader, rule: UnverifiedRule) {
-        let beside = row.transactionIds.map { UnsignedIdentifiers(in: $0) } ?? UnsignedIdentifiers()
         switch row.value {
-        case .bytes(let bytes): self.init(row, reader.read(bytes), beside, rule)
-        case .missing where beside.isFound: self.init(row, nil, beside, rule)
-        case .missing: self.init(row, code: "empty", reason: "there is no receipt in this row")
-        case .unreadable(let code, let reason): self.init(row, code: code, reason: reason)
+        case .bytes(let bytes): self.init(row, reader.read(bytes), rule)
+        case .missing: self.init(row, nil, rule)
+        case .unreadable(let code, let reason): self.init(row, StoredFailure(code: code, reason: reason))
         }
     }
 
-    /// - Parameters:
-    ///   - stored: What the receipt column contains; `nil` if it is empty.
-    ///   - beside: The ids in the column of transaction ids.
-    private init(_ row: SourceRow, _ stored: DecodedReceipt?, _ beside: UnsignedIdentifiers, _ rule: UnverifiedRule) {
+    /// - Parameter stored: What the receipt column contains; `nil` if it is empty.
+    private init(_ row: SourceRow, _ stored: DecodedReceipt?, _ rule: UnverifiedRule) {
+        let beside = row.transactionIds.map { UnsignedIdentifiers(in: $0) } ?? UnsignedIdentifiers()
+        let treatment = RowTreatment(stored, beside: beside, rule)
         number = row.number
         id = row.id ?? ""
         accountToken = row.accountToken
+        outcome = Outcome(treatment.acceptance)
         kind = (stored?.kind ?? .unknown).rawValue
         verified = stored?.isVerified ?? false
-        originalTransactionIds = stored?.lookupKeys.originalTransactionIds.map(\.rawValue) ?? []
-        transactionIds = stored?.lookupKeys.transactionIds.map(\.rawValue) ?? []
+        digest = treatment.digest
+        repairs = treatment.repairs
+        environment = treatment.environment
+        bundleId = treatment.bundleId
+        originalTransactionIds = treatment.originalTransactionIds
+        transactionIds = treatment.transactionIds
+        unverifiedIds = treatment.unverifiedIds
         appTransactionId = stored?.appTransactionId
         year = stored?.date.map { CivilTime(seconds: $0.seconds).year }
         expires = stored?.expiresDate?.milliseconds
-        var unsigned = beside
-        if let stored { unsigned.formUnion(stored.unsigned) }
-        let isIdentifiersOnly = unsigned.isFound && stored?.isNothing ?? true
-        digest = isIdentifiersOnly ? nil : stored?.digest
-        repairs = isIdentifiersOnly ? [] : stored?.repairs.map(\.rawValue) ?? []
-        let signed = originalTransactionIds + transactionIds
-        unverifiedIds = unsigned.all.map(\.rawValue).filter { !signed.contains($0) }
-        let treatment = RowTreatment(stored, signed: signed, unsigned, rule)
-        (outcome, failure, claims) = (treatment.outcome, treatment.failure, treatment.claims)
-        bundleId = stored?.bundleId ?? treatment.app
-        environment = (stored?.environment ?? unsigned.environments.only)?.rawValue
+        failure = treatment.failure
+        claims = treatment.claims
     }
 
-    private init(_ row: SourceRow, code: String, reason: String) {
+    /// A row that cannot be read.
+    private init(_ row: SourceRow, _ failure: StoredFailure) {
         number = row.number
         id = row.id ?? ""
         accountToken = row.accountToken
@@ -101,7 +90,7 @@ package struct DecodedRow: Sendable, Codable {
         verified = false
         (digest, environment, bundleId, appTransactionId, year, expires) = (nil, nil, nil, nil, nil, nil)
         (repairs, originalTransactionIds, transactionIds, unverifiedIds, claims) = ([], [], [], [], nil)
-        failure = Failure(code: code, place: "row", reason: reason)
+        self.failure = failure
     }
 
     /// Ids to look up: original transaction ids, or transaction ids if there are none; empty if the row is refused.
@@ -174,7 +163,23 @@ package struct DecodedRow: Sendable, Codable {
     var encoded: [UInt8] { get throws { [UInt8](try JSONEncoder().encode(self)) } }
 }
 
-extension Set {
-    /// The only element; `nil` if there is none or several.
-    fileprivate var only: Element? { count == 1 ? first : nil }
+extension Outcome {
+    /// The outcome before a lookup.
+    fileprivate init(_ acceptance: RowTreatment.Acceptance) {
+        self =
+            switch acceptance {
+            case .decoded: .decoded
+            case .noTransactions: .noTransactions
+            case .refused: .refused
+            case .unproven: .failed
+            }
+    }
+}
+
+extension UnverifiedRule {
+    init(_ options: MigrationOptions.PersistedOptions, _ lookups: (any CustomerLookupService)?) {
+        var handles: (@Sendable (String) -> Bool)?
+        if let lookups { handles = { lookups.handles($0) } }
+        self.init(isAllowed: options.allowUnverified, app: options.app, handles: handles)
+    }
 }

@@ -1,7 +1,7 @@
 import Base
+import ReceiptInspection
 import Reports
 import Storage
-import VerifyReceipt
 
 extension Migration {
     /// Reads and decodes the remaining rows of the source, several batches concurrently, and writes them in order.

@@ -1,5 +1,6 @@
 import Base
 import PostgreSQLClient
+import ReceiptInspection
 import Reports
 import Synchronization
 

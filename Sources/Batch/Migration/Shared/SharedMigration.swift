@@ -1,9 +1,9 @@
 import Base
 import Foundation
 package import PostgreSQLClient
+package import ReceiptInspection
 import Reports
 import Synchronization
-package import VerifyReceipt
 
 /// One worker of a migration into PostgreSQL. Any number of them, on any machines, run the same command.
 ///

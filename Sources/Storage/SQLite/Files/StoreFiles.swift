@@ -5,8 +5,14 @@ import Foundation
 package enum FileExposure: String, Sendable, CaseIterable {
     case group, everybody
 
+    /// The folders of systemd's credentials. Their files have the mode 0440, but only root and the user of the service
+    /// can enter the folder (systemd.exec(5), "Credentials").
+    private static let credentials =
+        ["/run/credentials"] + [ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]].compactMap(\.self)
+
     /// `nil` if only the owner can read or change the file, and if the file does not exist.
     package init?(path: String) {
+        guard !Self.credentials.contains(where: { path.hasPrefix($0 + "/") }) else { return nil }
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         if status.st_mode & 0o006 != 0 {

@@ -1,7 +1,7 @@
 import Cryptography
 
 /// The positions in the two trees of certificates, issuers first. The raw value is a file name of a state directory.
-enum CertificatePosition: String, CaseIterable, Sendable {
+package enum CertificatePosition: String, CaseIterable, Sendable {
     case root, developerRelations, receiptLeaf, iTunesStore, purchaseLeaf, jwsRoot, jwsAuthority, jwsLeaf
 
     /// Returns the content of the certificate, without key and issuer.

@@ -65,6 +65,13 @@ package struct JWSInspection: Sendable {
         bundleId = Self.text("bundleId", object) ?? Self.text("bundleId", data)
     }
 
+    /// The payloads that are transactions: this one, or that inside a notification.
+    package var transactions: [[UInt8]] {
+        ([claims].compactMap(\.self) + nested.map(\.claims)).filter { claims in
+            (try? JSONObject(claims)).flatMap { SignedKind($0) } == .transaction
+        }
+    }
+
     /// Replaces line breaks, which JSON allows only between tokens.
     private static func onOneLine(_ json: [UInt8]) -> [UInt8] {
         json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
@@ -75,7 +82,7 @@ package struct JWSInspection: Sendable {
     }
 
     /// Returns the payload of a JWS without verifying anything; `nil` if it cannot be decoded.
-    static func unverifiedClaims(of text: String) -> [UInt8]? {
+    package static func unverifiedClaims(of text: String) -> [UInt8]? {
         let segments = text.split(separator: ".", omittingEmptySubsequences: false)
         guard segments.count == 3 else { return nil }
         return Base64Text.decode(Array(segments[1].utf8).span, .urlSafe)
@@ -84,7 +91,7 @@ package struct JWSInspection: Sendable {
 
 extension ReceiptDecodingError {
     /// Maps the failure of a JWS to the code that a receipt has for it.
-    init(_ error: SignedPayloadError) {
+    package init(_ error: SignedPayloadError) {
         let code: Code =
             switch error.code {
             case .malformed, .wrongKind, .wrongBundleId, .wrongAppAppleId, .wrongEnvironment: .malformed

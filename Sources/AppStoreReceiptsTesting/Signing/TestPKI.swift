@@ -40,7 +40,7 @@ package struct TestPKI: Sendable {
     }
 
     /// Uses the keys and certificates of an earlier run, and makes those that are not stored.
-    init(_ options: Options, stored: [CertificatePosition: StoredIdentity]) throws(CryptographyError) {
+    package init(_ options: Options, stored: [CertificatePosition: StoredIdentity]) throws(CryptographyError) {
         /// Returns the stored identity at `position`, or a new one. Without an issuer, the new one is self-signed.
         func identity(
             _ position: CertificatePosition, by issuer: CertificateIdentity? = nil
@@ -67,10 +67,10 @@ package struct TestPKI: Sendable {
     }
 
     /// A key and its certificate, in the form that a state directory stores.
-    typealias StoredIdentity = (privateKeyPEM: String, certificate: [UInt8])
+    package typealias StoredIdentity = (privateKeyPEM: String, certificate: [UInt8])
 
     /// All keys and certificates.
-    var identities: [(CertificatePosition, CertificateIdentity)] {
+    package var identities: [(CertificatePosition, CertificateIdentity)] {
         [
             (.root, root), (.developerRelations, developerRelations), (.receiptLeaf, receiptLeaf),
             (.iTunesStore, iTunesStore), (.purchaseLeaf, purchaseLeaf), (.jwsRoot, jwsRoot),
@@ -115,9 +115,8 @@ package struct ReceiptSigner: Sendable {
     /// The certificates in DER, leaf first.
     package var certificates: [[UInt8]] { [leaf.certificate] + issuers.map(\.certificate) }
 
-    /// Signs a compact JWS with an `x5c` header: `BASE64URL(header).BASE64URL(payload).BASE64URL(signature)`. The
-    /// leaf must have a P-256 key.
+    /// Signs a JWS. The leaf must have a P-256 key.
     package func jws(payload: JSONValue) throws(CryptographyError) -> String {
-        try JWSIssuer(self).sign(payload)
+        try JWSSigner(self).sign(payload.bytes)
     }
 }

@@ -45,7 +45,7 @@ extension JSONValue {
     }
 
     /// The form for people: indented by two spaces for each level, with a line feed at the end.
-    var prettyBytes: [UInt8] {
+    package var prettyBytes: [UInt8] {
         var output: [UInt8] = []
         write(to: &output, indent: 0)
         output.append(0x0A)
@@ -122,28 +122,28 @@ extension JSONValue {
     }
 
     /// Creates an object without the members whose value is `nil`.
-    init(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) {
+    package init(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) {
         self = .object(Self.members(members))
     }
 
     /// Returns the members whose value is not `nil`.
-    static func members(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) -> [Member] {
+    package static func members(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) -> [Member] {
         members.compactMap { member in member.value.map { Member(member.key, $0.json) } }
     }
 }
 
 /// A value that stands in a JSON document as it is.
-protocol JSONRepresentable {
+package protocol JSONRepresentable {
     var json: JSONValue { get }
 }
 
-extension JSONValue: JSONRepresentable { var json: JSONValue { self } }
-extension Bool: JSONRepresentable { var json: JSONValue { .bool(self) } }
-extension Int: JSONRepresentable { var json: JSONValue { .number(Int64(self)) } }
-extension Int64: JSONRepresentable { var json: JSONValue { .number(self) } }
-extension String: JSONRepresentable { var json: JSONValue { .string(self) } }
+extension JSONValue: JSONRepresentable { package var json: JSONValue { self } }
+extension Bool: JSONRepresentable { package var json: JSONValue { .bool(self) } }
+extension Int: JSONRepresentable { package var json: JSONValue { .number(Int64(self)) } }
+extension Int64: JSONRepresentable { package var json: JSONValue { .number(self) } }
+extension String: JSONRepresentable { package var json: JSONValue { .string(self) } }
 extension Array: JSONRepresentable where Element: JSONRepresentable {
-    var json: JSONValue { .array(map(\.json)) }
+    package var json: JSONValue { .array(map(\.json)) }
 }
 
 /// The error of reading bytes that are not JSON.

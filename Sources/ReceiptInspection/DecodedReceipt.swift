@@ -2,7 +2,6 @@ import AppStorePayloads
 package import Base
 package import Cryptography
 package import ReceiptDecoding
-import Responses
 
 /// The result of decoding a stored text: a receipt of either style, a JWS of the App Store, or neither.
 package struct DecodedReceipt: Sendable {
@@ -30,11 +29,26 @@ package struct DecodedReceipt: Sendable {
     package let date: Timestamp?
     /// The latest expiry date of the subscriptions in it; `nil` if it has none.
     package let expiresDate: Timestamp?
+    /// What a receipt contains, authentic or not; `nil` if nothing could be read, and for a JWS.
+    package let contents: ReceiptContents?
+    /// What a JWS contains; `nil` for a receipt.
+    package let signed: JWSInspection?
 
     package var isVerified: Bool { failure == nil }
 
     /// Whether it contains neither a receipt nor a signed text, not even a damaged one.
     package var isNothing: Bool { kind == .unknown && failure?.code != .bridgeHandle }
+}
+
+extension DecodedReceipt {
+    /// What could not be read at all.
+    package init(nothing failure: ReceiptDecodingError) {
+        self.init(
+            kind: .unknown, failure: failure, repairs: [], environment: nil, bundleId: nil,
+            lookupKeys: CustomerIdentifiers(originalTransactionIds: [], transactionIds: []), appTransactionId: nil,
+            unsigned: UnsignedIdentifiers(), digest: nil, bytes: nil, date: nil, expiresDate: nil, contents: nil,
+            signed: nil)
+    }
 }
 
 /// Decodes stored texts, with every repair: whether a repaired text is accepted is decided by its signature.
@@ -66,7 +80,7 @@ package struct ReceiptReader: Sendable {
                 lookupKeys: signed.lookupKeys, appTransactionId: signed.appTransactionId,
                 unsigned: UnsignedIdentifiers(in: stored),
                 digest: digest, bytes: inspection.bytes, date: signed.signedDate,
-                expiresDate: signed.expiresDate)
+                expiresDate: signed.expiresDate, contents: nil, signed: signed)
         }
         let keys =
             inspection.contents?.orderedLookupKeys
@@ -77,7 +91,7 @@ package struct ReceiptReader: Sendable {
             appTransactionId: nil, unsigned: UnsignedIdentifiers(in: stored), digest: digest,
             bytes: inspection.bytes,
             date: inspection.contents.flatMap(Self.date),
-            expiresDate: inspection.contents.flatMap(Self.expiresDate))
+            expiresDate: inspection.contents.flatMap(Self.expiresDate), contents: inspection.contents, signed: nil)
     }
 
     private static func expiresDate(of contents: ReceiptContents) -> Timestamp? {

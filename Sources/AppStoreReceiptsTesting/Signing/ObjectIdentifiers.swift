@@ -14,7 +14,7 @@ package enum ObjectIdentifiers {
     package static let developerCertificate = "1.2.840.113635.100.6.1.2"
 
     static let data = "1.2.840.113549.1.7.1"
-    static let signedData = "1.2.840.113549.1.7.2"
+    package static let signedData = "1.2.840.113549.1.7.2"
     static let rsaEncryption = "1.2.840.113549.1.1.1"
     static let subjectKeyIdentifier = "2.5.29.14"
     static let keyUsage = "2.5.29.15"

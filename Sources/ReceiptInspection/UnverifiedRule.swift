@@ -1,6 +1,5 @@
 import Base
 package import ReceiptDecoding
-import Reports
 
 /// What becomes of a row whose ids nothing proves: it is refused, or looked up by its ids.
 package struct UnverifiedRule: Sendable {
@@ -13,12 +12,6 @@ package struct UnverifiedRule: Sendable {
 
     package init(isAllowed: Bool = false, app: String? = nil, handles: (@Sendable (String) -> Bool)? = nil) {
         (self.isAllowed, self.app, self.handles) = (isAllowed, app, handles)
-    }
-
-    init(_ options: MigrationOptions.PersistedOptions, _ lookups: (any CustomerLookupService)?) {
-        var handles: (@Sendable (String) -> Bool)?
-        if let lookups { handles = { lookups.handles($0) } }
-        self.init(isAllowed: options.allowUnverified, app: options.app, handles: handles)
     }
 
     /// Returns whether a receipt of this app is looked up although it is not authentic.
@@ -46,7 +39,7 @@ package enum IdentifierRefusal: String, Error, CaseIterable {
     case roundedId
     case xcodeReceipt
 
-    var failure: DecodedRow.Failure { DecodedRow.Failure(code: rawValue, place: "row", reason: reason) }
+    var failure: StoredFailure { StoredFailure(code: rawValue, reason: reason) }
 
     /// A sentence for people.
     package var reason: String {

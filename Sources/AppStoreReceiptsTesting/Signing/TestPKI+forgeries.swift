@@ -62,7 +62,7 @@ extension TestPKI {
     /// A receipt signer with all of Apple's names below a root of its own. Only the keys differ from Apple's.
     ///
     /// Faster than a complete tree with ``Options/imitatesApple``, because only the root gets another key.
-    func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
+    package func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
         let apple = Options.forgery
         let root = try CertificateIdentity.selfSigned(
             CertificatePosition.root.template(apple), key: Self.forgersKey.get())

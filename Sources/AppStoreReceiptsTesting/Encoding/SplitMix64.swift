@@ -54,7 +54,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 
     /// Returns a UUID whose random bits follow from the SHA-256 digest of the name, so that the same world reports the
     /// same events with the same UUIDs.
-    static func uuid(named name: String) -> String {
+    package static func uuid(named name: String) -> String {
         var random = SplitMix64(seed: UInt64(bitPattern: SHA.short(name)))
         return random.uuid()
     }

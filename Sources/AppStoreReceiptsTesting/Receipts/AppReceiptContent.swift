@@ -27,12 +27,12 @@ package struct AppReceiptContent: Sendable, Hashable {
     package var extraAttributes: [ReceiptAttribute] = []
 
     package init(
-        environment: AppStoreEnvironment, bundleId: String, creationDate: Timestamp,
+        environment: AppStoreEnvironment, bundleId: String, appAppleId: Int64 = 1_234_567_890, creationDate: Timestamp,
         purchases: [AppReceiptPurchase] = [], opaqueSeed: UInt64 = 1
     ) {
         let isProduction = environment == .production
         receiptType = isProduction ? "Production" : "ProductionSandbox"
-        appAppleId = isProduction ? SimulatedApp.first.appAppleId : 0
+        self.appAppleId = isProduction ? appAppleId : 0
         self.bundleId = bundleId
         originalApplicationVersion = isProduction ? "17" : "1.0"
         self.creationDate = creationDate
@@ -71,7 +71,7 @@ package struct AppReceiptPurchase: Sendable, Hashable {
     /// Attributes to append.
     package var extraAttributes: [ReceiptAttribute] = []
     /// Whether the receipt says if the purchase is shared, as newer receipts do.
-    var includesOwnership = true
+    package var includesOwnership = true
 
     package init(
         productId: String, transactionId: String, originalTransactionId: String? = nil, purchaseDate: Timestamp,
