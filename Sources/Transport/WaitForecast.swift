@@ -3,8 +3,8 @@
 /// A value without a clock. While a queue is not empty, it counts the exchanges that start, because those are what the
 /// queue shrinks by. For example, with 900 requests ahead and 300 starts in the last second, a new one waits 3 s.
 ///
-/// If exchanges take longer than was measured, those in flight often end together. For example, with 64 of 2 s each none
-/// starts for 2 s, and then 64 do. So the host is also given the time that it has needed so far.
+/// If exchanges take longer than was measured, those in flight often end together. For example, with 64 of 2 s each
+/// none starts for 2 s, and then 64 do. So the host is also given the time that it has needed so far.
 package struct WaitForecast: Sendable {
     /// The shortest time of measuring that allows a prediction.
     private static let window = Duration.seconds(1)

@@ -18,7 +18,8 @@ package enum SourceResult: Sendable {
     case unavailable(fallback: VerifyReceiptResult)
     /// Not attempted: only an immediately available response would have been used.
     case notAttempted
-    /// Like ``unavailable(fallback:)``, and the receipt alone must not answer: a source of Apple's denied it, or knows more.
+    /// Like ``unavailable(fallback:)``, and the receipt alone must not answer: a source of Apple's denied it, or knows
+    /// more.
     case requiresUpstream(fallback: VerifyReceiptResult)
 }
 

@@ -1,7 +1,7 @@
 /// A source that reads CSV: one row for each record after the header, see ``CSVScanner``. Blank lines are skipped.
 ///
-/// The separator is a comma, or another one of ``CSVHeader/separators`` if the header contains that instead. The text is
-/// UTF-8 with or without a byte order mark, see ``ByteWindow``. A position is the byte offset of a record.
+/// The separator is a comma, or another one of ``CSVHeader/separators`` if the header contains that instead. The text
+/// is UTF-8 with or without a byte order mark, see ``ByteWindow``. A position is the byte offset of a record.
 ///
 /// A quote that is not closed, or closed in a later row, does not affect other rows: see `CSVSource+quotes.swift`. A
 /// record that is malformed according to RFC 4180 is read a second time: see ``EscapedRecord``.

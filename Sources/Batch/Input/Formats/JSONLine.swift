@@ -10,8 +10,9 @@ import Storage
 ///     {"id": {"$oid": "5f…"}, "receipt": {"$binary": {"base64": "MIIT…"}}}  exports of MongoDB and DynamoDB
 ///
 /// Other keys are ignored. If a key is repeated, the last one is used. Upper and lower case of the id's key are equal,
-/// unless a key is exactly the same; without it, the id is that of MongoDB (`_id`) or Parse (`objectId`). If the receipt has no key of its own, and no key was selected, the receipt is
-/// somewhere in the line; or transaction ids are, if there is no receipt.
+/// unless a key is exactly the same; without it, the id is that of MongoDB (`_id`) or Parse (`objectId`). If the
+/// receipt has no key of its own, and no key was selected, the receipt is somewhere in the line; or transaction ids
+/// are, if there is no receipt.
 struct JSONLine: Sendable {
     /// Keys of the receipt, in order of precedence.
     private let receiptKeys: [[UInt8]]

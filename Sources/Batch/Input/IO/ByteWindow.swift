@@ -1,7 +1,7 @@
 import Foundation
 
-/// A window into a stream: a buffer that is filled at the end and emptied at the start. UTF-16 is converted to UTF-8, and
-/// all offsets are those of the converted text. Line breaks that are carriage returns become line feeds.
+/// A window into a stream: a buffer that is filled at the end and emptied at the start. UTF-16 is converted to UTF-8,
+/// and all offsets are those of the converted text. Line breaks that are carriage returns become line feeds.
 struct ByteWindow {
     private var stream: any ByteStream
     /// The buffer; ``range`` of it is the window. Do not hold a copy while the window changes, or the buffer is

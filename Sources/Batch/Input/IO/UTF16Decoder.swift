@@ -6,7 +6,8 @@ struct UTF16Decoder: Sendable {
     /// Bytes of a character whose rest has not arrived.
     private var rest: [UInt8] = []
 
-    /// Returns `nil` unless the text begins with a byte order mark of UTF-16, or with two characters of ASCII in UTF-16.
+    /// Returns `nil` unless the text begins with a byte order mark of UTF-16, or with two characters of ASCII in
+    /// UTF-16.
     init?(_ beginning: Span<UInt8>) {
         guard beginning.count >= 2 else { return nil }
         let isZero = (0..<min(beginning.count, 4)).map { beginning[$0] == 0 }
