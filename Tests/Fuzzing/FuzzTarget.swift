@@ -14,6 +14,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "attributes", body: ReceiptTargets.attributes),
         FuzzTarget(name: "purchaseInfo", body: ReceiptTargets.purchaseInfo),
         FuzzTarget(name: "base64", body: Base64Target.run),
+        FuzzTarget(name: "gzip", body: GzipTarget.run),
         FuzzTarget(name: "certificate", body: CertificateTarget.run),
         FuzzTarget(name: "jws", body: SignedTextTargets.text),
         FuzzTarget(name: "claims", body: SignedTextTargets.claims),

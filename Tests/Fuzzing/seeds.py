@@ -189,6 +189,18 @@ def synthetic():
     write("rows", "plain.jsonl", 'j{"id":"1","receipt":"MIIB"}\n\n{"id":2,"receipt-data":null}\r\n{"receipt":"\\u0041"\n{}')
 
 
+def members():
+    """Members of gzip in each form of block, with and without the optional fields."""
+    text = b'{"status":0,"receipt":{"in_app":[' + b",".join(b'{"transaction_id":"%d"}' % (5_000_000 + 37 * i) for i in range(30)) + b"]}}"
+    fixed = zlib.compressobj(9, zlib.DEFLATED, -15, 8, zlib.Z_FIXED)
+    body = fixed.compress(text) + fixed.flush() + zlib.crc32(text).to_bytes(4, "little") + len(text).to_bytes(4, "little")
+    header = bytes([0x1F, 0x8B, 8, 0x1E, 0, 0, 0, 0, 0, 3, 2, 0]) + b"ab" + b"name\0" + b"comment\0"
+    write("gzip", "dynamic", gzip.compress(text, 9, mtime=0))
+    write("gzip", "stored", gzip.compress(text[:90], 0, mtime=0))
+    write("gzip", "two", gzip.compress(b"a" * 300, mtime=0) + gzip.compress(b"", mtime=0))
+    write("gzip", "fields", header + (zlib.crc32(header) & 0xFFFF).to_bytes(2, "little") + body)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--tool", required=True, help="the receipt-bridge binary")
@@ -206,6 +218,7 @@ def main():
             simulator.terminate()
             simulator.wait()
     synthetic()
+    members()
     print(sum(1 for path in CORPUS.rglob("*") if path.is_file()), "files")
 
 
