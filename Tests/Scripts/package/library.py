@@ -7,6 +7,7 @@
 Swift's runtime and OpenSSL are inside with hidden symbols, so that a process can have others: only the functions of receipt_bridge.h
 are exported. The same objects give the same bytes.
 """
+import json
 import os
 import re
 import shutil
@@ -36,11 +37,19 @@ def version():
     return RELEASE + (f"+g{commit}" if commit else "")
 
 
+def current_objects(folder):
+    """Returns the objects of a module. Those of sources that no longer exist stay in the folder, but not in its map."""
+    outputs = json.loads((folder / "output-file-map.json").read_text())
+    # The entry without a source is the module.
+    return sorted(folder / Path(output["object"]).name for source, output in outputs.items() if source)
+
+
 def link(build, library):
     """Links the library from the objects in the folder of a build."""
-    objects = [file for module in MODULES for file in sorted((Path(build) / f"{module}.build").glob("*.o"))]
-    if not any(file.name.startswith("Exports.swift") for file in objects):
+    folders = [Path(build) / f"{module}.build" for module in MODULES]
+    if not (folders[-1] / "Exports.swift.o").exists():
         sys.exit(f"library: {build} has no objects of ReceiptLibrary: swift build -c release --target ReceiptLibrary")
+    objects = [object for folder in folders for object in current_objects(folder)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "exports").write_text(EXPORTS)
@@ -54,8 +63,10 @@ def link(build, library):
         options = ["--gc-sections", f"--version-script={folder}/exports", "-Bsymbolic", "--exclude-libs=ALL", "-z", "nodelete",
                    "-z", "now", "-z", "relro", "--as-needed", "-s", "--build-id=none", "-soname=libreceipt_bridge.so"]
         # The compiler writes a file beside the first object.
-        subprocess.run(["swiftc", "-emit-library", "-static-stdlib", "-use-ld=lld", "-L", folder, folder / "receipt_bridge.o", *objects,
-                        "-o", library, *(part for option in options for part in ("-Xlinker", option))], check=True)
+        linked = subprocess.run(["swiftc", "-emit-library", "-static-stdlib", "-use-ld=lld", "-L", folder, folder / "receipt_bridge.o", *objects,
+                        "-o", library, *(part for option in options for part in ("-Xlinker", option))])
+        if linked.returncode:
+            sys.exit("library: the objects cannot be linked")
         # Digests of the modules, which nothing reads at run time, and which vary although the code is the same (.ci/release).
         size = int(re.search(r"\.swift_modhash\s+PROGBITS\s+\w+ \w+ (\w+)", output("readelf", "--sections", "--wide", library)).group(1), 16)
         (folder / "zeros").write_bytes(bytes(size))
