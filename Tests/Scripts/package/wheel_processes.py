@@ -135,7 +135,9 @@ def check_threads(expected):
 def check_signals():
     script = ("import receipt_bridge, itertools\nprint('begin', flush=True)\n"
               f"for row in receipt_bridge.decode_all(itertools.cycle({RECEIPTS[:5]!r})): pass")
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell ignores SIGINT in what it starts in the background, and Python inherits that.
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     process.stdout.readline()
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
