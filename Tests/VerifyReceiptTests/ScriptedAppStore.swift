@@ -70,6 +70,8 @@ final class ScriptedAppStore: HTTPTransport {
         var historyWindows: [Range<Int64>] = []
         /// The number of transactions on the first page of the history; `nil` if there is only one page.
         var firstPage: Int?
+        /// How long each page of the history takes.
+        var pageTime = Duration.zero
         /// Runs between the next request for the end of a history, or to verifyReceipt, and its response.
         var meanwhile: (@Sendable () async -> Void)?
         /// The same for the next request for statuses.
@@ -145,6 +147,7 @@ final class ScriptedAppStore: HTTPTransport {
             let isEnd = path.contains("/history/") && (world.firstPage == nil || path.contains("revision="))
             return (world, isEnd ? world.meanwhile.take() : nil)
         }
+        if path.contains("/history/") { try? await Task.sleep(for: world.pageTime) }
         await meanwhile?()
         if world.isDown { return HTTPResponse(status: 503) }
         guard world.purchases.contains(where: { path.contains($0.id) || path.contains($0.original) }) else {

@@ -25,8 +25,9 @@ package struct ServerAPISource: Sendable {
         let priority: HourlyBudget.Priority
     }
 
+    /// When the last page of each running lookup arrived.
     private final class Readings: Sendable {
-        let begun = Mutex<Set<Question>>([])
+        let lastPages = Mutex<[Question: ContinuousClock.Instant]>([:])
     }
 
     /// The time limit of a lookup that nobody waits for any more. A long history takes a call for each 20
@@ -50,7 +51,6 @@ package struct ServerAPISource: Sendable {
     private let counts: ProxyMetrics?
     /// Lookups on their way. One that takes longer than a request is still at hand for the next one.
     private let lookups = SingleFlight<Question, DatedRecords, UpstreamError>(maximumAlone: 64)
-    /// Those of them of which at least one page has arrived.
     private let readings = Readings()
     private let confirmations = SingleFlight<Question, DatedRecords?, UpstreamError>()
 
@@ -217,15 +217,16 @@ package struct ServerAPISource: Sendable {
             priority: priority, timeLimit: max(limit, Self.limitAlone), callLimit: limit)
         let question = Question(key: key, priority: priority)
         let found = try await lookups.value(for: question, within: limit) { () async throws(UpstreamError) in
-            defer { readings.begun.withLock { _ = $0.remove(question) } }
+            defer { readings.lastPages.withLock { $0[question] = nil } }
             return try await lookUp(app, key, options, isConfirming: isConfirming) {
-                readings.begun.withLock { _ = $0.insert(question) }
+                readings.lastPages.withLock { $0[question] = .now }
             }
         }
         guard let found else {
-            let isReading = readings.begun.withLock { $0.contains(question) }
+            // If pages have stopped arriving, waiting for them would help no later request either.
+            let lastPage = readings.lastPages.withLock { $0[question] }
             throw UpstreamError(
-                isReading ? .inProgress : .deadline, at: "history",
+                lastPage.map { $0.duration(to: .now) < limit / 2 } ?? false ? .inProgress : .deadline, at: "history",
                 "the lookup of the customer takes longer; it continues")
         }
         return found
