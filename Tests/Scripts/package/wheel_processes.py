@@ -142,7 +142,10 @@ def check_signals():
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     begin = time.monotonic()
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     expect(process.returncode == -signal.SIGINT and "KeyboardInterrupt" in errors and time.monotonic() - begin < 5, "Ctrl-C is KeyboardInterrupt")
     received = []
     signal.signal(signal.SIGINT, lambda *_: received.append(1))
