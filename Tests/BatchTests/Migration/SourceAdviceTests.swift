@@ -9,6 +9,8 @@ struct SourceAdviceTests {
     private static let expected: [SourceRow] = [.text(1, "a", receipt), .text(2, "b", receipt)]
     private static let objects = ["a", "b"].map { #"{"id": "\#($0)", "receipt": "\#(receipt)"}"# }
 
+    private static let hasJQ = (try? shell("command -v jq >/dev/null")) == 0
+
     private static let long = String(repeating: "MIIT8w+/", count: 20_000)
 
     /// JSON that is not one object on each line, and the filter that makes it so.
@@ -21,7 +23,9 @@ struct SourceAdviceTests {
         (objects.joined(separator: "\n").replacing("{", with: "{\n  ").replacing(", ", with: ",\n  "), "."),
     ]
 
-    @Test("jq makes lines of other forms of JSON", arguments: json.indices, ["a.json", "a.jsonl", "a b.csv"])
+    @Test(
+        "jq makes lines of other forms of JSON", .enabled(if: hasJQ, "needs jq"), arguments: json.indices,
+        ["a.json", "a.jsonl", "a b.csv"])
     func jq(index: Int, name: String) throws {
         let (text, filter) = Self.json[index]
         let folder = try TemporaryFolder()
@@ -33,7 +37,9 @@ struct SourceAdviceTests {
         #expect(try follow(error, file: path, in: folder) == Self.expected)
     }
 
-    @Test("An object whose rows are longer than what is looked at, and an array of receipts, have a command too")
+    @Test(
+        "An object whose rows are longer than what is looked at, and an array of receipts, have a command too",
+        .enabled(if: hasJQ, "needs jq"))
     func longRows() throws {
         let folder = try TemporaryFolder()
         let row = #"{"id": "a", "receipt": "\#(Self.long)"}"#
