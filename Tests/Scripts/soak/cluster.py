@@ -12,7 +12,8 @@ Each scenario starts its own database, simulated App Store and servers from the 
     takeover     one of two servers that forward is suspended, then killed: the other one takes over within 15 s, only what was in
                  flight is sent twice, nothing about one purchase is overtaken
     failover     kill -9 of the primary under load, promotion of the standby: nothing acknowledged is lost
-    outage       the database is stopped, then hangs, each for --outage seconds under load: no genuine receipt is denied
+    outage       the database is stopped, then hangs, then is read-only, each for --outage seconds under load: no genuine receipt is
+                 denied
     reconcile    the same during a reconciliation: it goes on within seconds, and not from the start of the history
     pgbouncer    the servers reach the database through PgBouncer in transaction mode
     upgrade      a newer version adds a step to the layout while servers run; they and new ones work with it
@@ -589,8 +590,14 @@ def calls(stage, endpoint="notificationHistory"):
 
 
 def outage(stage, arguments):
-    """The database is stopped, then suspended."""
+    """The database is stopped, then suspended, then read-only, as a primary becomes that was replaced."""
     database = stage.database()
+
+    def read_only(word):
+        database.sql(f"ALTER SYSTEM SET default_transaction_read_only = {word}", "postgres")
+        database.sql("SELECT pg_reload_conf()", "postgres")
+        database.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'receipts'", "postgres")
+
     stage.app_store(200)
     urls = [stage.serve(f"s{n}", stage.configure(f"s{n}", address(database), "stored, api, receipt")) for n in range(2)]
     stage.notify(urls[0])
@@ -599,7 +606,8 @@ def outage(stage, arguments):
     wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
     for name, begin, end in (
             ("stopped", lambda: database.stop(), lambda: database.start()),
-            ("suspended", lambda: database.signal(signal.SIGSTOP), lambda: database.signal(signal.SIGCONT))):
+            ("suspended", lambda: database.signal(signal.SIGSTOP), lambda: database.signal(signal.SIGCONT)),
+            ("read-only", lambda: read_only("on"), lambda: read_only("off"))):
         before = calls(stage)
         begin()
         # Both servers refuse notifications.
