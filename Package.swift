@@ -164,7 +164,7 @@ let package = Package(
             "VerifyReceipt",
             """
             AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography ReceiptDecoding ReceiptInspection \
-            Responses Storage Telemetry Transport Logging
+            Responses Storage Telemetry Transport DequeModule Logging
             """),
         target(
             "Notifications",

@@ -27,6 +27,9 @@ package final class PostgreSQLStore: Sendable {
     /// Called if the database cannot be reached, and with `nil` once it can be again.
     let onChange: (@Sendable (StorageError?) -> Void)?
     let opening = OpeningGate()
+    private let statementTimeout: Duration
+    /// When the database last did what a call asked for.
+    private let lastAnswer = Mutex<ContinuousClock.Instant?>(nil)
     package let notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome>
 
     /// With the reported error, until a later call succeeds.
@@ -50,6 +53,7 @@ package final class PostgreSQLStore: Sendable {
         self.allowsUnfinishedCopy = allowsUnfinishedCopy
         self.hintsPerDay = hintsPerDay
         self.recordsEvents = recordsEvents
+        statementTimeout = configuration.statementTimeout
         client = PostgreSQLClient(configuration)
         notificationWrites = GroupCommit(
             place: place, batch: 64, errorsOfWrites: [.failed, .locked])
@@ -136,13 +140,23 @@ package final class PostgreSQLStore: Sendable {
             } catch let error as PostgreSQLError where error.code == .outcomeUnknown {
                 result = try await body(true)
             }
+            lastAnswer.withLock { $0 = .now }
             note(nil)
             return result
         } catch {
-            let error = storageError(error)
-            note(error)
-            throw error
+            let storageError = storageError(error)
+            if !isSlow(error) { note(storageError) }
+            throw storageError
         }
+    }
+
+    /// Whether a call only ran out of time, while others are answered: the database is slow, or all connections are
+    /// in use, but it can be reached.
+    private func isSlow(_ error: any Error) -> Bool {
+        guard let error = error as? PostgreSQLError, [.timedOut, .outcomeUnknown].contains(error.code) else {
+            return false
+        }
+        return lastAnswer.withLock { $0.map { .now < $0 + statementTimeout } ?? false }
     }
 
     /// - Throws: `notOpen` before the store was opened and after it was closed.

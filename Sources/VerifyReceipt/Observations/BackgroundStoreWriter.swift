@@ -1,6 +1,7 @@
 import AppStoreClients
 import AppStorePayloads
 import Base
+import DequeModule
 import Logging
 import Storage
 import Synchronization
@@ -10,15 +11,25 @@ import Telemetry
 /// is dropped and counted; a later lookup or notification provides the same data again. Revocations stay in memory
 /// until they are written (``KnownRevocations``).
 final class BackgroundStoreWriter: Sendable {
+    private struct Write: Sendable {
+        let cost: Int
+        let body: @Sendable (any Store) async throws(StorageError) -> Void
+    }
+
     private struct State {
-        var waiting = 0
+        var queue: Deque<Write> = []
+        /// Number of writes that are in progress.
+        var running = 0
         var dropped: Int64 = 0
         /// Continuations to resume when no write is waiting.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Maximum number of waiting writes.
+    /// Maximum number of writes that are waiting or in progress.
     private static let capacity = 256
+    /// Maximum number of writes in progress. More would take all connections of a slow database, and notifications
+    /// would wait behind them until their time limit.
+    private static let concurrentWrites = 2
 
     private let store: any Store
     private let logger: Logger
@@ -94,41 +105,52 @@ final class BackgroundStoreWriter: Sendable {
     @discardableResult
     func run(cost: Int, _ body: @escaping @Sendable (any Store) async throws(StorageError) -> Void) -> Bool {
         let isQueued = state.withLock { state in
-            guard state.waiting < Self.capacity, bytes.reserve(cost) else {
+            guard state.queue.count + state.running < Self.capacity, bytes.reserve(cost) else {
                 state.dropped += 1
                 return false
             }
-            state.waiting += 1
+            state.queue.append(Write(cost: cost, body: body))
+            if state.running < Self.concurrentWrites {
+                state.running += 1
+                Task { await self.work() }
+            }
             return true
         }
-        guard isQueued else {
-            logFailure("store write queue full; dropping a background write", nil)
-            return false
-        }
-        Task {
+        if !isQueued { logFailure("store write queue full; dropping a background write", nil) }
+        return isQueued
+    }
+
+    /// Runs writes until none is waiting.
+    private func work() async {
+        while let write = next() {
             do throws(StorageError) {
-                try await body(store)
+                try await write.body(store)
             } catch {
                 state.withLock { $0.dropped += 1 }
                 logFailure("background write failed", error)
             }
-            bytes.release(cost)
-            let waiters = state.withLock { state in
-                state.waiting -= 1
-                guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
-                defer { state.waiters = [] }
-                return state.waiters
-            }
-            for continuation in waiters { continuation.resume() }
+            bytes.release(write.cost)
         }
-        return true
+    }
+
+    /// Takes the next write. At the end of the last one, resumes those who wait for it.
+    private func next() -> Write? {
+        let (write, waiters) = state.withLock { state -> (Write?, [CheckedContinuation<Void, Never>]) in
+            if let write = state.queue.popFirst() { return (write, []) }
+            state.running -= 1
+            guard state.running == 0 else { return (nil, []) }
+            defer { state.waiters = [] }
+            return (nil, state.waiters)
+        }
+        for continuation in waiters { continuation.resume() }
+        return write
     }
 
     /// Waits until every enqueued write is done or has failed.
     func finish() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
-                guard state.waiting > 0 else { return true }
+                guard state.running > 0 else { return true }
                 state.waiters.append(continuation)
                 return false
             }

@@ -7,14 +7,14 @@ struct UTF16Decoder: Sendable {
     private var rest: [UInt8] = []
 
     /// Returns `nil` unless the text begins with a byte order mark of UTF-16, or with two characters of ASCII in
-    /// UTF-16.
+    /// UTF-16. A line feed at the beginning is the end of a blank line in UTF-8, which is not waited after.
     init?(_ beginning: Span<UInt8>) {
         guard beginning.count >= 2 else { return nil }
         let isZero = (0..<min(beginning.count, 4)).map { beginning[$0] == 0 }
         switch (beginning[0], beginning[1]) {
         case (0xFF, 0xFE): (isBigEndian, markSize) = (false, 2)
         case (0xFE, 0xFF): (isBigEndian, markSize) = (true, 2)
-        case _ where isZero == [false, true, false, true]: (isBigEndian, markSize) = (false, 0)
+        case _ where isZero == [false, true, false, true] && beginning[0] != 0x0A: (isBigEndian, markSize) = (false, 0)
         case _ where isZero == [true, false, true, false]: (isBigEndian, markSize) = (true, 0)
         default: return nil
         }
@@ -25,7 +25,7 @@ struct UTF16Decoder: Sendable {
     static func isUndecided(_ beginning: Span<UInt8>) -> Bool {
         switch beginning.count {
         case 0: true
-        case 1: beginning[0] == 0 || beginning[0] >= 0xFE
+        case 1: beginning[0] != 0x0A
         case 2, 3: (beginning[0] == 0) != (beginning[1] == 0)
         default: false
         }
