@@ -177,8 +177,8 @@ let package = Package(
             "Server",
             """
             AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
-            Operations Reports Responses Storage Telemetry Transport VerifyReceipt Hummingbird \
-            HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS ServiceLifecycle
+            Operations Reports Responses Storage Telemetry Transport VerifyReceipt DequeModule \
+            Hummingbird HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS ServiceLifecycle
             """,
             resources: [
                 .embedInCode("../../docs/openapi.json"), .embedInCode("Status/status.css"),

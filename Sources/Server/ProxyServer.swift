@@ -225,11 +225,18 @@ package struct ProxyServer: Service {
     /// Returns the public listener. It reports that the server listens once the operations listener is ready, too.
     private func publicListener(after operations: AsyncStream<Int>) -> some Service {
         let (settings, certificate) = (live.now.settings, live.now.certificate)
+        let limit = descriptors?.connections ?? Int(settings.limits.connections)
+        let (start, logThrottle) = (ContinuousClock.now, LogThrottle<String>())
+        let connections = ListenerConnections(.public(limit: limit)) { [logger] in
+            guard logThrottle.allows("full", at: start.duration(to: .now)) else { return }
+            logger.warning(
+                "all connections are in use; closing those that have been without a request for the longest time",
+                metadata: ["connections": .stringConvertible(limit)])
+        }
         return Application(
             router: publicRouter(),
-            server: server(disconnectMonitor.public, nil, certificate),
-            configuration: configuration(
-                settings.listen, atMost: descriptors?.connections ?? Int(settings.limits.connections)),
+            server: server(disconnectMonitor.public, connections, clients, certificate),
+            configuration: configuration(settings.listen, atMost: limit),
             onServerRunning: { channel in
                 var ports = ListeningPorts(public: channel.localAddress?.port ?? settings.listen.port, operations: nil)
                 for await port in operations { ports.operations = port }
@@ -248,24 +255,22 @@ package struct ProxyServer: Service {
         let connections = descriptors?.operations ?? FileDescriptorBudget.maximumOperations
         return Application(
             router: operationsRouter(),
-            server: server(disconnectMonitor.operations, OperationsConnections(atMost: connections)),
+            server: server(disconnectMonitor.operations, ListenerConnections(.operations(limit: connections))),
             configuration: configuration(address, atMost: connections),
             onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
             logger: logger)
     }
 
     /// - Parameters:
-    ///   - operations: The connections of the operations listener; `nil` for the public one, whose clients are
-    ///     rate-limited.
+    ///   - clients: The limits of a client; `nil` for the operations listener.
     ///   - certificate: The certificate to present if the configuration has no newer one; `nil` if the listener
     ///     speaks no TLS.
     private func server(
-        _ disconnectMonitor: ClientDisconnectMonitor, _ operations: OperationsConnections? = nil,
-        _ certificate: ListenerCertificate? = nil
+        _ disconnectMonitor: ClientDisconnectMonitor, _ connections: ListenerConnections,
+        _ clients: ClientRateLimiter? = nil, _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
-        let connectionLimit = ConnectionLimitHandler(
-            live: live, clients: operations == nil ? clients : nil, operations: operations)
-        let timeouts = operations == nil ? timeouts : timeouts.forOperations
+        let connectionLimit = ConnectionLimitHandler(live: live, clients: clients, connections: connections)
+        let timeouts = clients == nil ? timeouts.forOperations : timeouts
         return HTTPServerBuilder { [live, handshakes] responder in
             let channel = HTTP1ProxyChannel(
                 base: HTTP1Channel(
@@ -283,8 +288,8 @@ package struct ProxyServer: Service {
         }
     }
 
-    /// Returns the configuration of a listener. More connections than `connections` wait in the kernel's backlog of
-    /// 1,024.
+    /// Returns the configuration of a listener. If there are requests in progress on all connections, further ones wait
+    /// in the kernel's backlog of 1,024.
     private func configuration(
         _ address: ProxyConfiguration.Address, atMost connections: Int
     ) -> ApplicationConfiguration {

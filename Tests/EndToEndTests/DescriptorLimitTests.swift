@@ -50,15 +50,17 @@ import TestSupport
             let proxy = try Self.serve("-n 128", in: folder)
             let port = try await proxy.port()
             var clients: [RawConnection] = []
-            for _ in 0..<200 { clients.append(try RawConnection(port: port)) }
             var most = 0
             let ports = proxy.errors.matches(of: /Server started and listening on [^"]+?:(\d+)"/).compactMap {
                 Int($0.1)
             }
             let operations = try RawConnection(port: try #require(ports.first { $0 != port }))
             // All 200 clients send a request. Those that are not accepted yet get a response after others have
-            // disconnected.
-            for client in clients { try await client.send(question) }
+            // disconnected or had to leave.
+            for _ in 0..<200 {
+                clients.append(try RawConnection(port: port))
+                try await clients.last?.send(question)
+            }
             for batch in 0..<20 {
                 for client in clients.prefix(10) {
                     let answer = try await client.answer()

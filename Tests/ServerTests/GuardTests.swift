@@ -237,18 +237,21 @@ struct GuardTests {
         }
     }
 
-    @Test("Connections over the total limit wait until others have closed")
+    // T20
+    @Test("If all connections are in use, the one that has been without a whole request for the longest time leaves")
     func connectionsOfAll() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.connections = 2
         } _: { proxy in
-            let (first, second, third) = try await crowd(proxy)
-            try await third.send(Self.health)
-            async let answer = third.answer()
-            try await Task.sleep(for: .milliseconds(200))
-            first.leave()
-            #expect(try await answer?.status == 200)
-            withExtendedLifetime(second) {}
+            let stalled = try (0..<3).map { _ in try proxy.connect() }
+            for connection in stalled {
+                try await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Le")
+            }
+            let payer = try proxy.connect()
+            try await payer.send(Self.health)
+            #expect(try await payer.answer()?.status == 200)
+            #expect(proxy.log.all.filter { $0.contains("all connections are in use") }.count == 1)
+            withExtendedLifetime(stalled) {}
         }
     }
 

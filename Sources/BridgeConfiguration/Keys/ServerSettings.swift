@@ -318,8 +318,9 @@ extension ProxyConfiguration: Configurable {
             .integer(
                 "limits.connections", \.limits.connections, in: 1...1_000_000, .connections,
                 """
-                maximum of open connections on the public listener; more wait. The maximum is lower if the limit of \
-                file descriptors requires it ([INSTALLATION](INSTALLATION.md#sizing))
+                maximum of open connections on the public listener. For one more, the connection is closed that has been \
+                without a whole request for the longest time, and at least for a second; otherwise it waits. The maximum \
+                is lower if the limit of file descriptors requires it ([INSTALLATION](INSTALLATION.md#sizing))
                 """
             ).needingRestart { $0.limits.connections = $1.limits.connections },
             .integer(

@@ -47,7 +47,7 @@ struct HTTP1ProxyChannel: ServerChildChannel {
             let backpressure = InboundBackpressureHandler()
             let limits = connectionLimit.live.now.settings.limits
             let timeoutHandler = RequestTimeoutHandler(
-                limits: connectionLimit.operations == nil ? limits : limits.forOperations)
+                limits: connectionLimit.clients == nil ? limits.forOperations : limits)
             let pipelining = RequestPipeliningHandler(backpressure: backpressure, timeoutHandler: timeoutHandler)
             try pipeline.addHandler(
                 ConnectionTimeoutHandler(limits: timeouts, pipelining: pipelining), position: .first)
@@ -56,9 +56,7 @@ struct HTTP1ProxyChannel: ServerChildChannel {
                 position: .before(decoder))
             try pipeline.addHandlers(
                 [pipelining, HTTP1SemanticsHandler(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
-            if let handler = connectionLimit.operations?.add(channel) {
-                try pipeline.addHandler(handler, position: .after(pipelining))
-            }
+            try pipeline.addHandler(connectionLimit.connections.add(channel), position: .after(pipelining))
             if !connectionLimit.allows(channel) { channel.close(mode: .all, promise: nil) }
             return value
         }

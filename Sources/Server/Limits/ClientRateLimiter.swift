@@ -113,13 +113,12 @@ final class ConnectionCounter: Sendable {
     }
 }
 
-/// Decides whether a new connection is allowed by the current configuration.
+/// Decides whether a new connection is allowed by the current configuration, and which one leaves for it.
 struct ConnectionLimitHandler: Sendable {
     let live: ReloadableState
-    /// `nil` if connections are not limited per client.
+    /// `nil` for the operations listener, whose clients are not limited.
     let clients: ClientRateLimiter?
-    /// `nil` for the public listener.
-    var operations: OperationsConnections?
+    let connections: ListenerConnections
 
     func allows(_ channel: any Channel) -> Bool {
         clients?.allows(channel, by: live.now.settings) ?? true

@@ -3,31 +3,41 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// The open connections of the operations listener, see ``ConnectionPlaces``.
-final class OperationsConnections: Sendable {
+/// The open connections of a listener, see ``ConnectionPlaces``.
+final class ListenerConnections: Sendable {
+    /// A client without an address is connected by a Unix domain socket.
+    typealias Places = ConnectionPlaces<AddressRange.Address?>
+
     private struct State {
-        /// A client without an address is connected by a Unix domain socket.
-        var places: ConnectionPlaces<AddressRange.Address?>
+        var places: Places
         var channels: [Int: any Channel] = [:]
         var next = 0
+        /// Whether ``makeRoom(on:)`` is scheduled.
+        var isWaiting = false
     }
 
     private let state: Mutex<State>
+    private let start = ContinuousClock.now
+    /// Called after a connection had to leave.
+    private let onFull: @Sendable () -> Void
 
-    init(atMost limit: Int) {
-        state = Mutex(State(places: ConnectionPlaces(limit: limit)))
+    init(_ rules: Places.Rules, onFull: @escaping @Sendable () -> Void = {}) {
+        state = Mutex(State(places: Places(rules)))
+        self.onFull = onFull
     }
+
+    private var time: Duration { start.duration(to: .now) }
 
     /// Adds a connection until it is closed, and closes the one that has to leave.
     ///
     /// - Returns: The handler that reports the connection's requests. It is placed after the HTTP decoder.
-    func add(_ channel: any Channel) -> OperationsConnectionHandler {
+    func add(_ channel: any Channel) -> ListenerConnectionHandler {
         let client = ClientAddress.peer(channel.remoteAddress)
-        let (id, closed) = state.withLock { state in
+        let (id, leaving) = state.withLock { [time] state in
             state.next += 1
             state.channels[state.next] = channel
-            let closed = state.places.open(state.next, by: client)
-            return (state.next, closed.flatMap { state.channels[$0] })
+            let leaving = state.places.open(state.next, by: client, at: time)
+            return (state.next, leaving.flatMap { state.channels[$0] })
         }
         channel.closeFuture.whenComplete { _ in
             self.state.withLock { state in
@@ -35,15 +45,41 @@ final class OperationsConnections: Sendable {
                 state.places.close(id)
             }
         }
-        closed?.close(mode: .all, promise: nil)
-        return OperationsConnectionHandler(
+        close(leaving)
+        waitForRoom(on: channel.eventLoop)
+        return ListenerConnectionHandler(
             begin: { isProbe in self.state.withLock { $0.places.begin(id, isProbe: isProbe) } },
-            end: { self.state.withLock { $0.places.end(id) } })
+            end: { self.state.withLock { [time = self.time] in $0.places.end(id, at: time) } })
+    }
+
+    private func close(_ channel: (any Channel)?) {
+        guard let channel else { return }
+        channel.close(mode: .all, promise: nil)
+        onFull()
+    }
+
+    /// While all places are taken, no further connection is accepted that would make one leave.
+    private func waitForRoom(on loop: any EventLoop) {
+        let begins = state.withLock { state in
+            guard state.places.isFull, !state.isWaiting else { return false }
+            state.isWaiting = true
+            return true
+        }
+        if begins { loop.scheduleTask(in: .milliseconds(100)) { self.makeRoom(on: loop) } }
+    }
+
+    private func makeRoom(on loop: any EventLoop) {
+        let leaving = state.withLock { [time] state in
+            state.isWaiting = false
+            return state.places.makeRoom(at: time).flatMap { state.channels[$0] }
+        }
+        close(leaving)
+        waitForRoom(on: loop)
     }
 }
 
 /// Reports when a whole request of the connection has arrived, and when its response has ended.
-final class OperationsConnectionHandler: ChannelDuplexHandler {
+final class ListenerConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
