@@ -123,29 +123,37 @@ extension HTMLWriter {
             html.element("thead", ["role": "rowgroup"]) { html in
                 html.element("tr", ["role": "row"]) { html in
                     for column in table.columns {
-                        let style: Attributes = column.kind == .number ? "number" : "text"
-                        html.element("th", style + ["scope": "col", "role": "columnheader"], text: column.header)
+                        html.element(
+                            "th", Self.style(of: column.kind, in: table) + ["scope": "col", "role": "columnheader"],
+                            text: column.header)
                     }
                 }
             }
             let id: Attributes = table.id.map { ["id": $0] } ?? [:]
+            let cells = table.columns.map { Self.cell($0, in: table) }
             html.element("tbody", ["role": "rowgroup"] + id) { html in
                 for row in table.rows {
                     html.element("tr", ["role": "row"] + row.attributes) { html in
-                        for (column, cell) in zip(table.columns, row.cells) { html.write(cell, in: column) }
+                        for (cell, blocks) in zip(cells, row.cells) {
+                            html.element(cell.name, cell.attributes) { $0.write(blocks) }
+                        }
                     }
                 }
             }
         }
     }
 
-    /// Writes a cell. Its attribute `data-label` is the header of the column, which a card shows before the cell.
-    private mutating func write(_ cell: [ReportBlock], in column: (header: String, kind: ReportTable.Kind)) {
-        let label: Attributes = ["data-label": column.header]
-        switch column.kind {
-        case .rowHeader: element("th", ["scope": "row", "role": "rowheader"] + label) { $0.write(cell) }
-        case .text: element("td", "text" + ["role": "cell"] + label) { $0.write(cell) }
-        case .number: element("td", "number" + ["role": "cell"] + label) { $0.write(cell) }
-        }
+    private static func style(of kind: ReportTable.Kind, in table: ReportTable) -> Attributes {
+        kind == .number ? "number" : table.style == .fields ? [:] : "text"
+    }
+
+    /// The element of a column's cells. The attribute `data-label` is the header, which a card shows before the cell.
+    private static func cell(
+        _ column: (header: String, kind: ReportTable.Kind), in table: ReportTable
+    ) -> (name: StaticString, attributes: Attributes) {
+        let label: Attributes = table.style == .fields ? [:] : ["data-label": column.header]
+        return column.kind == .rowHeader
+            ? ("th", ["scope": "row", "role": "rowheader"] + label)
+            : ("td", style(of: column.kind, in: table) + ["role": "cell"] + label)
     }
 }
