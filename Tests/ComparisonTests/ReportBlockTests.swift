@@ -97,6 +97,7 @@ struct ReportBlockTests {
         (.onPage([.group("plot", [.note("wide")])]), "<div class=\"plot\"><p class=\"note\">wide</p></div>\n", ""),
     ]
 
+    // T27
     @Test("A block has the same content in HTML and in Markdown, and texts from outside are markup in neither")
     func rendered() {
         for (block, html, markdown) in Self.samples {
