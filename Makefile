@@ -330,9 +330,8 @@ test-spark: build
 	Tests/Scripts/bench/spark.sh .build/release/receipt-bridge $(if $(filter command line environment,$(origin ROWS)),$(ROWS),200000)
 
 ## regenerates Receipts/ from fixed seeds
-receipts: build
-	find Receipts -mindepth 1 -maxdepth 1 -type d ! -name roots ! -name intermediates -exec rm -rf {} +
-	.build/release/receipt-bridge simulate --write-receipts Receipts
+receipts: set-up
+	RECEIPT_BRIDGE_RECEIPTS=1 $(SWIFT) test --disable-xctest --filter CommittedReceiptsTests/write
 
 ## formats the sources
 format:

@@ -172,7 +172,8 @@ let package = Package(
             AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography Operations ReceiptDecoding \
             Responses Storage Telemetry Transport VerifyReceipt Logging ServiceLifecycle
             """),
-        target("Operations", "AppStoreClients AppStorePayloads Base Storage Telemetry Transport VerifyReceipt"),
+        target(
+            "Operations", "AppStoreClients AppStorePayloads Base Responses Storage Telemetry Transport VerifyReceipt"),
         target(
             "Server",
             """

@@ -10,7 +10,7 @@ import TestSupport
 struct ComparisonPageTests {
     @Test("The page is well-formed, loads nothing, and has one script that its policy allows")
     func page() throws {
-        let bytes = ComparisonPage(try ReportSample.report()).bytes
+        let bytes = ComparisonPage(try ReportSample.report()).page.html
         let page = try ReportDocument(bytes)
         let policy = try #require(page.all("meta").first { $0.attributes["http-equiv"] != nil }?.attributes["content"])
         let script = try #require(page.all("script").first)
@@ -35,7 +35,7 @@ struct ComparisonPageTests {
 
     @Test("The page has the sentences first, then the differences and the basis of the numbers")
     func contents() throws {
-        let page = try ReportDocument(ComparisonPage(try ReportSample.report()).bytes)
+        let page = try ReportDocument(ComparisonPage(try ReportSample.report()).page.html)
         let text = page.all("body").first?.text ?? ""
         for readiness in [Readiness](try ReportSample.report()) { #expect(text.contains(readiness.statement)) }
         #expect(
@@ -65,7 +65,7 @@ struct ComparisonPageTests {
             "a\u{202E}b\u{2066}", "\0\u{1B}[31m\u{7F}\u{FEFF}\u{FFFE}", String(repeating: "<b>", count: 350_000),
         ]))
     func hostile(text: Named<String>) throws {
-        let bytes = ComparisonPage(try hostileReport(text.value)).bytes
+        let bytes = ComparisonPage(try hostileReport(text.value)).page.html
         let page = try ReportDocument(bytes)
         #expect(page.all("script").count == 1 && page.all("img").isEmpty && page.all("b").isEmpty)
         let html = String(decoding: bytes, as: UTF8.self)
@@ -84,7 +84,7 @@ struct ComparisonPageTests {
         pair.sections = []
         report.entries = Array(repeating: entry, count: 5_000)
         report.pairs = Array(repeating: pair, count: ComparisonPage.maximumPairs + 80)
-        let page = try ReportDocument(ComparisonPage(report).bytes)
+        let page = try ReportDocument(ComparisonPage(report).page.html)
         #expect(page.all("li").filter { $0.attributes["data-app"] != nil }.count == ComparisonPage.maximumEntries)
         #expect(page.all("details").filter { $0.attributes["class"] == "receipt" }.count == ComparisonPage.maximumPairs)
         let text = page.all("body").first?.text ?? ""
@@ -101,7 +101,7 @@ struct ComparisonPageTests {
             return pair
         }
         report.pairs.append(try ReportSample.pair(of: "cancellation"))
-        let page = try ReportDocument(ComparisonPage(report).bytes)
+        let page = try ReportDocument(ComparisonPage(report).page.html)
         let receipts = page.all("details").filter { $0.attributes["class"] == "receipt" }
         let names = receipts.compactMap { $0.text.split(whereSeparator: \.isWhitespace).first.map(String.init) }
         #expect(names == ["sha256:cancellation"] + (0..<38).map { "sha256:expected\($0)" })
@@ -112,7 +112,7 @@ struct ComparisonPageTests {
     @Test("The page of an empty report says that there is nothing")
     func empty() throws {
         let report = ComparisonReport(kind: .shadow, title: "receipt-bridge", madeAt: SharedSimulator.noon)
-        let page = try ReportDocument(ComparisonPage(report).bytes)
+        let page = try ReportDocument(ComparisonPage(report).page.html)
         let text = page.all("body").first?.text ?? ""
         #expect(text.contains("No receipt was compared.") && text.contains("Nothing differs."))
     }
@@ -129,8 +129,8 @@ struct ComparisonPageTests {
 
     @Test("The page is as recorded; RECORD_GOLDENS=1 writes it and fails once")
     func recorded() throws {
-        let page = String(decoding: ComparisonPage(try sampleReport()).bytes, as: UTF8.self)
-        #expect(try RecordedDocument.has(page, in: "Tests/Pages/comparison.html"), "\(RecordedDocument.hint)")
+        let page = ComparisonPage(try sampleReport()).page.html
+        #expect(try RecordedDocument.has(page: page, in: "Tests/Pages/comparison.html"), "\(RecordedDocument.hint)")
     }
 
     @Test(

@@ -1,7 +1,9 @@
+import AppStorePayloads
 import Base
 import BridgeConfiguration
 import Foundation
 import Reports
+import Responses
 import Simulator
 import Testing
 import TestSupport
@@ -142,34 +144,6 @@ struct CustomerPageTests {
     private static let now = Timestamp(milliseconds: 1_795_262_400_000)
 
     /// A customer with everything that the page can show. A product's name is hostile.
-    private static let sample = #"""
-        {"bundleId":"com.example.app","appAppleId":1234567890,"environment":"Production","source":"api",
-        "appAccountToken":"5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f","receipt":null,"subscriptions":[
-        {"subscriptionGroupIdentifier":"1","originalTransactionId":"2000000000000001","status":1,
-        "productId":"com.example.app.premium.monthly","expiresDate":1796558400000,"introductoryOfferUsed":true,
-        "renewalInfo":{"originalTransactionId":"2000000000000001","autoRenewStatus":1,"renewalPrice":9990,"currency":"USD",
-        "autoRenewProductId":"com.example.app.premium.yearly","renewalDate":1796558400000,"offerType":4,"offerIdentifier":"BACK"}},
-        {"originalTransactionId":"2000000000000050","status":4,"productId":"com.example.app.news","expiresDate":1795176000000,
-        "introductoryOfferUsed":false,"renewalInfo":{"autoRenewStatus":1,"gracePeriodExpiresDate":1796040000000}},
-        {"originalTransactionId":"2000000000000060","status":2,"productId":"com.example.app.sports","expiresDate":1780000000000,
-        "introductoryOfferUsed":false,"renewalInfo":{"autoRenewStatus":0,"expirationIntent":1}}],
-        "transactions":[PERIODS,
-        {"transactionId":"2000000000000050","originalTransactionId":"2000000000000050","bundleId":"com.example.app",
-        "productId":"com.example.app.news","type":"Auto-Renewable Subscription","purchaseDate":1792584000000,
-        "expiresDate":1795176000000,"inAppOwnershipType":"FAMILY_SHARED","transactionReason":"PURCHASE"},
-        {"transactionId":"2000000000000060","originalTransactionId":"2000000000000060","productId":"com.example.app.sports",
-        "type":"Auto-Renewable Subscription","purchaseDate":1748464000000,"expiresDate":1780000000000,"price":59990,
-        "currency":"EUR","revocationDate":1760000000000,"revocationReason":1,"revocationType":"REFUND_PRORATED",
-        "revocationPercentage":40000},
-        {"transactionId":"2000000000000070","originalTransactionId":"2000000000000070",
-        "productId":"<script>alert(1)</script>\u202e","type":"Non-Consumable","purchaseDate":1770000000000,"price":4990,
-        "currency":"USD"},
-        {"transactionId":"2000000000000080","originalTransactionId":"2000000000000080","productId":"com.example.app.coins",
-        "type":"Consumable","quantity":3,"purchaseDate":1790000000000,"price":990,"currency":"USD","revocationDate":1790600000000}],
-        "signedTransactions":[],"appTransaction":{"originalPurchaseDate":1747000000000,"originalApplicationVersion":"1.2",
-        "originalPlatform":"iOS","bundleId":"com.example.app"},"verifiedAt":1795262400000}
-        """#
-
     private func samplePage() throws -> CustomerPage {
         let month: Int64 = 2_592_000_000
         let periods = (0..<16 as Range<Int64>).map { number in
@@ -184,17 +158,85 @@ struct CustomerPageTests {
                 "transactionReason":"\#(number == 0 ? "PURCHASE" : "RENEWAL")"\#(offer)\#(upgraded)\#(refund)}
                 """#
         }
-        let json = Self.sample.replacing("PERIODS", with: periods.joined(separator: ","))
+        let subscriptions = [
+            #"""
+            {"originalTransactionId":"2000000000000001","status":1,"productId":"com.example.app.premium.monthly",
+            "expiresDate":1796558400000,"renewalInfo":{"originalTransactionId":"2000000000000001","autoRenewStatus":1,
+            "renewalPrice":9990,"currency":"USD","autoRenewProductId":"com.example.app.premium.yearly",
+            "renewalDate":1796558400000,"offerType":4,"offerIdentifier":"BACK"}}
+            """#,
+            #"""
+            {"originalTransactionId":"2000000000000050","status":4,"productId":"com.example.app.news",
+            "expiresDate":1795176000000,"renewalInfo":{"autoRenewStatus":1,"gracePeriodExpiresDate":1796040000000}}
+            """#,
+            #"""
+            {"originalTransactionId":"2000000000000060","status":2,"productId":"com.example.app.sports",
+            "expiresDate":1780000000000,"renewalInfo":{"autoRenewStatus":0,"expirationIntent":1}}
+            """#,
+        ]
+        let others = [
+            #"""
+            {"transactionId":"2000000000000050","originalTransactionId":"2000000000000050","bundleId":"com.example.app",
+            "productId":"com.example.app.news","type":"Auto-Renewable Subscription","purchaseDate":1792584000000,
+            "expiresDate":1795176000000,"inAppOwnershipType":"FAMILY_SHARED","transactionReason":"PURCHASE"}
+            """#,
+            #"""
+            {"transactionId":"2000000000000060","originalTransactionId":"2000000000000060","productId":"com.example.app.sports",
+            "type":"Auto-Renewable Subscription","purchaseDate":1748464000000,"expiresDate":1780000000000,"price":59990,
+            "currency":"EUR","revocationDate":1760000000000,"revocationReason":1,"revocationType":"REFUND_PRORATED",
+            "revocationPercentage":40000}
+            """#,
+            #"""
+            {"transactionId":"2000000000000070","originalTransactionId":"2000000000000070",
+            "productId":"<script>alert(1)</script>\u202e","type":"Non-Consumable","purchaseDate":1770000000000,"price":4990,
+            "currency":"USD"}
+            """#,
+            #"""
+            {"transactionId":"2000000000000080","originalTransactionId":"2000000000000080","productId":"com.example.app.coins",
+            "type":"Consumable","quantity":3,"purchaseDate":1790000000000,"price":990,"currency":"USD",
+            "revocationDate":1790600000000,"appAccountToken":"5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"}
+            """#,
+        ]
+        let download = #"""
+            {"originalPurchaseDate":1747000000000,"originalApplicationVersion":"1.2","originalPlatform":"iOS",
+            "bundleId":"com.example.app"}
+            """#
+        return try page(subscriptions, periods + others, download: download, askedBefore: 2)
+    }
+
+    /// The page of a customer with these claims. A subscription has those of its newest transaction, too.
+    private func page(
+        _ subscriptions: [String], _ transactions: [String], download: String? = nil, askedBefore: Int64 = 0
+    ) throws -> CustomerPage {
+        func object(_ json: String) throws -> JSONObject { try JSONObject(Array(json.utf8)) }
+        let records = CustomerRecords(
+            environment: .production, bundleId: "com.example.app", appAppleId: 1_234_567_890,
+            transactions: try transactions.map { Signed(payload: try TransactionPayload(object($0)), text: "") },
+            subscriptions: try subscriptions.map { json in
+                let claims = try object(json)
+                return SubscriptionRecord(
+                    subscriptionGroupIdentifier: nil,
+                    originalTransactionId: try claims.text("originalTransactionId") ?? "",
+                    status: Int(try claims.integer("status") ?? 0),
+                    transaction: Signed(payload: try TransactionPayload(claims), text: ""),
+                    renewal: try claims.rawJSON("renewalInfo").map {
+                        Signed(payload: try RenewalPayload(JSONObject($0)), text: "")
+                    })
+            }, revision: nil)
+        let view = CustomerView(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), records: records,
+            appTransaction: try download.map { Signed(payload: try AppTransactionPayload(object($0)), text: "") },
+            configuredAppAppleId: nil, verifiedAt: Self.now)
+        let document = CustomerDocument(view, CustomerViewRenderer(tables: .bundled))
         return CustomerPage(
             apps: ["com.example.app", "com.example.other"], selectedApp: "com.example.app", formToken: "a-b",
             requestId: "k3v9qz00000001", now: Self.now,
-            content: .customers(
-                [try CustomerDocument(Array(json.utf8))], order: CustomerOrder(purchases: 1, askedBefore: 2)))
+            content: .customers([document], order: CustomerOrder(purchases: 1, askedBefore: askedBefore)))
     }
 
     @Test("The page says what the customer owns, until when, and what was refunded or shared; names are escaped")
     func contents() throws {
-        let page = try ReportDocument(try samplePage().bytes)
+        let page = try ReportDocument(try samplePage().page.html)
         let holdings = page.all("li").filter { $0.attributes["class"]?.hasPrefix("holding") == true }.map(\.text)
         #expect(holdings.count == 4 && page.all("script").isEmpty, "\(holdings)")
         for sentence in [
@@ -221,17 +263,8 @@ struct CustomerPageTests {
     }
 
     /// Returns the text of what a customer owns and owned.
-    private func holdings(_ subscriptions: String, _ transactions: String) throws -> [String] {
-        let json = #"""
-            {"bundleId":"com.example.app","environment":"Production","source":"receipt","subscriptions":[\#(subscriptions)],
-            "transactions":[\#(transactions)],"signedTransactions":[],"verifiedAt":1795262400000}
-            """#
-        let page = CustomerPage(
-            apps: ["com.example.app"], selectedApp: "com.example.app", formToken: "a-b", requestId: "k3v9qz00000001",
-            now: Self.now,
-            content: .customers(
-                [try CustomerDocument(Array(json.utf8))], order: CustomerOrder(purchases: 1, askedBefore: 0)))
-        return try ReportDocument(page.bytes).all("li").filter {
+    private func holdings(_ subscriptions: [String], _ transactions: [String]) throws -> [String] {
+        try ReportDocument(page(subscriptions, transactions).page.html).all("li").filter {
             $0.attributes["class"]?.hasPrefix("holding") == true
         }.map(\.text)
     }
@@ -245,11 +278,14 @@ struct CustomerPageTests {
     func revoked(member: String, word: String, sentence: String) throws {
         let revocation = #""purchaseDate":1790000000000,"revocationDate":1790600000000\#(member)"#
         let found = try holdings(
-            "",
-            #"""
-            {"transactionId":"1","productId":"period","type":"Auto-Renewable Subscription","expiresDate":1797000000000,
-            \#(revocation)},{"transactionId":"2","productId":"lasting","type":"Non-Consumable",\#(revocation)}
-            """#)
+            [],
+            [
+                #"""
+                {"transactionId":"1","productId":"period","type":"Auto-Renewable Subscription",
+                "expiresDate":1797000000000,\#(revocation)}
+                """#,
+                #"{"transactionId":"2","productId":"lasting","type":"Non-Consumable",\#(revocation)}"#,
+            ])
         #expect(
             found == [
                 "– \(word) lastingBought on 2026-09-21 14:13.\(sentence)", "– \(word) period\(sentence)",
@@ -263,10 +299,12 @@ struct CustomerPageTests {
         ])
     func renewal(status: Int, autoRenewStatus: Int, isShown: Bool) throws {
         let found = try holdings(
-            #"""
-            {"originalTransactionId":"1","status":\#(status),"productId":"monthly","expiresDate":1796558400000,
-            "renewalInfo":{"autoRenewStatus":\#(autoRenewStatus),"autoRenewProductId":"yearly","offerType":4}}
-            """#, "")
+            [
+                #"""
+                {"originalTransactionId":"1","status":\#(status),"productId":"monthly","expiresDate":1796558400000,
+                "renewalInfo":{"autoRenewStatus":\#(autoRenewStatus),"autoRenewProductId":"yearly","offerType":4}}
+                """#
+            ], [])
         #expect(found.count == 1 && found.allSatisfy { $0.contains("monthly") }, "\(found)")
         for sentence in ["Changes to yearly at the next renewal.", "Next period: win-back offer."] {
             #expect(found.allSatisfy { $0.contains(sentence) == isShown }, "\(found)")
@@ -275,8 +313,8 @@ struct CustomerPageTests {
 
     @Test("The page is as recorded; RECORD_GOLDENS=1 writes it and fails once")
     func recorded() throws {
-        let page = String(decoding: try samplePage().bytes, as: UTF8.self)
-        #expect(try RecordedDocument.has(page, in: "Tests/Pages/customers.html"), "\(RecordedDocument.hint)")
+        let page = try samplePage().page.html
+        #expect(try RecordedDocument.has(page: page, in: "Tests/Pages/customers.html"), "\(RecordedDocument.hint)")
     }
 
     // Writes a file and checks nothing, so it runs only when `make test-browser` reads the file.
@@ -287,6 +325,6 @@ struct CustomerPageTests {
             "writes a page for `make test-browser`"))
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
-        try Data(try samplePage().bytes).write(to: URL(filePath: folder).appending(path: "customers.html"))
+        try Data(try samplePage().page.html).write(to: URL(filePath: folder).appending(path: "customers.html"))
     }
 }

@@ -80,8 +80,8 @@ struct RolloutTests {
             #expect(rollout["state"]?.text == "running" && rollout["different"]?.integer == 0, "\(rollout)")
             let page = try await get("/", from: proxy)
             #expect(page.contains("100 % of the customers are answered by api first."), "\(page)")
-            #expect(try await get("/comparisons", from: proxy).contains("Gradual switch. "))
-            #expect(try await get("/comparisons?format=md", from: proxy).contains("## Gradual switches"))
+            #expect(try await get("/comparisons", from: proxy).contains("Gradual switch."))
+            #expect(try await get("/comparisons?format=md", from: proxy).contains("**Gradual switch.** "))
         }
     }
 

@@ -2,6 +2,7 @@ import Base
 import Foundation
 import Simulator
 import Testing
+import TestSupport
 
 @Suite("State directory of the simulator")
 struct StateDirectoryTests {
@@ -138,7 +139,7 @@ struct StateDirectoryTests {
     @Test("The directory of sample receipts has a directory for each case, and no keys")
     func receiptsFolder() throws {
         let scratch = try Scratch()
-        try ReceiptsFolder(scratch.path, pki: Shared.pki).write()
+        try ReceiptsFolder(URL(filePath: scratch.path), pki: Shared.pki).write()
         let names = try FileManager.default.subpathsOfDirectory(atPath: scratch.path)
         #expect(names.filter { $0.hasSuffix("/receipt.b64") }.count == 12)
         #expect(names.filter { $0.hasSuffix("upstream/verifyReceipt.json") }.count == 12)

@@ -5,6 +5,13 @@ package enum RecordedDocument {
     /// The comment of such a comparison.
     package static let hint = "stale, or just recorded: record it with RECORD_GOLDENS=1, then run the test without"
 
+    /// Returns whether a file has the markup of a page. Its style sheets and scripts are files of their own.
+    package static func has(page: [UInt8], in path: String) throws -> Bool {
+        let markup = String(decoding: page, as: UTF8.self)
+            .replacing(#/(<style>|<script>)[\s\S]*?(</style>|</script>)/#) { "\($0.1)\($0.2)" }
+        return try has(markup, in: path)
+    }
+
     /// Returns whether a document, or the section between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, has this
     /// text. With `RECORD_GOLDENS=1`, writes the text there and returns `false`, so that a recording never passes as a
     /// test.

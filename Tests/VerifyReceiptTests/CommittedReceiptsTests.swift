@@ -26,6 +26,22 @@ struct CommittedReceiptsTests {
             settings: settings, transport: nil, tables: .bundled, logger: Logger(label: "test"), now: { now })
     }
 
+    // Writes files and checks nothing, so it runs only for `make receipts`. The simulator cannot write our responses,
+    // because it must not depend on the receipt decoder.
+    @Test(
+        "The samples are written with new keys",
+        .enabled(
+            if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_RECEIPTS"] != nil,
+            "writes Receipts/: make receipts"))
+    func write() async throws {
+        try ReceiptsFolder(SampleReceipts.folder).write()
+        for sample in SampleReceipts.all {
+            let request = try sample.bytes(of: "request.json")
+            let reply = try await pipeline().answer(body: request, route: .auto, sources: [.receipt])
+            try Data(reply.answer.body + [0x0A]).write(to: sample.folder.appending(path: "answer.json"))
+        }
+    }
+
     @Test("Every sample has all of its files")
     func complete() throws {
         #expect(SampleReceipts.all.count == 12)

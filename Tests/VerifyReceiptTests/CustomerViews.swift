@@ -59,26 +59,28 @@ struct CustomerViews {
 
     // MARK: - Requests
 
+    func json(_ view: CustomerView) throws -> JSONValue { try JSONValue(reading: pipeline.renderer.render(view)) }
+
     func ask(receipt: String) async throws -> JSONValue {
-        try JSONValue(reading: await pipeline.view(body: body("receiptData", receipt)))
+        try json(await pipeline.view(body: body("receiptData", receipt)))
     }
 
     func ask(signedTransaction text: String) async throws -> JSONValue {
-        try JSONValue(reading: await pipeline.view(body: body("signedTransaction", text)))
+        try json(await pipeline.view(body: body("signedTransaction", text)))
     }
 
     func ask(signedAppTransaction text: String) async throws -> JSONValue {
-        try JSONValue(reading: await pipeline.view(body: body("signedAppTransaction", text)))
+        try json(await pipeline.view(body: body("signedAppTransaction", text)))
     }
 
     func ask(signedRenewalInfo text: String, bundleId: String? = nil) async throws -> JSONValue {
         let members = [("signedRenewalInfo", text)] + (bundleId.map { [("bundleId", $0)] } ?? [])
         let object = JSONValue.object(members.map { JSONValue.Member($0.0, .string($0.1)) })
-        return try JSONValue(reading: await pipeline.view(body: object.bytes))
+        return try json(await pipeline.view(body: object.bytes))
     }
 
     func ask(id: String, bundleId: String? = nil) async throws -> JSONValue {
-        try JSONValue(reading: await pipeline.view(transactionId: id, bundleId: bundleId))
+        try json(await pipeline.view(transactionId: id, bundleId: bundleId))
     }
 
     /// The HTTP status and the code of the error, for example `404 transactionNotFound`; `nil` if there is a view.

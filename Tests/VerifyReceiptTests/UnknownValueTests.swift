@@ -1,6 +1,7 @@
 import AppStorePayloads
 import Base
 import BridgeConfiguration
+import Responses
 import Server
 import Simulator
 import Storage
@@ -85,9 +86,9 @@ struct UnknownValueTests {
             #expect(await bridge.ask(text, password: "wrong").status == refusal)
         }
         #expect(Self.access(await bridge.ask(texts[2])).prefix(2) == ["0", "1 renewals"])
-        let view = try await JSONValue(
-            reading: bridge.pipelines.customerView.view(
-                body: JSONValue.object(["signedTransaction": .string(texts[2])]).bytes))
+        let views = bridge.pipelines.customerView
+        let found = try await views.view(body: JSONValue.object(["signedTransaction": .string(texts[2])]).bytes)
+        let view = try JSONValue(reading: views.renderer.render(found))
         #expect(view["subscriptions"]?.elements?.count == 1 && view["transactions"]?.elements?.count == 3)
         #expect(view["transactions"]?.elements?.last?["type"]?.text == type)
     }
@@ -157,7 +158,8 @@ struct UnknownValueTests {
         bridge.appStore.update { $0.change(subscription: 0) { $0.status = status } }
         #expect(Self.access(await bridge.ask(receipt)) == expected)
         let body = JSONValue.object(["receiptData": .string(receipt)]).bytes
-        let view = try await JSONValue(reading: bridge.pipelines.customerView.view(body: body))
+        let views = bridge.pipelines.customerView
+        let view = try await JSONValue(reading: views.renderer.render(views.view(body: body)))
         #expect(view["subscriptions"]?.elements?.first?["status"]?.integer == status)
         let notification = try bridge.appStore.notification("DID_RENEW", of: Self.newest)
         #expect(try await bridge.receive(notification) == .stored(isNew: true))

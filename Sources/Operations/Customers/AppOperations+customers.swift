@@ -1,4 +1,5 @@
 package import Base
+package import Responses
 import Storage
 package import VerifyReceipt
 
@@ -16,19 +17,21 @@ extension AppOperations {
         withToken text: String?, _ view: CustomerViewService, _ target: OperationTarget
     ) async throws(OperationError) -> [UInt8] {
         let views = try await views(withToken: try accountToken(text), view, target)
-        return JSONWriter.object { writer in writer.array("customers", views) { $0.values(json: $1) } }
+        return JSONWriter.object { writer in
+            writer.array("customers", views) { $0.values(json: view.renderer.render($1)) }
+        }
     }
 
     /// Returns the views of the customers with an account token.
     package func views(
         withToken token: AccountToken, _ view: CustomerViewService, _ target: OperationTarget
-    ) async throws(OperationError) -> [[UInt8]] {
+    ) async throws(OperationError) -> [CustomerView] {
         let environment = try target.namedEnvironment()
         let store = try requiredStore()
         return try await converting {
             let bundleId = target.bundleId == nil ? nil : try components.resolver.app(named: target.bundleId)
             let found = try await store.customers.customers(withToken: token.text, limit: Self.maximumCustomers)
-            var views: [[UInt8]] = []
+            var views: [CustomerView] = []
             for customer in found
             where bundleId ?? customer.scope.bundleId == customer.scope.bundleId
                 && environment ?? customer.scope.environment == customer.scope.environment

@@ -2,55 +2,51 @@ import Comparison
 
 /// The section with both documents of a few receipts. Receipts with unexpected differences come first.
 extension ComparisonPage {
-    func sideBySide(into html: inout HTMLWriter) {
-        html.element("section", ["id": "documents", "aria-labelledby": "side-by-side"]) { html in
-            html.element("h2", ["id": "side-by-side"], text: "Side by side")
-            let unexpected = report.pairs.filter(\.isUnexpected)
-            let pairs = (unexpected + report.pairs.filter { !$0.isUnexpected }).prefix(Self.maximumPairs)
-            guard !pairs.isEmpty else { return html.element("p", text: "There are no documents in this report.") }
-            let rest = report.pairs.count - pairs.count
-            html.element(
-                "p",
-                text:
-                    "Both documents of \(pairs.count == 1 ? "one receipt" : "\(pairs.count) receipts"), aligned row by row."
-                    + (rest > 0 ? " \(rest) more are not shown." : ""))
-            html.element("p", ["class": "toggle", "id": "toggle", "hidden": "hidden"]) { html in
-                html.element("label") { html in
-                    html.empty("input", ["type": "checkbox", "id": "only-differing"])
-                    html.text(" Show only fields that differ")
-                }
-            }
-            for pair in pairs { pair.write(into: &html) }
+    var sideBySide: ReportBlock {
+        let unexpected = report.pairs.filter { $0.counts.unexpected > 0 }
+        let pairs = (unexpected + report.pairs.filter { $0.counts.unexpected == 0 }).prefix(Self.maximumPairs)
+        let rest = report.pairs.count - pairs.count
+        let receipts = pairs.count == 1 ? "one receipt" : "\(pairs.count) receipts"
+        let hidden = rest > 0 ? " \(rest) more are not shown." : ""
+        return .section(
+            id: "side-by-side", "Side by side",
+            pairs.isEmpty
+                ? [.paragraph("There are no documents in this report.")]
+                : [.paragraph("Both documents of \(receipts), aligned row by row.\(hidden)")] + pairs.map(\.block),
+            ["id": "documents"])
+    }
+}
+
+/// Numbers of differences by class.
+private struct ClassCounts {
+    let unexpected, expected: Int
+
+    init(_ verdicts: [String]) {
+        unexpected = verdicts.count { $0 == ComparisonRule.Class.unexpected.rawValue }
+        expected = verdicts.count - unexpected
+    }
+
+    var words: Words {
+        let badges = [(unexpected, ComparisonRule.Class.unexpected), (expected, .expected)].filter { $0.0 > 0 }
+        let all: Words = badges.reduce("") { words, badge in
+            let text = "\(badge.0) \(badge.1.rawValue)"
+            return "\(words) \(badge: text, sign: badge.1.symbol, badge.1.rawValue)"
         }
+        return " \(span: badges.isEmpty ? "no difference" : all, "counts")"
     }
 }
 
 extension AlignedPair {
-    /// Classes of all differences in the pair.
-    private var verdicts: [String] { sections.flatMap(\.rows).flatMap(\.verdicts) }
+    fileprivate var counts: ClassCounts { ClassCounts(sections.flatMap(\.rows).flatMap(\.verdicts)) }
 
-    fileprivate var isUnexpected: Bool { verdicts.contains(ComparisonRule.Class.unexpected.rawValue) }
-
-    /// Writes the documents of a receipt. They are unfolded if there is an unexpected difference.
-    fileprivate func write(into html: inout HTMLWriter) {
-        let verdicts = verdicts
-        let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
-        let attributes: HTMLWriter.Attributes = [
-            "class": "receipt", "data-app": scope.app, "data-environment": scope.environmentText,
-        ]
-        html.element("details", attributes, flag: unexpected > 0 ? "open" : nil) { html in
-            html.element("summary") { html in
-                html.element("code") { $0.untrusted(receipt) }
-                html.text(" ")
-                html.element("span", ["class": "of"]) { html in
-                    html.untrusted(scope.app)
-                    html.text(", ")
-                    html.untrusted(scope.environmentText)
-                }
-                html.counts(unexpected: unexpected, expected: verdicts.count - unexpected)
-            }
-            for section in sections { section.write(into: &html) }
-        }
+    /// The documents of a receipt. They are unfolded if there is an unexpected difference.
+    fileprivate var block: ReportBlock {
+        let scope = ComparisonReport.Scope(bundleId: bundleId, environment: environment)
+        let place: Words = "\(outside: scope.app), \(outside: scope.environmentText)"
+        return .details(
+            "\(code: "\(outside: receipt)") \(span: place, "of")\(counts.words)",
+            sections.map(\.block), isOpen: counts.unexpected > 0,
+            ["class": "receipt", "data-app": scope.app, "data-environment": scope.environmentText])
     }
 }
 
@@ -61,13 +57,11 @@ extension AlignedPair.Section {
         "renewals": "Renewals", "subscriptions": "Statuses of subscriptions",
     ]
 
-    fileprivate func write(into html: inout HTMLWriter) {
-        html.element("div", ["class": "part"]) { html in
-            html.element("h3", text: Self.titles[name] ?? name)
-            for row in rows { row.write(into: &html, isApp: name == "answer") }
-            guard omitted > 0 else { return }
-            html.note("\(Int64(omitted).grouped) more rows are not shown.")
-        }
+    fileprivate var block: ReportBlock {
+        let rest = omitted > 0 ? [ReportBlock.note("\(Int64(omitted).grouped) more rows are not shown.")] : []
+        return .group(
+            "part",
+            [.heading("\(Self.titles[name] ?? name)")] + rows.map { $0.block(isApp: name == "answer") } + rest)
     }
 }
 
@@ -75,48 +69,49 @@ extension AlignedPair.Row {
     /// Classes of all differences in the row.
     fileprivate var verdicts: [String] { ([verdict] + fields.map(\.verdict)).compactMap(\.self) }
 
-    /// Writes a row as a table of fields. Rows without differences are folded.
-    fileprivate func write(into html: inout HTMLWriter, isApp: Bool) {
-        let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
-        let attributes: HTMLWriter.Attributes = ["class": verdicts.isEmpty ? "row" : "row differs"]
-        html.element("details", attributes, flag: verdicts.isEmpty ? nil : "open") { html in
-            html.element("summary") { html in
-                title(isApp: isApp, into: &html)
-                html.counts(unexpected: unexpected, expected: verdicts.count - unexpected)
-            }
-            if let rule, let verdict {
-                html.element("p", ["class": "mark", "data-class": verdict, "data-rule": rule, "data-field": "row"]) {
-                    html in
-                    html.mark(verdict, rule: rule)
-                    if let side { html.text(" only \(side) has this row") }
-                }
-            }
-            html.element("table", ["class": "fields", "role": "table"]) { html in
-                html.element("thead", ["role": "rowgroup"]) { html in
-                    html.row { html in
-                        for column in ["Field", "verifyReceipt", "Server API"] {
-                            html.element("th", ["scope": "col", "role": "columnheader"], text: column)
-                        }
-                    }
-                }
-                html.element("tbody", ["role": "rowgroup"]) { html in
-                    for field in fields { field.write(into: &html) }
-                }
-            }
-            if omitted > 0 {
-                html.note("\(Int64(omitted).grouped) more fields are not shown.")
-            }
+    /// The row as a table of fields. Rows without differences are folded.
+    fileprivate func block(isApp: Bool) -> ReportBlock {
+        var blocks: [ReportBlock] = []
+        if let rule, let verdict {
+            let only: String = side.map { " only \($0) has this row" } ?? ""
+            blocks.append(
+                .paragraph(
+                    "\(Words.mark(verdict, rule))\(only)",
+                    ["class": "mark", "data-class": verdict, "data-rule": rule, "data-field": "row"]))
         }
+        blocks.append(.table(table))
+        if omitted > 0 { blocks.append(.note("\(Int64(omitted).grouped) more fields are not shown.")) }
+        return .details(
+            "\(title(isApp: isApp))\(ClassCounts(verdicts).words)", blocks, isOpen: !verdicts.isEmpty,
+            verdicts.isEmpty ? "row" : "row differs")
     }
 
-    private func title(isApp: Bool, into html: inout HTMLWriter) {
-        guard !isApp else { return html.text("Status, app, properties") }
-        guard !identifier.isEmpty else { return html.text(fields.first?.name == "order" ? "The order" : "No id") }
-        html.element("code") { $0.untrusted(identifier) }
+    private var table: ReportTable {
+        ReportTable(
+            nil, of: fields, style: .fields,
+            attributes: { field in
+                guard let rule = field.rule, let verdict = field.verdict else { return [:] }
+                return [
+                    "class": "mark \(verdict)", "data-class": verdict, "data-rule": rule,
+                    "data-field": ComparisonReport.Entry.field(of: field.name),
+                ]
+            },
+            [
+                .rowHeader("Field") { field in
+                    guard let rule = field.rule, let verdict = field.verdict else { return "\(outside: field.name)" }
+                    return "\(outside: field.name) \(Words.mark(verdict, rule))"
+                },
+                .cell("verifyReceipt") { .side($0.verifyReceipt) }, .cell("Server API") { .side($0.serverAPI) },
+            ])
+    }
+
+    private func title(isApp: Bool) -> Words {
+        guard !isApp else { return "Status, app, properties" }
+        guard !identifier.isEmpty else { return fields.first?.name == "order" ? "The order" : "No id" }
         let product = fields.first { $0.name == RowField.productId.name }
-        guard let product = product?.verifyReceipt ?? product?.serverAPI else { return }
-        html.text(" ")
-        html.element("span", ["class": "of"]) { $0.untrusted(product) }
+        let id: Words = "\(code: "\(outside: identifier)")"
+        guard let product = product?.verifyReceipt ?? product?.serverAPI else { return id }
+        return "\(id) \(span: "\(outside: product)", "of")"
     }
 
     /// The only side that has values; `nil` if both sides do.
@@ -126,45 +121,10 @@ extension AlignedPair.Row {
     }
 }
 
-extension AlignedPair.Field {
-    fileprivate func write(into html: inout HTMLWriter) {
-        if let rule, let verdict {
-            let attributes: HTMLWriter.Attributes = [
-                "role": "row", "class": "mark \(verdict)", "data-class": verdict, "data-rule": rule,
-                "data-field": ComparisonReport.Entry.field(of: name),
-            ]
-            html.element("tr", attributes) { html in
-                cells(into: &html) { html in
-                    html.text(" ")
-                    html.mark(verdict, rule: rule)
-                }
-            }
-        } else {
-            html.row { cells(into: &$0) { _ in } }
-        }
-    }
-
-    private func cells(into html: inout HTMLWriter, _ mark: (inout HTMLWriter) -> Void) {
-        html.element("th", ["scope": "row", "role": "rowheader"]) { html in
-            html.untrusted(name)
-            mark(&html)
-        }
-        html.element("td", ["role": "cell"]) { $0.side(verifyReceipt) }
-        html.element("td", ["role": "cell"]) { $0.side(serverAPI) }
-    }
-}
-
-extension HTMLWriter {
-    /// Writes how many differences of each class there are.
-    fileprivate mutating func counts(unexpected: Int, expected: Int) {
-        text(" ")
-        element("span", ["class": "counts"]) { html in
-            let parts = [(unexpected, ComparisonRule.Class.unexpected), (expected, .expected)].filter { $0.0 > 0 }
-            guard !parts.isEmpty else { return html.text("no difference") }
-            for (count, verdict) in parts {
-                html.text(" ")
-                html.badge(verdict.rawValue, sign: verdict.symbol, "\(count) \(verdict.rawValue)")
-            }
-        }
+extension Words {
+    /// A class of differences and the rule.
+    fileprivate static func mark(_ verdict: String, _ rule: String) -> Words {
+        let verdict = ComparisonRule.Class(rawValue: verdict) ?? .unexpected
+        return "\(badge: "\(verdict.rawValue): \(rule.shortened)", sign: verdict.symbol, verdict.rawValue)"
     }
 }

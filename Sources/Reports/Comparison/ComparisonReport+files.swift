@@ -18,7 +18,7 @@ extension ComparisonReport {
     /// Returns the complete file contents.
     package func bytes(as kind: ReportFile.Kind) -> [UInt8] {
         switch kind {
-        case .html: ComparisonPage(self).bytes
+        case .html: ComparisonPage(self).page.html
         case .json: json
         case .md: Array(markdown.utf8)
         }
@@ -26,6 +26,9 @@ extension ComparisonReport {
 }
 
 extension ComparisonReport {
+    /// The report as Markdown, for places that cannot show HTML.
+    package var markdown: String { ComparisonPage(self).page.markdown }
+
     /// Facts that the numbers are based on, one sentence each.
     var facts: [String] {
         let versions = historyVersions.filter { $0.value > 0 }.sorted { $0.key > $1.key }

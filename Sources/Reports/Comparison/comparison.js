@@ -1,14 +1,28 @@
 'use strict';
 (() => {
-  const filters = document.getElementById('filters');
-  if (!filters) return;
+  const table = document.getElementById('entries')?.closest('table');
+  if (!table) return;
+  const element = (name, attributes, ...children) => {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  };
+  const values = (key) => [...new Set([...document.querySelectorAll(`[data-${key}]`)].map((one) => one.dataset[key]))].sort();
+  const labelled = (title, control) => element('label', {}, element('span', {}, title), control);
+  const select = (title, key) => labelled(title, element('select', {'data-key': key},
+    new Option('all', ''), ...values(key).map((value) => new Option(value, value))));
+  const text = element('input', {'type': 'search', 'data-key': 'text', 'autocomplete': 'off', 'spellcheck': 'false'});
+  const reset = element('button', {type: 'button', id: 'reset'}, 'Reset');
+  const status = element('p', {'id': 'shown', 'role': 'status', 'aria-live': 'polite'});
+  const filters = element('div', {'id': 'filters', 'class': 'filters', 'role': 'search', 'aria-label': 'Filter'},
+    select('App', 'app'), select('Environment', 'environment'), select('Class', 'class'), select('Rule', 'rule'),
+    select('Field', 'field'), labelled('Path, value or receipt', text), reset, status);
   const controls = [...filters.querySelectorAll('[data-key]')];
-  const status = document.getElementById('shown');
   const rules = [...document.querySelectorAll('#entries tr, #records tr')].map((row) => [row, [...row.querySelectorAll('.places > li')]]);
   const entries = rules.flatMap(([, places]) => places);
   const receipts = [...document.querySelectorAll('#documents .receipt')];
-  const toggle = document.getElementById('toggle');
-  const only = document.getElementById('only-differing');
+  const only = element('input', {type: 'checkbox', id: 'only-differing'});
   const texts = new Map();
 
   const textOf = (node) => {
@@ -53,7 +67,7 @@
       receipt.hidden = !matchesReceipt(receipt, active);
       if (!receipt.hidden) documents += 1;
     }
-    document.getElementById('documents').classList.toggle('only', only ? only.checked : false);
+    document.getElementById('documents').classList.toggle('only', only.checked);
     const parts = [`${count} of ${entries.length} differences`];
     if (receipts.length > 0) parts.push(`${documents} of ${receipts.length} receipts side by side`);
     status.textContent = `Shown: ${parts.join(', ')}.`;
@@ -61,7 +75,7 @@
 
   const saveFilters = () => {
     const hash = new URLSearchParams(activeFilters());
-    if (only ? only.checked : false) hash.set('only', 'differing');
+    if (only.checked) hash.set('only', 'differing');
     const text = hash.toString();
     history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
   };
@@ -79,23 +93,24 @@
         control.value = value;
       }
     }
-    if (only) only.checked = hash.get('only') === 'differing';
+    only.checked = hash.get('only') === 'differing';
     apply();
   };
 
   const change = () => { apply(); saveFilters(); };
   for (const control of controls) control.addEventListener('input', change);
-  if (only) only.addEventListener('change', change);
-  document.getElementById('reset').addEventListener('click', () => {
+  only.addEventListener('change', change);
+  reset.addEventListener('click', () => {
     for (const control of controls) control.value = '';
-    if (only) only.checked = false;
+    only.checked = false;
     change();
     controls[0].focus();
   });
   window.addEventListener('hashchange', restoreFilters);
 
-  filters.hidden = false;
-  if (toggle) toggle.hidden = false;
+  table.before(filters);
+  receipts[0]?.before(element('p', {class: 'toggle', id: 'toggle'},
+    element('label', {}, only, ' Show only fields that differ')));
   apply();
   restoreFilters();
   if (location.hash.includes('=')) document.getElementById('differences').scrollIntoView();

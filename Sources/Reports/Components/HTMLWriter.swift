@@ -4,9 +4,6 @@ package struct HTMLWriter {
     /// The document so far, in UTF-8.
     package private(set) var bytes: [UInt8] = []
 
-    /// Attributes of an element.
-    package typealias Attributes = KeyValuePairs<StaticString, String>
-
     /// Elements that are not followed by a line break.
     private static let inline: Set<String> = [
         "span", "code", "bdi", "strong", "a", "th", "td", "dt", "dd", "time", "li", "text", "title", "svg", "rect",
@@ -51,18 +48,13 @@ package struct HTMLWriter {
     mutating func lineBreak() { raw("\n") }
 
     /// Writes untrusted text in a `bdi` element, so that its direction does not affect the surrounding text.
-    ///
-    /// - Parameters:
-    ///   - text: Untrusted text.
-    ///   - limit: Maximum number of characters to show.
-    ///   - isPath: Allows a line break after each dot.
-    package mutating func untrusted(_ text: String, limit: Int = 120, isPath: Bool = false) {
+    mutating func untrusted(_ text: String, limit: Int = 120, isPath: Bool = false) {
         element("bdi") { html in
             for piece in PrintableText.pieces(of: text, limit: limit) {
                 switch piece {
                 case .plain(let plain) where isPath: html.path(plain)
                 case .plain(let plain): html.escaped(plain)
-                case .codePoint(let codePoint): html.element("span", ["class": "unseen"]) { $0.escaped(codePoint) }
+                case .codePoint(let codePoint): html.element("span", "unseen") { $0.escaped(codePoint) }
                 }
             }
         }
@@ -79,25 +71,13 @@ package struct HTMLWriter {
         }
     }
 
-    /// Writes a style sheet that is embedded in the binary. It contains neither `<` nor `&`, because the page must also
-    /// be valid XML.
-    package mutating func style(_ sheet: [UInt8]) {
-        raw("<style>\n")
-        bytes += sheet
-        raw("</style>\n")
-    }
-
-    /// Writes a script that is embedded in the binary. It contains neither `<` nor `&`, because the page must also be
-    /// valid XML. ``ContentPolicy`` identifies it by its digest.
-    package mutating func script(_ script: [UInt8]) {
-        raw("<script>")
-        bytes += script
-        raw("</script>\n")
-    }
+    /// Writes the content of a `style` or `script` element, which is embedded in the binary. It contains neither `<`
+    /// nor `&`, because the page must also be valid XML. ``ContentPolicy`` identifies a script by its digest.
+    mutating func embedded(_ content: [UInt8]) { bytes += content }
 
     private mutating func begin(_ name: StaticString, _ attributes: Attributes) {
         raw("<\(name)")
-        for (key, value) in attributes {
+        for (key, value) in attributes.pairs {
             raw(" \(key)=\"")
             text(value)
             raw("\"")

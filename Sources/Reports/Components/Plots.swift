@@ -1,70 +1,65 @@
-/// Plots of counts as SVG. The table next to each plot has the same numbers, so a screen reader treats the plot as
-/// one image.
-enum Plot {
-    /// Sizes in SVG units: CSS pixels if the page is wide enough.
+/// Plots of counts.
+extension Drawing {
     private static let width = 440
-    private static let barHeight = 18
-    private static let barStep = 30
-    private static let columnsHeight = 170
     /// Maximum number of bars that are readable.
     static let maximumBars = 12
 
-    /// Writes a horizontal bar for each entry, with the name before and the number after it.
-    static func bars(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+    /// Returns a horizontal bar for each entry, with the name before and the number after it.
+    static func bars(_ entries: [ReportEntry], titled title: String) -> Drawing {
+        let (height, step) = (18, 30)
         let shown = entries.prefix(maximumBars)
         let names = min(shown.map { $0.name.count }.max() ?? 0, 26) * 7 + 14
         let numbers = (entries.map { $0.count.grouped.count }.max() ?? 0) * 9 + 12
-        let room = width - names - numbers
-        svg(height: shown.count * barStep, titled: title, into: &html) { html in
-            for (index, entry) in shown.enumerated() {
-                let top = index * barStep + (barStep - barHeight) / 2
-                let length = scaled(entry.count, of: entries.largest, to: room)
-                label(entry.name, x: 0, y: top + 14, class: "name", into: &html)
-                rectangle(
-                    x: names, y: top, width: length, height: barHeight, style: entry.style, into: &html)
-                label(entry.count.grouped, x: names + length + 8, y: top + 14, class: "number", into: &html)
-            }
+        let shapes = shown.enumerated().flatMap { index, entry in
+            let top = index * step + (step - height) / 2
+            let length = scaled(entry.count, of: entries.largest, to: width - names - numbers)
+            return [label(entry.name, x: 0, y: top + 14, style: "name")]
+                + rounded(entry.style, x: names, y: top, width: length, height: height)
+                + [label(entry.count.grouped, x: names + length + 8, y: top + 14, style: "number")]
         }
+        return Drawing(width: width, height: shown.count * step, titled: title, shapes)
     }
 
-    /// Writes a column for each entry, with the number above and the name below it.
-    static func columns(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+    /// Returns a column for each entry, with the number above and the name below it.
+    static func columns(_ entries: [ReportEntry], titled title: String) -> Drawing {
         let step = min(width / max(entries.count, 1), 76)
         let thickness = max(step * 7 / 10, 4)
+        let (highest, floor) = (170, 190)
         // Numbers and names that would overlap their neighbors are omitted, because the table has them.
         let hasNumbers = (entries.map { $0.count.grouped.count }.max() ?? 0) * 7 <= step
         let nth = entries.allSatisfy { $0.name.count * 7 + 10 <= step } ? 1 : 2
-        svg(height: columnsHeight + 46, titled: title, into: &html) { html in
-            let floor = columnsHeight + 20
-            for (index, entry) in entries.enumerated() {
-                let height = scaled(entry.count, of: entries.largest, to: columnsHeight)
-                let middle = index * step + step / 2
-                rectangle(
-                    x: middle - thickness / 2, y: floor - height, width: thickness, height: height, style: entry.style,
-                    into: &html)
-                if hasNumbers, entry.count > 0 {
-                    label(entry.count.grouped, x: middle, y: floor - height - 6, class: "number middle", into: &html)
-                }
-                if (entries.count - 1 - index) % nth == 0 {
-                    label(entry.name, x: middle, y: floor + 18, class: "name middle", into: &html)
-                }
+        var shapes: [Shape] = []
+        for (index, entry) in entries.enumerated() {
+            let height = scaled(entry.count, of: entries.largest, to: highest)
+            let middle = index * step + step / 2
+            shapes += rounded(
+                entry.style, x: middle - thickness / 2, y: floor - height, width: thickness, height: height)
+            if hasNumbers, entry.count > 0 {
+                shapes.append(label(entry.count.grouped, x: middle, y: floor - height - 6, style: "number middle"))
             }
-            html.empty(
-                "line",
-                ["class": "axis", "x1": "0", "y1": "\(floor)", "x2": "\(step * entries.count)", "y2": "\(floor)"])
+            if (entries.count - 1 - index) % nth == 0 {
+                shapes.append(label(entry.name, x: middle, y: floor + 18, style: "name middle"))
+            }
         }
+        let axis: Attributes = [
+            "class": "axis", "x1": "0", "y1": "\(floor)", "x2": "\(step * entries.count)", "y2": "\(floor)",
+        ]
+        return Drawing(width: width, height: floor + 26, titled: title, shapes + [Shape("line", axis)])
     }
 
-    private static func svg(
-        height: Int, titled title: String, into html: inout HTMLWriter, _ body: (inout HTMLWriter) -> Void
-    ) {
-        html.element(
-            "svg",
-            [
-                "viewBox": "0 0 \(width) \(height)", "width": "\(width)", "height": "\(height)", "role": "img",
-                "aria-label": title,
-            ],
-            body)
+    /// Returns one bar for a table cell, with a segment for each entry.
+    ///
+    /// - Parameter whole: Count that fills the full width.
+    static func segments(_ entries: [ReportEntry], of whole: Int64, titled title: String) -> Drawing {
+        let width = 160
+        var (left, shapes) = (0, [] as [Shape])
+        for entry in entries where entry.count > 0 && whole > 0 && left < width {
+            let share = Int((Double(entry.count) / Double(whole) * Double(width)).rounded())
+            let length = min(max(share, 3), width - left)
+            shapes.append(.rectangle(entry.style, x: left, y: 1, width: length, height: 12))
+            left += length + 1
+        }
+        return Drawing(width: width, height: 14, titled: title, shapes)
     }
 
     /// Returns the length of a bar. A count above 0 has at least 2 units, so that it is visible.
@@ -73,80 +68,65 @@ enum Plot {
         return max(Int((Double(count) / Double(largest) * Double(room)).rounded()), 2)
     }
 
-    private static func rectangle(
-        x: Int, y: Int, width: Int, height: Int, style: String, into html: inout HTMLWriter
-    ) {
-        guard width > 0, height > 0 else { return }
-        html.empty(
-            "rect",
+    private static func rounded(_ style: String, x: Int, y: Int, width: Int, height: Int) -> [Shape] {
+        guard width > 0, height > 0 else { return [] }
+        let radius = "\(min(width, height, 4) / 2)"
+        return [.rectangle(style, x: x, y: y, width: width, height: height, rounding: ["rx": radius])]
+    }
+
+    private static func label(_ text: String, x: Int, y: Int, style: String) -> Shape {
+        let shown = text.count > 26 ? text.prefix(25) + "…" : text[...]
+        return Shape("text", ["class": style, "x": "\(x)", "y": "\(y)"], text: String(shown))
+    }
+}
+
+extension ReportBlock {
+    /// Returns a section with a plot of counts, and a table with its numbers.
+    ///
+    /// - Parameters:
+    ///   - caption: Caption of the table and description of the plot.
+    ///   - column: Header of the column with names.
+    ///   - whole: Count that shares refer to.
+    ///   - number: Header of the column with counts.
+    ///   - isInTime: `true` for a plot over time: columns from left to right instead of bars.
+    ///   - hasSwatches: `true` if the table shows the color of each bar.
+    ///   - note: Note below the table; `nil` if there is none.
+    ///   - none: Text that replaces the plot and the table if all counts are 0.
+    static func counts(
+        id: String, title: Words, caption: String, column: String, entries: [ReportEntry], whole: Int64,
+        number: String = "Rows", isInTime: Bool = false, hasSwatches: Bool = false, note: Words? = nil, none: Words
+    ) -> ReportBlock {
+        guard entries.largest > 0 else { return .section(id: id, title, [.paragraph(none)]) }
+        let description = "\(caption): see the table for the numbers"
+        let plot = isInTime ? Drawing.columns(entries, titled: description) : .bars(entries, titled: description)
+        let rest = isInTime ? 0 : entries.count - Drawing.maximumBars
+        var columns: [ReportTable.Column<ReportEntry>] = [
+            .rowHeader(column) { hasSwatches ? "\(swatch($0.style))\($0.name)" : "\($0.name)" }
+        ]
+        let hasMeanings = entries.contains { $0.meaning != nil }
+        if hasMeanings { columns.append(.cell("Meaning") { "\($0.meaning ?? "")" }) }
+        columns += [.number(number) { $0.count.grouped }, .number("Share") { $0.count.share(of: whole) }]
+        let table = ReportTable(
+            caption, of: entries, style: hasMeanings ? .tally : .narrowTally,
+            attributes: { $0.count == 0 ? "zero" : [:] }, columns)
+        return .section(
+            id: id, title,
             [
-                "class": style, "x": "\(x)", "y": "\(y)", "width": "\(width)", "height": "\(height)",
-                "rx": "\(min(width, height, 4) / 2)",
+                .group(
+                    "pair",
+                    [
+                        .onPage([
+                            .group("plot", [.drawing(plot)] + (rest > 0 ? [.note("\(rest) more in the table.")] : []))
+                        ]),
+                        .group([:], [.table(table)] + (note.map { [.note($0)] } ?? [])),
+                    ])
             ])
     }
 
-    private static func label(
-        _ text: String, x: Int, y: Int, class style: String, into html: inout HTMLWriter
-    ) {
-        let shown = text.count > 26 ? text.prefix(25) + "…" : text[...]
-        html.element("text", ["class": style, "x": "\(x)", "y": "\(y)"], text: String(shown))
-    }
-}
-
-extension Plot {
-    /// Writes one bar for a table cell, with a segment for each entry.
-    ///
-    /// - Parameters:
-    ///   - entries: Segments, from left to right.
-    ///   - whole: Count that fills the full width.
-    ///   - title: Description for screen readers.
-    static func segments(
-        _ entries: [ReportEntry], of whole: Int64, titled title: String, into html: inout HTMLWriter
-    ) {
-        let width = 160
-        html.element(
-            "svg",
-            ["viewBox": "0 0 \(width) 14", "width": "\(width)", "height": "14", "role": "img", "aria-label": title]
-        ) { html in
-            var left = 0
-            for entry in entries where entry.count > 0 && whole > 0 && left < width {
-                let share = Int((Double(entry.count) / Double(whole) * Double(width)).rounded())
-                let length = min(max(share, 3), width - left)
-                html.rectangle(entry.style, x: "\(left)", y: 1, width: "\(length)", height: 12)
-                left += length + 1
-            }
-        }
-    }
-}
-
-extension HTMLWriter {
-    /// Writes a rectangle of a drawing.
-    mutating func rectangle(_ style: String, x: String, y: Int, width: String, height: Int) {
-        empty("rect", ["class": style, "x": x, "y": "\(y)", "width": width, "height": "\(height)"])
-    }
-
-    /// Writes the hatch patterns that `report.css` fills bars with.
-    mutating func hatches() {
-        element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in
-            html.element("defs") { html in
-                html.hatch("refused", turned: 45)
-                html.hatch("notFound", turned: -45)
-                html.hatch("failed", turned: 0)
-            }
-        }
-    }
-
-    /// Writes one hatch pattern.
-    private mutating func hatch(_ outcome: String, turned angle: Int) {
-        element(
-            "pattern",
-            [
-                "id": "hatch-\(outcome)", "width": "7", "height": "7", "patternUnits": "userSpaceOnUse",
-                "patternTransform": "rotate(\(angle))",
-            ]
-        ) { html in
-            html.empty("rect", ["class": "hatch-\(outcome)", "width": "7", "height": "7"])
-            html.empty("line", ["class": "gap", "x1": "1", "y1": "0", "x2": "1", "y2": "7"])
-        }
+    /// The color of a bar.
+    private static func swatch(_ style: String) -> Drawing {
+        Drawing(
+            ["class": "swatch", "width": "12", "height": "12", "aria-hidden": "true"],
+            [.init("rect", ["class": style, "width": "12", "height": "12", "rx": "2"])])
     }
 }

@@ -38,8 +38,8 @@ package enum PrintableText {
     }
 
     /// Returns the text with code points in brackets. For example, `a[U+202E]b`.
-    package static func text(of text: String) -> String {
-        pieces(of: text).map { piece in
+    package static func text(of text: String, limit: Int = .max) -> String {
+        pieces(of: text, limit: limit).map { piece in
             switch piece {
             case .plain(let plain): plain
             case .codePoint(let codePoint): "[\(codePoint)]"

@@ -1,64 +1,30 @@
-package import AppStorePayloads
-package import Base
+import AppStorePayloads
+import Base
 import Comparison
+package import Responses
 
-/// A customer as the page shows it, read from the JSON of `GET /v1/transactions/{id}`.
+/// A customer as the page shows it.
 package struct CustomerDocument: Sendable {
-    /// A subscription with its status.
-    package struct Subscription: Sendable {
-        package let originalTransactionId: String
-        /// Apple's number, 1 to 5.
-        package let status: Int64
-        package let productId: String?
-        package let expiresDate: Timestamp?
-        let isIntroductoryOfferUsed: Bool
-        package let renewal: RenewalPayload?
-    }
-
-    package let bundleId: String
-    package let environment: String
-    /// Where the purchases come from: `api`, `stored` or `receipt`.
-    package let source: String
-    package let appAppleId: Int64?
-    package let appAccountToken: String?
-    package let subscriptions: [Subscription]
+    let view: CustomerView
     /// In ascending order of purchase.
-    package let transactions: [TransactionPayload]
+    let transactions: [TransactionPayload]
     /// Number of transactions that could not be read.
-    package let unreadable: Int
-    /// The customer's download of the app.
-    package let download: AppTransactionPayload?
-    package let verifiedAt: Timestamp
+    let unreadable: Int
     /// The receipt as JSON; `nil` if none was presented.
-    package let receipt: [UInt8]?
+    let receipt: [UInt8]?
 
-    /// - Throws: ``JSONFieldError`` or ``JSONStructureError`` if this is not such a document.
-    package init(_ json: [UInt8]) throws {
-        let view = try JSONObject(json)
-        bundleId = try view.text("bundleId") ?? ""
-        environment = try view.text("environment") ?? ""
-        source = try view.text("source") ?? ""
-        appAppleId = try view.integer("appAppleId")
-        appAccountToken = try view.text("appAccountToken")
-        subscriptions = try (view.objects("subscriptions") ?? []).map { try Subscription($0) }
-        let rows = view.rawElements("transactions") ?? []
-        transactions = rows.compactMap { try? TransactionPayload(JSONObject($0)) }
-        unreadable = rows.count - transactions.count
-        download = try view.rawJSON("appTransaction").map { try AppTransactionPayload(JSONObject($0)) }
-        verifiedAt = Timestamp(milliseconds: try view.milliseconds("verifiedAt") ?? 0)
-        receipt = view.rawJSON("receipt")
+    package init(_ view: CustomerView, _ renderer: CustomerViewRenderer) {
+        self.view = view
+        (transactions, unreadable) = renderer.transactions(of: view)
+        receipt = renderer.receipt(of: view)
     }
+
+    var subscriptions: [SubscriptionRecord] { view.records?.subscriptions ?? [] }
 }
 
-extension CustomerDocument.Subscription {
-    fileprivate init(_ object: JSONObject) throws {
-        originalTransactionId = try object.text("originalTransactionId") ?? ""
-        status = try object.integer("status") ?? 0
-        productId = try object.text("productId")
-        expiresDate = try object.milliseconds("expiresDate").map { Timestamp(milliseconds: $0) }
-        isIntroductoryOfferUsed = try object.flag("introductoryOfferUsed") ?? false
-        renewal = try object.rawJSON("renewalInfo").map { try RenewalPayload(JSONObject($0)) }
-    }
+extension SubscriptionRecord {
+    fileprivate var expiresDate: Timestamp? { transaction?.payload.expiresDate }
+    var productId: String? { transaction?.payload.productId ?? renewal?.payload.productId }
 }
 
 // MARK: - What the customer owns
@@ -76,12 +42,19 @@ extension CustomerDocument {
         /// The state in one or two words, for example `Active`.
         let word: String
         /// Sentences about it, for example `Renews on 2026-12-01 for 9.99 USD.`
-        let sentences: [String]
+        var sentences: [String]
     }
 
     /// All subscriptions and lasting purchases. What the customer owns now comes first.
     func holdings(at now: Timestamp) -> [Holding] {
-        let subscribed = subscriptions.map { holding($0, at: now) }
+        let introductoryOffers = IntroductoryOfferUse(transactions)
+        let subscribed = subscriptions.map { subscription in
+            var holding = holding(subscription, at: now)
+            if introductoryOffers.isUsed(by: subscription) {
+                holding.sentences.append("The introductory offer of this group is used.")
+            }
+            return holding
+        }
         let known = Set(subscriptions.map(\.originalTransactionId))
         // A receipt alone has no statuses, so its subscriptions are judged by their newest period.
         let periods = Dictionary(grouping: transactions.filter { $0.isAutoRenewable }) { $0.chain }
@@ -93,7 +66,7 @@ extension CustomerDocument {
         }
     }
 
-    private func holding(_ subscription: Subscription, at now: Timestamp) -> Holding {
+    private func holding(_ subscription: SubscriptionRecord, at now: Timestamp) -> Holding {
         let period = transactions.last { $0.chain == subscription.originalTransactionId }
         let until = subscription.expiresDate.map(\.minute)
         var sentences: [String] = []
@@ -110,7 +83,7 @@ extension CustomerDocument {
             sentences.append("No access since \(until ?? "the end of the period"). Apple keeps trying to charge.")
         case 4:
             (word, state) = ("Grace period", .atRisk)
-            let end = subscription.renewal?.gracePeriodExpiresDate.map { " until \($0.minute)" } ?? ""
+            let end = subscription.renewal?.payload.gracePeriodExpiresDate.map { " until \($0.minute)" } ?? ""
             sentences.append("The payment failed. Access continues\(end) while Apple tries to charge.")
         case 5:
             (word, state) = ("Revoked", .ended)
@@ -119,9 +92,8 @@ extension CustomerDocument {
             let isRunning = subscription.expiresDate.map { $0 > now } ?? false
             (word, state) = ("Status \(subscription.status)", isRunning ? .owned : .ended)
         }
-        if let renewal = subscription.renewal { sentences += renewal.sentences(of: subscription) }
+        if let renewal = subscription.renewal?.payload { sentences += renewal.sentences(of: subscription) }
         if let period { sentences += period.sharedSentences }
-        if subscription.isIntroductoryOfferUsed { sentences.append("The introductory offer of this group is used.") }
         return Holding(
             productId: subscription.productId ?? period?.productId ?? subscription.originalTransactionId,
             state: state, word: word, sentences: sentences)
@@ -157,7 +129,7 @@ extension CustomerDocument {
 extension RenewalPayload {
     /// What is known about the next renewal. Apple states the next product and offer of a subscription even if it is
     /// not renewed.
-    fileprivate func sentences(of subscription: CustomerDocument.Subscription) -> [String] {
+    fileprivate func sentences(of subscription: SubscriptionRecord) -> [String] {
         var sentences: [String] = []
         let price = renewalPrice.map { " for \(Money.text($0, currency))" } ?? ""
         if SubscriptionRecord.givesAccess(status: Int64(subscription.status)) == true {

@@ -38,39 +38,35 @@ package struct CustomerPage: Sendable {
         self.content = content
     }
 
-    /// The HTML, which is also well-formed XML.
-    package var bytes: [UInt8] {
+    package var page: ReportPage {
+        var page = ReportPage(
+            title: "Receipt Bridge: customers", skip: ("#main", "To the result"), product: "Receipt Bridge · customers",
+            heading: "Look up a customer", main: result)
+        (page.form, page.links) = (form, nil)
+        let request = requestId.map { " In the log this page is request \($0)." } ?? ""
+        page.footer = [
+            "All times are UTC. This page contains purchases of a customer: protect it accordingly.\(request)",
+            "\(link: "Status of the server", ["href": "/"])",
+        ]
         // With the policy `no-referrer` browsers send the form with `Origin: null`.
-        HTMLWriter.page(
-            title: "Receipt Bridge: customers", policy: Self.policy, style: PackageResources.customers_css,
-            referrer: "same-origin", skip: ("#result", "To the result")
-        ) { html in
-            html.hatches()
-            html.element("header") { html in
-                html.element("p", ["class": "product"], text: "Receipt Bridge · customers")
-                html.element("h1", text: "Look up a customer")
-                form(&html)
-            }
-            html.element("main", ["id": "result"], result)
-            html.element("footer", [:], footer)
-        }
+        (page.policy, page.referrer, page.style) = (Self.policy, "same-origin", PackageResources.customers_css)
+        return page
     }
 
     /// Writes the form. The value is never written into a page.
     private func form(_ html: inout HTMLWriter) {
         html.element("form", ["method": "post", "action": "/customers", "autocomplete": "off"]) { html in
             html.empty("input", ["type": "hidden", "name": "token", "value": formToken])
-            html.element("label", ["for": "question"]) { html in
-                html.text("Transaction id, order id, account token, receipt or signed transaction")
-            }
-            html.element("div", ["class": "ask"]) { html in
+            html.element(
+                "label", ["for": "question"],
+                text: "Transaction id, order id, account token, receipt or signed transaction")
+            html.element("div", "ask") { html in
                 html.element(
                     "textarea",
                     [
                         "id": "question", "name": "question", "rows": "2", "required": "required",
                         "spellcheck": "false", "autocapitalize": "off", "aria-describedby": "forms",
-                    ]
-                ) { _ in }
+                    ], text: "")
                 if apps.count > 1 { choice(&html) }
                 html.element("button", ["type": "submit"], text: "Look up")
             }
@@ -85,7 +81,7 @@ package struct CustomerPage: Sendable {
 
     /// Writes the choice of an app, which ids need.
     private func choice(_ html: inout HTMLWriter) {
-        html.element("label", ["class": "app"]) { html in
+        html.element("label", "app") { html in
             html.element("span", text: "App")
             html.element("select", ["name": "bundleId"]) { html in
                 for app in apps {
@@ -97,31 +93,19 @@ package struct CustomerPage: Sendable {
         }
     }
 
-    private func result(_ html: inout HTMLWriter) {
+    private var result: [ReportBlock] {
         switch content {
-        case .question: break
-        case .problem(let problem): problem.write(into: &html)
+        case .question: return []
+        case .problem(let problem): return [problem.block]
         case .customers(let customers, let order):
-            order?.write(into: &html)
-            if customers.count > 1 {
-                html.element("p", ["class": "summary"], text: "\(Int64(customers.count).grouped) customers were found.")
-            }
-            for (index, customer) in customers.prefix(Self.maximumCustomers).enumerated() {
-                CustomerSection(customer: customer, number: index + 1, isOnly: customers.count == 1, now: now)
-                    .write(into: &html)
-            }
-            if customers.count > Self.maximumCustomers {
-                html.note("\(Int64(customers.count - Self.maximumCustomers).grouped) more are not shown.")
-            }
+            let found = "\(Int64(customers.count).grouped) customers were found."
+            let shown = customers.prefix(Self.maximumCustomers)
+            let hidden = Int64(customers.count - shown.count)
+            return (order.map { [$0.block] } ?? []) + (customers.count > 1 ? [.paragraph("\(found)", "summary")] : [])
+                + shown.enumerated().map { index, customer in
+                    customer.section(number: index + 1, isOnly: customers.count == 1, at: now)
+                } + (hidden > 0 ? [.note("\(hidden.grouped) more are not shown.")] : [])
         }
-    }
-
-    private func footer(_ html: inout HTMLWriter) {
-        let request = requestId.map { " In the log this page is request \($0)." } ?? ""
-        html.element(
-            "p",
-            text: "All times are UTC. This page contains purchases of a customer: protect it accordingly.\(request)")
-        html.element("p") { $0.element("a", ["href": "/"], text: "Status of the server") }
     }
 }
 
@@ -137,14 +121,15 @@ package struct CustomerOrder: Sendable {
         self.askedBefore = askedBefore
     }
 
-    fileprivate func write(into html: inout HTMLWriter) {
+    fileprivate var block: ReportBlock {
         let purchases = purchases == 1 ? "one purchase" : "\(Int64(purchases).grouped) purchases"
-        var sentence = "The order is genuine. It has \(purchases) of this app."
-        if let askedBefore, askedBefore > 0 {
-            let times = askedBefore == 1 ? "once" : "\(askedBefore.grouped) times"
-            sentence += " It was looked up \(times) before: the same invoice may have been sent by several people."
-        }
-        html.element("p", ["class": (askedBefore ?? 0) > 0 ? "standing" : "standing done"], text: sentence)
+        let genuine: Words = "The order is genuine. It has \(purchases) of this app."
+        guard let askedBefore, askedBefore > 0 else { return .paragraph(genuine, "standing done") }
+        let times = askedBefore == 1 ? "once" : "\(askedBefore.grouped) times"
+        return .paragraph(
+            """
+            \(genuine) It was looked up \(times) before: the same invoice may have been sent by several people.
+            """, "standing")
     }
 }
 
@@ -161,17 +146,10 @@ package struct CustomerProblem: Sendable {
         self.code = code
     }
 
-    fileprivate func write(into html: inout HTMLWriter) {
-        html.element("section", ["class": "problem", "role": "alert"]) { html in
-            html.element("h2") { html in
-                html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
-                html.text(title)
-            }
-            for sentence in sentences { html.element("p", text: sentence) }
-            html.element("p", ["class": "note"]) { html in
-                html.text("Code for your engineers: ")
-                html.element("code", text: code)
-            }
-        }
+    fileprivate var block: ReportBlock {
+        .section(
+            id: "problem", "\(sign: "▲", "mark")\(title)",
+            sentences.map { .paragraph("\($0)") } + [.note("Code for your engineers: \(code: "\(code)")")],
+            "problem" + ["role": "alert"])
     }
 }

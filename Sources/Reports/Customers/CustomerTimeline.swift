@@ -37,76 +37,58 @@ struct CustomerTimeline {
         self.now = now
     }
 
-    func write(into html: inout HTMLWriter) {
-        guard !rows.isEmpty else { return }
-        html.element("h3", text: "Timeline")
-        html.element("div", ["class": "timeline"]) { html in
-            legend(&html)
-            for row in rows.prefix(Self.maximumRows) { write(row, into: &html) }
-            axis(&html)
-        }
-        if rows.count > Self.maximumRows {
-            html.note("\(rows.count - Self.maximumRows) more products are in the table.")
-        }
+    var blocks: [ReportBlock] {
+        guard !rows.isEmpty else { return [] }
+        let hidden = rows.count - Self.maximumRows
+        return [
+            .heading("Timeline"),
+            .group("timeline", [legend] + rows.prefix(Self.maximumRows).map(line) + [axis]),
+        ] + (hidden > 0 ? [.note("\(hidden) more products are in the table.")] : [])
     }
 
-    private func write(_ row: Row, into html: inout HTMLWriter) {
-        html.element("div", ["class": "line"]) { html in
-            html.element("p", ["class": "title"]) { $0.untrusted(row.title, isPath: true) }
-            html.element(
-                "svg",
-                [
-                    "viewBox": "0 0 \(Int(Self.width)) \(Self.height)", "preserveAspectRatio": "none", "role": "img",
-                    "aria-label": label(of: row),
-                ]
-            ) { html in
-                html.rectangle("track", x: "0", y: 10, width: "\(Int(Self.width))", height: 4)
-                for purchase in row.purchases.suffix(400) { draw(purchase, into: &html) }
-                let today = position(now.milliseconds)
-                html.rectangle("today", x: text(today - 1), y: 0, width: "2", height: 24)
-            }
-        }
+    private func line(_ row: Row) -> ReportBlock {
+        let track = Drawing.Shape.rectangle("track", x: 0, y: 10, width: Int(Self.width), height: 4)
+        let today = Drawing.Shape.rectangle(
+            "today", x: text(position(now.milliseconds) - 1), y: 0, width: 2, height: 24)
+        let drawing = Drawing(
+            [
+                "viewBox": "0 0 \(Int(Self.width)) \(Self.height)", "preserveAspectRatio": "none", "role": "img",
+                "aria-label": label(of: row),
+            ], [track] + row.purchases.suffix(400).flatMap(shapes(of:)) + [today])
+        return .group("line", [.paragraph("\(path: row.title)", "title"), .drawing(drawing)])
     }
 
     /// Draws a period as a bar, and a purchase that has no end as a mark.
-    private func draw(_ purchase: TransactionPayload, into html: inout HTMLWriter) {
-        guard let date = purchase.purchaseDate?.milliseconds else { return }
+    private func shapes(of purchase: TransactionPayload) -> [Drawing.Shape] {
+        guard let date = purchase.purchaseDate?.milliseconds else { return [] }
         let left = position(date)
         let right = purchase.expiresDate.map { position($0.milliseconds) } ?? left
         let width = max(right - left - 1, purchase.expiresDate == nil ? 6 : 2)
-        html.rectangle(
+        let bar = Drawing.Shape.rectangle(
             purchase.timelineStyle, x: text(min(left, Self.width - width)), y: 4, width: text(width), height: 16)
-        guard let refund = purchase.revocationDate?.milliseconds else { return }
-        html.rectangle("refund", x: text(min(position(refund), Self.width - 4)), y: 0, width: "4", height: 24)
+        guard let refund = purchase.revocationDate?.milliseconds else { return [bar] }
+        return [bar, .rectangle("refund", x: text(min(position(refund), Self.width - 4)), y: 0, width: 4, height: 24)]
     }
 
-    private func axis(_ html: inout HTMLWriter) {
-        html.element("p", ["class": "axis"]) { html in
-            html.element("span", text: Timestamp(milliseconds: start).dateText)
-            html.element("span", text: Timestamp(milliseconds: start + (end - start) / 2).dateText)
-            html.element("span", text: Timestamp(milliseconds: end).dateText)
-        }
+    private var axis: ReportBlock {
+        let dates = [start, start + (end - start) / 2, end].map { Timestamp(milliseconds: $0).dateText }
+        return .paragraph("\(span: "\(dates[0])")\(span: "\(dates[1])")\(span: "\(dates[2])")", "axis")
     }
 
-    private func legend(_ html: inout HTMLWriter) {
+    private var legend: ReportBlock {
         let all = rows.flatMap(\.purchases)
         let styles = Set(all.map(\.timelineStyle))
         var entries = TransactionPayload.timelineStyles.filter { styles.contains($0.style) }
         if all.contains(where: { $0.revocationDate != nil }) { entries.append(("refund", "end by a refund")) }
         entries.append(("today", "now"))
-        html.element("ul", ["class": "legend"]) { html in
-            for (style, name) in entries {
-                html.element("li") { html in
-                    html.element(
-                        "svg", ["viewBox": "0 0 16 12", "width": "16", "height": "12", "aria-hidden": "true"]
-                    ) { html in
-                        let isLine = style == "today" || style == "refund"
-                        html.rectangle(style, x: isLine ? "6" : "0", y: 0, width: isLine ? "4" : "16", height: 12)
-                    }
-                    html.text(name)
-                }
-            }
-        }
+        return .list(
+            of: entries.map { style, name in
+                let isLine = style == "today" || style == "refund"
+                let color = Drawing(
+                    ["viewBox": "0 0 16 12", "width": "16", "height": "12", "aria-hidden": "true"],
+                    [.rectangle(style, x: isLine ? 6 : 0, y: 0, width: isLine ? 4 : 16, height: 12)])
+                return "\(color)\(name)"
+            }, "legend")
     }
 
     private func label(of row: Row) -> String {

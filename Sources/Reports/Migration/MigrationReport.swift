@@ -127,7 +127,8 @@ package struct MigrationReport: Sendable {
             if ReportFile.Kind(path: path) == .json {
                 try writeJSON(into: &file, refusals: refusals)
             } else {
-                try file.append(HTMLReport(report: self).page(try refusals(0, Int(Self.shownRefusals))))
+                let shown = try refusals(0, Int(Self.shownRefusals))
+                try file.append(MigrationPage(report: self, refusals: shown).page.html)
             }
         }
     }

@@ -22,6 +22,13 @@ package struct CustomerView: Sendable {
     /// Whether the records come from the store.
     package var isStored = false
 
+    /// Where the purchases come from.
+    package enum Source: String, Sendable {
+        case api, stored, receipt
+    }
+
+    package var source: Source { records == nil ? .receipt : isStored ? .stored : .api }
+
     /// Creates a view from the records of the Server API, with the receipt if one was submitted.
     package init(
         bundleId: BundleIdentifier, records: CustomerRecords, receipt: ReceiptContents? = nil,

@@ -32,17 +32,17 @@ package struct CustomerViewRenderer: Sendable {
         writer.member("bundleId", view.bundleId.rawValue)
         writer.member("appAppleId", ifPresent: view.appAppleId)
         writer.member("environment", view.environment.rawValue)
-        writer.member("source", view.records == nil ? "receipt" : view.isStored ? "stored" : "api")
+        writer.member("source", view.source.rawValue)
         writer.member("appAccountToken", ifPresent: view.records?.appAccountToken)
         writer.key("receipt")
         if let receipt = view.receipt { camelCase.writeReceipt(receipt, into: &writer) } else { writer.null() }
         writer.key("subscriptions")
         Self.writeSubscriptions(of: view.records, into: &writer)
-        writer.key("transactions")
         if let transactions {
+            writer.key("transactions")
             Self.writeClaims(of: transactions, into: &writer)
         } else if let receipt = view.receipt {
-            writeTransactions(of: receipt.ascending, in: view, into: &writer)
+            writer.array("transactions", self.transactions(of: receipt.ascending, in: view)) { $1.write(into: &$0) }
         }
         writer.key("signedTransactions")
         if let transactions { writer.values(transactions.map(\.text)) } else { writer.null() }
@@ -52,40 +52,53 @@ package struct CustomerViewRenderer: Sendable {
         return writer.finish()
     }
 
+    /// Returns the transactions of a view in ascending order, and the number of those that cannot be read.
+    package func transactions(of view: CustomerView) -> (read: [TransactionPayload], unreadable: Int) {
+        if let records = view.records { return (Self.ascending(records.transactions).map(\.payload), 0) }
+        let purchases = view.receipt.map { transactions(of: $0.ascending, in: view) } ?? []
+        let read = purchases.compactMap { purchase in
+            try? TransactionPayload(JSONObject(Self.text { purchase.write(into: &$0) }))
+        }
+        return (read, purchases.count - read.count)
+    }
+
+    /// Returns the receipt of a view as JSON; `nil` if it has none.
+    package func receipt(of view: CustomerView) -> [UInt8]? {
+        view.receipt.map { receipt in Self.text { camelCase.writeReceipt(receipt, into: &$0) } }
+    }
+
     /// Returns the arrays `transactions`, `subscriptions` and `signedTransactions` of a view, each as its own JSON
     /// text.
     package func columns(
         of records: CustomerRecords
     ) -> (transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8]) {
         let transactions = Self.ascending(records.transactions)
-        func text(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
-            var writer = JSONWriter(reserving: 1_024)
-            write(&writer)
-            return writer.finish()
-        }
         return (
-            text { Self.writeClaims(of: transactions, into: &$0) },
-            text { Self.writeSubscriptions(of: records, into: &$0) },
+            Self.text { Self.writeClaims(of: transactions, into: &$0) },
+            Self.text { Self.writeSubscriptions(of: records, into: &$0) },
             JSONWriter.array(transactions.map(\.text))
         )
     }
 
-    /// Writes the purchases of a receipt by the same rules that convert verifyReceipt responses.
-    private func writeTransactions(
-        of receipt: ReceiptContents, in view: CustomerView, into writer: inout JSONWriter
-    ) {
+    /// Returns the purchases of a receipt by the same rules that convert verifyReceipt responses.
+    private func transactions(of receipt: ReceiptContents, in view: CustomerView) -> [ServerAPIObject] {
         let transactions: [ServerAPIObject] =
             switch receipt {
             case .app(let receipt): receipt.purchases.map { ServerAPIObject($0, table: camelCase.tables.inApp) }
             case .transaction(let receipt): [ServerAPIObject(receipt, table: camelCase.tables.transactionReceipt)]
             }
-        writer.beginArray()
-        for var transaction in transactions {
+        return transactions.map { transaction in
+            var transaction = transaction
             transaction.normalizeTransaction(
                 bundleId: .text(view.bundleId.rawValue), environment: .text(view.environment.rawValue))
-            transaction.write(into: &writer)
+            return transaction
         }
-        writer.endArray()
+    }
+
+    private static func text(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter(reserving: 1_024)
+        write(&writer)
+        return writer.finish()
     }
 
     /// Writes the decoded transactions.

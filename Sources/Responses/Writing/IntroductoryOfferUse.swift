@@ -1,4 +1,4 @@
-import AppStorePayloads
+package import AppStorePayloads
 
 /// Which subscription groups of a customer have used their introductory offer, which the App Store grants once per
 /// group.
@@ -6,12 +6,12 @@ import AppStorePayloads
 /// A subscription that was migrated to the Advanced Commerce API has a new original transaction id, and may be in
 /// another group. It counts as used if the subscription before it used an introductory offer, so that a migrated
 /// customer does not look new.
-struct IntroductoryOfferUse {
+package struct IntroductoryOfferUse {
     private var groups: Set<String> = []
     private var subscriptions: Set<String> = []
 
     /// Reads the history of a customer.
-    init(_ transactions: some Sequence<TransactionPayload>) {
+    package init(_ transactions: some Sequence<TransactionPayload>) {
         var group: [String: String] = [:]
         var migrated: [(to: String, from: String)] = []
         for transaction in transactions {
@@ -39,7 +39,7 @@ struct IntroductoryOfferUse {
     }
 
     /// Returns whether the offer of the subscription's group was used.
-    func isUsed(by subscription: SubscriptionRecord) -> Bool {
+    package func isUsed(by subscription: SubscriptionRecord) -> Bool {
         let group =
             subscription.subscriptionGroupIdentifier ?? subscription.transaction?.payload.subscriptionGroupIdentifier
         return group.map(groups.contains) ?? false || subscriptions.contains(subscription.originalTransactionId)

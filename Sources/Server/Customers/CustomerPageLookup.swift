@@ -4,6 +4,7 @@ import Base
 import Foundation
 import Operations
 import Reports
+import Responses
 import VerifyReceipt
 
 /// Looks up what a support person entered.
@@ -69,18 +70,10 @@ struct CustomerPageLookup: Sendable {
 
     private var target: OperationTarget { OperationTarget(bundleId: bundleId, environment: nil) }
 
-    private func shown(_ views: [[UInt8]], _ order: CustomerOrder? = nil) -> Outcome {
-        do {
-            let customers = try views.map { try CustomerDocument($0) }
-            return Outcome(
-                content: .customers(customers, order: order), status: 200, code: "shown", customers: customers.count)
-        } catch {
-            return failed(
-                CustomerProblem(
-                    title: "The answer cannot be shown",
-                    sentences: ["Apple sent something that this page cannot read."],
-                    code: "upstreamFailed"), status: 502)
-        }
+    private func shown(_ views: [CustomerView], _ order: CustomerOrder? = nil) -> Outcome {
+        let customers = views.map { CustomerDocument($0, self.views.renderer) }
+        return Outcome(
+            content: .customers(customers, order: order), status: 200, code: "shown", customers: customers.count)
     }
 
     private func failed(_ problem: CustomerProblem, status: Int) -> Outcome {

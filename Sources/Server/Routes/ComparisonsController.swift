@@ -19,27 +19,6 @@ struct ComparisonsController: Sendable {
         }
     }
 
-    /// The values of `format`.
-    private enum Format: String, CaseIterable {
-        case html, json, md
-
-        var contentType: String {
-            switch self {
-            case .html: "text/html; charset=utf-8"
-            case .json: "application/json"
-            case .md: "text/markdown; charset=utf-8"
-            }
-        }
-
-        func bytes(of report: ComparisonReport) -> [UInt8] {
-            switch self {
-            case .html: ComparisonPage(report).bytes
-            case .json: report.json
-            case .md: Array(report.markdown.utf8)
-            }
-        }
-    }
-
     /// Returns the report of the last `days` days; 1 to ``Shadow/days``, which is the default.
     private func page(_ request: Request) async -> Response {
         guard let shadow, shadow.hasApps else {
@@ -50,7 +29,7 @@ struct ComparisonsController: Sendable {
             ).response
         }
         let query = request.uri.queryParameters
-        guard let format = Format(rawValue: query["format"].map(String.init) ?? "html"),
+        guard let format = ReportFile.Kind(rawValue: query["format"].map(String.init) ?? "html"),
             let days = Int64(query["days"].map(String.init) ?? "\(Shadow.days)"), (1...Shadow.days).contains(days)
         else {
             return ProblemDetails(
@@ -60,12 +39,23 @@ struct ComparisonsController: Sendable {
         }
         do throws(StorageError) {
             let report = try await shadow.report(days: days)
-            return Response.page(format.bytes(of: report), policy: ComparisonPage.policy, type: format.contentType)
+            return Response.page(
+                report.bytes(as: format), policy: ComparisonPage.policy, type: format.contentType)
         } catch {
             return ProblemDetails(
                 status: 503, code: "storeUnavailable",
                 detail: "The store cannot be read at the moment."
             ).response
+        }
+    }
+}
+
+extension ReportFile.Kind {
+    fileprivate var contentType: String {
+        switch self {
+        case .html: "text/html; charset=utf-8"
+        case .json: "application/json"
+        case .md: "text/markdown; charset=utf-8"
         }
     }
 }

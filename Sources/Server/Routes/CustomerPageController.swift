@@ -73,7 +73,7 @@ struct CustomerPageController: Sendable {
         let page = CustomerPage(
             apps: apps, selectedApp: app, formToken: CustomerForm.currentToken,
             requestId: RequestIdentifier.current, now: .now, content: content)
-        return Response.page(page.bytes, status: HTTPResponse.Status(code: status), policy: CustomerPage.policy)
+        return Response.page(page.page.html, status: HTTPResponse.Status(code: status), policy: CustomerPage.policy)
     }
 }
 

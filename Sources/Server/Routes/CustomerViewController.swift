@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Responses
 import VerifyReceipt
 
 /// Serves `/v1/receipts` and `/v1/transactions/{id}`, the endpoints of new clients: a view of a customer in
@@ -12,7 +13,7 @@ struct CustomerViewController: Sendable {
             let views = endpoint.live.now.pipelines.customerView
             return try await endpoint.respond(
                 to: request, context, bodyUpTo: VerifyReceiptController.maximumBodyBytes
-            ) { body async throws(CustomerViewError) in try await views.view(body: body) }
+            ) { body async throws(CustomerViewError) in views.renderer.render(try await views.view(body: body)) }
         }
         router.get("/v1/transactions/{id}") { request, context in
             let id = context.parameters.get("id") ?? ""
@@ -20,7 +21,8 @@ struct CustomerViewController: Sendable {
             let environment = request.uri.queryParameters["environment"].map(String.init)
             let views = endpoint.live.now.pipelines.customerView
             return await endpoint.respond(to: request, context) { () async throws(CustomerViewError) in
-                try await views.view(transactionId: id, bundleId: bundleId, environment: environment)
+                views.renderer.render(
+                    try await views.view(transactionId: id, bundleId: bundleId, environment: environment))
             }
         }
     }

@@ -77,7 +77,7 @@ struct StatusController: Sendable {
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/") { request, context in
             if let refusal = authorization.notFound(request, context) { return refusal }
-            return Response.page(StatusPage(await StatusSnapshot(health)).bytes, policy: StatusPage.policy)
+            return Response.page(StatusPage(await StatusSnapshot(health)).page.html, policy: StatusPage.policy)
         }
     }
 }

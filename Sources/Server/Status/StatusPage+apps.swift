@@ -6,131 +6,98 @@ import Telemetry
 import VerifyReceipt
 
 /// The section of all apps. Up to eight apps are shown one by one. For more, the page shows totals and the apps that
-/// need attention; the others are collapsed.
+/// need attention; the others are folded away.
 extension StatusPage {
-    /// Writes the section.
-    func apps(_ html: inout HTMLWriter) {
-        html.section("apps", "Apps") { html in
-            guard !snapshot.apps.isEmpty else {
-                return html.element("p", text: "No app is configured, and no request has arrived yet.")
-            }
-            if snapshot.apps.count > HTMLWriter.maximumOpen {
-                summary(&html)
-            } else {
-                for app in snapshot.apps { article(app, &html) }
-            }
+    var apps: ReportBlock {
+        guard !snapshot.apps.isEmpty else {
+            return .section(
+                id: "apps", "Apps", [.paragraph("No app is configured, and no request has arrived yet.")])
         }
+        return .section(
+            id: "apps", "Apps", snapshot.apps.count > Self.maximumOpen ? summary : snapshot.apps.map(article))
     }
 
-    /// Writes totals, the apps that need attention and collapsed lists of the others.
-    private func summary(_ html: inout HTMLWriter) {
+    /// Totals, the apps that need attention, and folded lists of the others.
+    private var summary: [ReportBlock] {
         let apps = snapshot.apps.filter { !$0.isOthers }
         let concerned = apps.filter { !$0.concerns.isEmpty }
         let quiet = apps.filter(\.concerns.isEmpty)
         let (used, idle) = (quiet.filter(\.wasUsed), quiet.filter { !$0.wasUsed })
         let counts = [apps, concerned, used, idle].map { Int64($0.count).grouped }
-        html.element(
-            "p",
-            text: """
+        let folds =
+            concerned.prefix(Self.maximumOpen).map(article)
+            + Self.fold(concerned.dropFirst(Self.maximumOpen), "more in need of attention") { $0.map(folded) }
+            + Self.fold(used[...], "in order") { $0.map(folded) }
+            + Self.fold(idle[...], "without a receipt yet") { [.list(of: $0.map { "\(path: $0.name)" }, "names")] }
+            + snapshot.apps.filter(\.isOthers).map(folded)
+        return [
+            .paragraph(
+                """
                 \(counts[0]) apps: \(counts[1]) in need of attention, \(counts[2]) in order, \(counts[3]) without a \
                 receipt yet.
                 """)
-        if snapshot.verdicts > 0 { answers(snapshot.traffic, named: "Responses of all apps", &html) }
-        html.element("div", ["class": "folds"]) { html in
-            for app in concerned.prefix(HTMLWriter.maximumOpen) { article(app, &html) }
-            html.fold(Array(concerned.dropFirst(HTMLWriter.maximumOpen)), "more in need of attention") { apps, html in
-                for app in apps { folded(app, &html) }
-            }
-            html.fold(used, "in order") { apps, html in
-                for app in apps { folded(app, &html) }
-            }
-            html.fold(idle, "without a receipt yet") { apps, html in
-                html.element("ul", ["class": "names"]) { html in
-                    for app in apps { html.element("li") { $0.untrusted(app.name, isPath: true) } }
-                }
-            }
-            for app in snapshot.apps where app.isOthers { folded(app, &html) }
-        }
-    }
-}
-
-/// The section of one app.
-extension StatusPage {
-    /// Writes an app that is not collapsed.
-    func article(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
-        html.element("article", ["class": "app"]) { html in
-            html.element("h3") { $0.name(of: app) }
-            body(of: app, &html)
-        }
+        ] + (snapshot.verdicts > 0 ? [answers(snapshot.traffic, named: "Responses of all apps")] : [])
+            + [.group("folds", folds)]
     }
 
-    /// Writes a closed `<details>` with the app's name and totals; its content is the same as in ``article(_:_:)``.
-    func folded(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
-        html.element("details", ["class": "app"]) { html in
-            html.element("summary") { html in
-                html.element("strong") { $0.name(of: app) }
-                html.text(" ")
-                html.element("span", ["class": "counts"], text: app.summary)
-            }
-            body(of: app, &html)
-        }
+    // MARK: - One app
+
+    private func article(_ app: StatusSnapshot.App) -> ReportBlock {
+        .group("app", [.heading(app.title)] + body(of: app), as: "article")
     }
 
-    /// Writes the details of an app: problems, sources, responses, comparisons, refunds and deliveries.
-    private func body(of app: StatusSnapshot.App, _ html: inout HTMLWriter) {
+    /// The app's name and totals; folded away below them is the same as in ``article(_:)``.
+    private func folded(_ app: StatusSnapshot.App) -> ReportBlock {
+        .details("\(strong: app.title) \(span: "\(app.summary)", "counts")", body(of: app), "app")
+    }
+
+    /// The details of an app: problems, sources, responses, comparisons, refunds and deliveries.
+    private func body(of app: StatusSnapshot.App) -> [ReportBlock] {
+        var blocks: [ReportBlock] = []
         if !app.concerns.isEmpty {
-            html.element("p", ["class": "concerns"]) { html in
-                html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
-                html.text("Needs attention: \(app.concerns.joined(separator: "; ")).")
-            }
+            let concerns = app.concerns.joined(separator: "; ")
+            blocks.append(.paragraph("\(sign: "▲", "mark")Needs attention: \(concerns).", "concerns"))
         }
-        if !app.sources.isEmpty { html.note(app.answeredBy) }
-        app.rollout?.write(into: &html)
-        if app.traffic.isEmpty {
-            html.element("p", text: "No receipt yet.")
-        } else {
-            answers(app.traffic, named: "Responses", &html)
-        }
-        for readiness in app.readiness { self.readiness(readiness, &html) }
-        if !app.facts.isEmpty { html.facts("Refunds and forwarding", app.facts) }
+        if !app.sources.isEmpty { blocks.append(.note("\(app.answeredBy)")) }
+        if let rollout = app.rollout { blocks.append(rollout.paragraph) }
+        blocks.append(app.traffic.isEmpty ? .paragraph("No receipt yet.") : answers(app.traffic, named: "Responses"))
+        blocks += app.readiness.map(\.paragraph)
+        if !app.facts.isEmpty { blocks.append(.facts("Refunds and forwarding", app.facts)) }
+        return blocks
     }
 
-    /// Writes a table of responses by status, source and environment.
-    func answers(_ traffic: [StatusSnapshot.Traffic], named caption: String, _ html: inout HTMLWriter) {
+    /// A table of responses by status, source and environment.
+    private func answers(_ traffic: [StatusSnapshot.Traffic], named caption: String) -> ReportBlock {
         let all = traffic.count { _ in true }
-        html.table(
-            named: caption, of: traffic.byCount,
-            [
-                .rowHeader("Status") { $0.text($1.status.text) },
-                .text("Meaning") { $0.status.meaning },
-                .text("Source") { $0.source.text },
-                .text("Environment") { $0.environment.text },
-                .number("Responses") { $0.count.grouped },
-                .number("Share") { $0.count.part(of: all) },
-            ])
-    }
-
-    /// Writes whether the app may switch to the other source, according to background comparison.
-    private func readiness(_ readiness: Readiness, _ html: inout HTMLWriter) {
-        html.element("p", ["class": "verdict \(readiness.style)"]) { html in
-            html.element("strong", text: "\(readiness.decision): ")
-            html.untrusted(readiness.app.scope.environment)
-            html.text(". ")
-            html.untrusted(readiness.statement, limit: 2_000)
-            html.text(" ")
-            html.element("a", ["href": "/comparisons"], text: "All comparisons")
-        }
+        return .table(
+            ReportTable(
+                caption, of: traffic.byCount,
+                [
+                    .rowHeader("Status") { "\($0.status.text)" },
+                    .cell("Meaning") { "\($0.status.meaning)" },
+                    .cell("Source") { "\($0.source.text)" },
+                    .cell("Environment") { "\($0.environment.text)" },
+                    .number("Responses") { $0.count.grouped },
+                    .number("Share") { $0.count.part(of: all) },
+                ]))
     }
 }
 
-extension HTMLWriter {
-    /// Writes the bundle id. `other` stands for all apps that are not configured.
-    fileprivate mutating func name(of app: StatusSnapshot.App) {
-        if app.isOthers { text("All other apps") } else { untrusted(app.name, isPath: true) }
+extension Readiness {
+    /// Whether the app may switch to the other source, according to the background comparison.
+    fileprivate var paragraph: ReportBlock {
+        .paragraph(
+            """
+            \(strong: "\(decision): ")\(outside: app.scope.environment). \(outside: statement, limit: 2_000) \
+            \(link: "All comparisons", ["href": "/comparisons"])
+            """, "verdict \(style)")
     }
 }
 
 extension StatusSnapshot.App {
+    /// The bundle id. `other` stands for all apps that are not configured.
+    fileprivate var title: Words { isOthers ? "All other apps" : "\(path: name)" }
+
     /// Returns whether the app has any counts to show.
     var wasUsed: Bool { !traffic.isEmpty || !readiness.isEmpty || !facts.isEmpty }
 

@@ -27,7 +27,7 @@ struct StatusSnapshot: Sendable {
     let notifications: NotificationCounts.Snapshot
     let facts: [(name: String, value: String)]
 
-    /// The state of one app. The last entry stands for all apps that are not configured.
+    /// The state of an app that is configured or has counts. The last one stands for all apps that are not configured.
     struct App: Sendable {
         let name: String
         /// The sources in the order of `answer:`; empty for apps that are not configured.
@@ -82,8 +82,12 @@ extension StatusSnapshot {
         let switches = Dictionary(grouping: rollouts, by: \.bundleId)
         let concerns = Dictionary(grouping: warnings) { $0.bundleId?.rawValue }
         apps = counts.labelled.compactMap { name, counts in
-            App(
-                name, counts, settings: settings[name]?.first, backlog: backlogs[name]?.first,
+            let (settings, backlog) = (settings[name]?.first, backlogs[name]?.first)
+            if settings == nil, counts.verdicts.total == 0, backlog == nil { return nil }
+            return App(
+                name: name, sources: settings?.answer ?? [], shadow: settings?.shadow, traffic: counts.traffic,
+                revocations: counts.revocations.total,
+                deliveries: DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0)) }, backlog: backlog,
                 readiness: results[name] ?? [], rollout: switches[name]?.first,
                 warnings: concerns[name]?.map(\.code.rawValue) ?? [])
         }
@@ -159,27 +163,6 @@ extension AppBudget {
             level.wait.map { "\($0.displayText) for \(level.endpoint.name), \(level.environment.rawValue)" }
         }
         return waits.isEmpty ? nil : "\(bundleId) waits " + waits.joined(separator: " and ")
-    }
-}
-
-extension StatusSnapshot.App {
-    /// `nil` if the app is not configured and has no counts.
-    fileprivate init?(
-        _ name: String, _ counts: AppMetrics, settings: AppConfiguration?, backlog: DeliveryBacklog?,
-        readiness: [Readiness], rollout: RolloutReport?,
-        warnings: [String]
-    ) {
-        self.name = name
-        sources = settings?.answer ?? []
-        shadow = settings?.shadow
-        traffic = counts.traffic
-        revocations = counts.revocations.total
-        deliveries = DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0)) }
-        self.backlog = backlog
-        self.readiness = readiness
-        self.rollout = rollout
-        self.warnings = warnings
-        if settings == nil, counts.verdicts.total == 0, backlog == nil { return nil }
     }
 }
 

@@ -1,9 +1,16 @@
 'use strict';
 (() => {
   if (location.protocol === 'file:') return;
-  const control = document.getElementById('refresh');
-  const box = control.querySelector('input');
-  const state = control.querySelector('[role=status]');
+  const element = (name, attributes, ...children) => {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  };
+  const box = element('input', {type: 'checkbox', checked: ''});
+  const state = element('span', {role: 'status'});
+  const label = element('label', {}, box, ' Refresh every 10 seconds');
+  document.querySelector('main').before(element('p', {class: 'refresh', id: 'refresh'}, label, state));
   const summaries = () => [...document.querySelectorAll('main summary')];
   // Without the numbers, which change.
   const nameOf = (summary) => summary.querySelector('strong')?.textContent ?? summary.textContent.replace(/^[\d,]+/, '');
@@ -34,8 +41,6 @@
     }
   };
 
-  box.checked = true;
-  control.hidden = false;
   setInterval(refresh, 10000);
   box.addEventListener('input', refresh);
   document.addEventListener('visibilitychange', refresh);

@@ -8,7 +8,7 @@ import Cryptography
 /// issued. Otherwise it creates a new world with the previous keys. `keys/` and `issued.jsonl` are internal; all
 /// other names are fixed.
 package struct StateDirectory: Sendable {
-    let files: PrivateFiles
+    private let files: PrivateFiles
 
     package init(_ path: String) throws {
         files = try PrivateFiles(path)
@@ -74,7 +74,7 @@ package struct StateDirectory: Sendable {
     }
 
     /// Writes the roots and intermediates, which verifiers need.
-    func writeCertificates(_ pki: TestPKI) throws {
+    private func writeCertificates(_ pki: TestPKI) throws {
         let roots = try files.folder("roots")
         for (name, certificate) in pki.roots { try roots.write(name, certificate) }
         let intermediates = try files.folder("intermediates")

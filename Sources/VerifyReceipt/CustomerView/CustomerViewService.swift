@@ -8,7 +8,7 @@ import ReceiptInspection
 package import Responses
 package import Storage
 
-/// Answers the requests of new clients: a receipt, a signed text or an id in, the JSON view of its customer out.
+/// Answers the requests of new clients: a receipt, a signed text or an id in, the view of its customer out.
 ///
 /// A receipt or a signed text must be authentic before anything in it is used. The records come from the App
 /// Store Server API; only a receipt can answer without it.
@@ -20,7 +20,8 @@ package struct CustomerViewService: Sendable {
     private let serverAPI: ServerAPISource?
     private let stored: RecordsSource
     private let revocations: KnownRevocations
-    private let renderer: CustomerViewRenderer
+    /// Writes the views as JSON.
+    package let renderer: CustomerViewRenderer
     private let deadline: RequestDeadline.Limit
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
@@ -45,9 +46,9 @@ package struct CustomerViewService: Sendable {
         (deadline, now, logger) = (components.deadline, components.now, components.logger)
     }
 
-    /// Returns the view, as JSON, of the customer whose receipt, signed transaction, signed app
+    /// Returns the view of the customer whose receipt, signed transaction, signed app
     /// transaction or signed renewal the body holds.
-    package func view(body: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
+    package func view(body: [UInt8]) async throws(CustomerViewError) -> CustomerView {
         switch try CustomerViewRequest(body: body) {
         case .receiptData(let text): try await view(receiptText: text.reveal())
         case .signedTransaction(let text): try await view(signedTransaction: text.reveal())
@@ -64,7 +65,7 @@ package struct CustomerViewService: Sendable {
     ///   - environment: for example `Sandbox`; `nil` searches both.
     package func view(
         transactionId: String, bundleId: String?, environment: String? = nil
-    ) async throws(CustomerViewError) -> [UInt8] {
+    ) async throws(CustomerViewError) -> CustomerView {
         guard let id = TransactionIdentifier(rawValue: transactionId) else {
             throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
         }
@@ -80,7 +81,7 @@ package struct CustomerViewService: Sendable {
         if let named { try check(named, for: app.settings) }
         let customer = try await customer(
             keys, of: app, in: named ?? (app.settings.sandbox == .deny ? .production : nil), time)
-        return render(customer, of: app)
+        return view(customer, of: app)
     }
 
     /// Returns the view of a customer of a configured app, from the store if it has the complete history, and otherwise
@@ -89,7 +90,7 @@ package struct CustomerViewService: Sendable {
     /// - Parameter identifier: an original transaction id of the customer.
     package func view(
         stored identifier: TransactionIdentifier, in scope: AppScope
-    ) async throws(CustomerViewError) -> [UInt8] {
+    ) async throws(CustomerViewError) -> CustomerView {
         let app = try configured(scope.bundleId.rawValue)
         let keys = CustomerIdentifiers(originalTransactionIds: [identifier.rawValue], transactionIds: [])
         let time = RequestDeadline(deadline)
@@ -98,15 +99,15 @@ package struct CustomerViewService: Sendable {
                 bundleId: scope.bundleId, records: found.records, configuredAppAppleId: app.settings.appAppleId,
                 verifiedAt: found.freshness.askedAt)
             view.isStored = true
-            return renderer.render(view)
+            return view
         }
-        return render(try await customer(keys, of: app, in: scope.environment), of: app)
+        return view(try await customer(keys, of: app, in: scope.environment), of: app)
     }
 
     // MARK: - Receipts
 
     /// Returns the view by a receipt, in any form that ``ReceiptProfile/stored`` finds it in.
-    package func view(receiptText: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
+    package func view(receiptText: [UInt8]) async throws(CustomerViewError) -> CustomerView {
         let receipt: Receipt
         do throws(ReceiptDecodingError) {
             receipt = try decoder.decode(receiptText.span)
@@ -127,7 +128,7 @@ package struct CustomerViewService: Sendable {
         do throws(CustomerViewError) {
             let customer = try await customer(keys, of: app, in: receipt.environment)
             let history = PurchaseHistory(receipt: receipt, records: customer.records)
-            return render(customer, of: app, receipt: history.receipt)
+            return view(customer, of: app, receipt: history.receipt)
         } catch {
             // A failure of the App Store must not hit the customer: the receipt is genuine, and it answers if it cannot
             // be stale.
@@ -140,11 +141,9 @@ package struct CustomerViewService: Sendable {
     }
 
     /// The view of the receipt alone, with the revocations recorded since.
-    private func view(_ history: PurchaseHistory, of receipt: Receipt, _ settings: AppConfiguration) -> [UInt8] {
-        renderer.render(
-            CustomerView(
-                history: history, bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
-                verifiedAt: now()))
+    private func view(_ history: PurchaseHistory, of receipt: Receipt, _ settings: AppConfiguration) -> CustomerView {
+        CustomerView(
+            history: history, bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId, verifiedAt: now())
     }
 
     private func history(of receipt: Receipt) async -> PurchaseHistory {
@@ -159,7 +158,7 @@ package struct CustomerViewService: Sendable {
     /// Returns the view by a signed text of any kind.
     ///
     /// - Parameter bundleId: the app of a signed renewal, which does not name it; `nil` for the app that knows it.
-    package func view(signed text: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
+    package func view(signed text: String, bundleId: String?) async throws(CustomerViewError) -> CustomerView {
         let claims = JWSInspection.unverifiedClaims(of: text).flatMap { try? JSONObject($0) }
         switch claims.flatMap({ SignedKind($0) }) {
         case .appTransaction: return try await view(signedAppTransaction: text)
@@ -168,7 +167,7 @@ package struct CustomerViewService: Sendable {
         }
     }
 
-    private func view(signedTransaction text: String) async throws(CustomerViewError) -> [UInt8] {
+    private func view(signedTransaction text: String) async throws(CustomerViewError) -> CustomerView {
         let transaction = try verified(text, as: TransactionPayload.self)
         let keys = CustomerIdentifiers(
             originalTransactionIds: [transaction.originalTransactionId ?? transaction.transactionId],
@@ -178,11 +177,11 @@ package struct CustomerViewService: Sendable {
         }
         let app = try configured(bundleId)
         let environment = try environment(transaction.environment, for: app)
-        return render(try await customer(keys, of: app, in: environment), of: app)
+        return view(try await customer(keys, of: app, in: environment), of: app)
     }
 
     /// The view by a device's app transaction. Customers without purchases have one too.
-    private func view(signedAppTransaction text: String) async throws(CustomerViewError) -> [UInt8] {
+    private func view(signedAppTransaction text: String) async throws(CustomerViewError) -> CustomerView {
         let appTransaction = try verified(text, as: AppTransactionPayload.self)
         let keys = CustomerIdentifiers(
             originalTransactionIds: [], transactionIds: [appTransaction.appTransactionId].compactMap(\.self))
@@ -194,12 +193,12 @@ package struct CustomerViewService: Sendable {
         let environment = try environment(appTransaction.receiptType, for: app)
         var customer = try await customer(keys, of: app, in: environment, download: keys.inOrder.first { _ in true })
         customer.appTransaction = customer.appTransaction ?? Signed(payload: appTransaction, text: text)
-        return render(customer, of: app)
+        return view(customer, of: app)
     }
 
     /// The view by a signed renewal, which does not name its app. The App Store knows its subscription only in the app
     /// that it belongs to.
-    private func view(signedRenewal text: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
+    private func view(signedRenewal text: String, bundleId: String?) async throws(CustomerViewError) -> CustomerView {
         let renewal = try verified(text, as: RenewalPayload.self)
         let keys = CustomerIdentifiers(
             originalTransactionIds: [renewal.originalTransactionId], transactionIds: [])
@@ -210,7 +209,7 @@ package struct CustomerViewService: Sendable {
         let signed = renewal.environment.flatMap(AppStoreEnvironment.init(rawValue:))
         let app = try await app(named: bundleId, of: keys.inOrder.first { _ in true }, in: signed, time)
         let environment = try environment(renewal.environment, for: app)
-        return render(try await customer(keys, of: app, in: environment, time), of: app)
+        return view(try await customer(keys, of: app, in: environment, time), of: app)
     }
 
     private func verified<Payload: SignedClaims>(
@@ -330,12 +329,12 @@ package struct CustomerViewService: Sendable {
         return failure
     }
 
-    private func render(_ customer: FoundCustomer, of app: ConfiguredApp, receipt: ReceiptContents? = nil) -> [UInt8] {
-        renderer.render(
-            CustomerView(
-                bundleId: app.bundleId, records: customer.records, receipt: receipt,
-                appTransaction: customer.appTransaction, configuredAppAppleId: app.settings.appAppleId,
-                verifiedAt: now()))
+    private func view(
+        _ customer: FoundCustomer, of app: ConfiguredApp, receipt: ReceiptContents? = nil
+    ) -> CustomerView {
+        CustomerView(
+            bundleId: app.bundleId, records: customer.records, receipt: receipt,
+            appTransaction: customer.appTransaction, configuredAppAppleId: app.settings.appAppleId, verifiedAt: now())
     }
 }
 

@@ -50,7 +50,8 @@ struct LookupCommand: AsyncParsableCommand {
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
             do throws(CustomerViewError) {
-                Terminal.line(try await services.customerView.view(transactionId: id ?? "", bundleId: bundleId))
+                let views = services.customerView
+                Terminal.line(views.renderer.render(try await views.view(transactionId: id ?? "", bundleId: bundleId)))
             } catch {
                 Terminal.say("\(error.reason) (\(error.code.rawValue))", hint: error.code.hint)
                 throw error.isKeyRefused ? ExitCode.limit : error.code.exit

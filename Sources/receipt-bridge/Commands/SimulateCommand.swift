@@ -1,12 +1,7 @@
 import ArgumentParser
 import Base
-import BridgeConfiguration
-import Foundation
-import Logging
-import Responses
 import Server
 import Simulator
-import VerifyReceipt
 
 /// The `simulate` command: a simulated App Store on this machine.
 struct SimulateCommand: AsyncParsableCommand {
@@ -78,9 +73,6 @@ struct SimulateCommand: AsyncParsableCommand {
             valueName: "speed"))
     var sandboxClock = SandboxClock.real
 
-    @Option(help: .hidden)
-    var writeReceipts: String?
-
     func validate() throws {
         let maximum = options.maximumCustomers
         guard (1...maximum).contains(customers) else { throw ValidationError("--customers: 1 to \(maximum)") }
@@ -91,11 +83,6 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if let writeReceipts {
-            try ReceiptsFolder(writeReceipts).write()
-            try await SampleAnswers(writeReceipts).write()
-            return
-        }
         FileDescriptorLimit.raiseLimit()
         let (host, port) = try address()
         let clock = try simulatedClock()
@@ -163,31 +150,3 @@ struct SimulateCommand: AsyncParsableCommand {
 }
 
 extension SandboxClock: ExpressibleByArgument {}
-
-/// Writes `answer.json` of each case in `Receipts/`: the response to `request.json` from the receipt alone, at the
-/// directory's fixed time.
-///
-/// The simulator cannot write these files, because it must not depend on the receipt decoder.
-struct SampleAnswers {
-    let folder: URL
-    private let pipeline: VerifyReceiptService
-
-    init(_ path: String) throws {
-        folder = URL(filePath: path)
-        var settings = ProxyConfiguration()
-        try settings.trust(certificatesIn: folder.appending(path: "roots"))
-        try settings.trust(certificatesIn: folder.appending(path: "intermediates"))
-        pipeline = try VerifyReceiptService(
-            settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error),
-            now: { ReceiptsFolder.clock })
-    }
-
-    func write() async throws {
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() {
-            let folder = folder.appending(path: name)
-            guard let request = try? Data(contentsOf: folder.appending(path: "request.json")) else { continue }
-            let reply = await pipeline.answer(body: [UInt8](request), route: .auto, sources: [.receipt])
-            try Data(reply.answer.body + [0x0A]).write(to: folder.appending(path: "answer.json"))
-        }
-    }
-}
