@@ -22,7 +22,7 @@ package struct CustomerView: Sendable {
     /// Whether the records come from the store.
     package var isStored = false
 
-    /// Creates a view from the records of the Server API, with the receipt if one was submitted.
+    /// Shows the records of the Server API, with the receipt if one was submitted.
     package init(
         bundleId: BundleIdentifier, records: CustomerRecords, receipt: ReceiptContents? = nil,
         appTransaction: Signed<AppTransactionPayload>? = nil, configuredAppAppleId: Int64?, verifiedAt: Timestamp
@@ -36,7 +36,7 @@ package struct CustomerView: Sendable {
         self.verifiedAt = verifiedAt
     }
 
-    /// Creates a view from the receipt alone, with the revocations recorded since.
+    /// Shows the receipt alone, with the revocations recorded since.
     package init(
         history: PurchaseHistory, bundleId: BundleIdentifier, configuredAppAppleId: Int64?, verifiedAt: Timestamp
     ) {
