@@ -6,7 +6,7 @@
     migration   a migration that the previous release began, resumed by this version, and one of this version by the previous
                 release, into each kind of result
 
-    make test-upgrade FROM=PATH
+    FROM=PATH .ci/nightly upgrade
 
 No genuine receipt is denied, what was acknowledged is stored and forwarded, each response is the one that the other version computes
 from the App Store Server API, handles of one version are those of the other, and progress files are resumed or refused by name. The
