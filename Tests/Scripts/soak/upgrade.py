@@ -55,6 +55,8 @@ class UpgradeStage(Stage):
 
     def equal(self, what, got, expected):
         got, expected = ({id: without_changes(value) for id, value in each.items()} for each in (got, expected))
+        if not expected:
+            self.failures.add(f"{what}: there is nothing to compare")
         different = sorted(id for id in expected if got.get(id) != expected[id])
         if different:
             one, other = flat(got.get(different[0], {})), flat(expected[different[0]])
