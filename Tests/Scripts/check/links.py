@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the documents: every relative link leads to a file and a heading, every source file that is named exists, and the README
-has at most 900 words. In every file, each rule of the Makefile and each script below Tests/Scripts that is named exists.
+has at most 900 words. In every file, each rule of the Makefile and each script below Tests/Scripts that is named exists, and something
+calls each script.
 
 A source file is named by the end of its path, for example `Policy/AnswerPolicy.swift`.
 """
@@ -68,6 +69,14 @@ def main():
         found = SCRIPT.findall(text)
         scripts += len(found)
         problems += [f"{name}: no script {script}" for script in found if script not in files]
+    # Measurements are called by whoever measures.
+    callers = {name: (ROOT / name).read_text() for name in files
+               if name == "Makefile" or name.startswith((".ci/", "Tests/")) and name.endswith((".py", ".sh", ".swift", "run", "nightly", "release"))}
+    for script in map(Path, callers):
+        called = re.compile(rf"/{re.escape(script.name)}\b|\"{re.escape(script.name)}\"|(?:import|from) {re.escape(script.stem)}\b")
+        if str(script).startswith(("Tests/Scripts/check/", "Tests/Scripts/package/", "Tests/Scripts/soak/")) and not any(
+                called.search(text) for other, text in callers.items() if other != str(script)):
+            problems.append(f"{script}: nothing calls it")
     if not all((links, sources, named, scripts)):
         problems.append(f"found {links} links, {sources} source files, {named} rules of the Makefile and {scripts} scripts")
     words = len((ROOT / "README.md").read_text().split())
