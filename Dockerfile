@@ -14,7 +14,7 @@ ARG REVISION=
 RUN make static PREPARED=1 BUILD_COMMIT="$REVISION" && install -m 0755 .build-static/release/receipt-bridge /receipt-bridge
 
 FROM ${DEBIAN}
-# docker build --build-arg VERSION="$(make version)"
+# docker build --build-arg VERSION="$(python3 Tests/Scripts/package/release.py --version)"
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Receipt Bridge" \

@@ -20,9 +20,8 @@ package struct UpstreamError: Error, Sendable, Hashable, CustomStringConvertible
     package let retryAfter: Duration?
 
     /// The maximum value of ``retryAfter``. To a waiting client, a longer delay is the same as none.
-    package static let longestPause = Duration.seconds(3_600)
+    package static let longestPause = Duration.hours(1)
 
-    /// Creates an error of the given kind.
     package init(
         _ code: Code, at place: String, _ reason: String, errorNumber: ServerAPIErrorNumber? = nil,
         httpStatus: Int? = nil, retryAfter: Duration? = nil
@@ -50,7 +49,6 @@ extension UpstreamError {
         /// The name used in logs and metrics.
         package let rawValue: String
 
-        /// Creates a code from its name.
         package init(rawValue: String) {
             self.rawValue = rawValue
         }

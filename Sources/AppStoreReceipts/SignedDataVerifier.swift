@@ -17,7 +17,6 @@ public struct SignedDataVerifier: Sendable {
         /// sandbox does not.
         public let appAppleId: Int64?
 
-        /// Creates an app.
         public init(bundleId: String, appAppleId: Int64? = nil) {
             self.bundleId = bundleId
             self.appAppleId = appAppleId
@@ -28,7 +27,7 @@ public struct SignedDataVerifier: Sendable {
     private let payloads: SignedPayloadVerifier
     private let requirements: PayloadRequirements
 
-    /// Creates a verifier of one app in one environment.
+    /// Verifies data of one app in one environment.
     ///
     /// - Parameters:
     ///   - bundleId: The app. Data of other apps is refused.
@@ -49,7 +48,7 @@ public struct SignedDataVerifier: Sendable {
             rootCertificates: rootCertificates, intermediateCertificates: intermediateCertificates)
     }
 
-    /// Creates a verifier of several apps, in both environments if no other is named.
+    /// Verifies data of several apps, in both environments if no other is named.
     ///
     /// - Parameters:
     ///   - apps: The apps. Data of others is refused. `nil` accepts every app: then the caller has to compare

@@ -13,7 +13,7 @@ public struct VerificationError: Error, Hashable, Sendable, CustomStringConverti
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let rawValue: String
-        /// Creates a code, also one that has no constant here.
+        /// Accepts a code that has no constant here, too.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The name of the code.
         public var description: String { rawValue }

@@ -34,7 +34,7 @@ public struct ConversionError: Error, Hashable, Sendable, CustomStringConvertibl
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let rawValue: String
-        /// Creates a code, also one that has no constant here.
+        /// Accepts a code that has no constant here, too.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// The name of the code.
         public var description: String { rawValue }

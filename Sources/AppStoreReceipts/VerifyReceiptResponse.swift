@@ -75,7 +75,7 @@ public struct LastTransactionsItem: Sendable {
     let transaction: JWSTransactionDecodedPayload?
     let renewalInfo: JWSRenewalInfoDecodedPayload?
 
-    /// Creates an element from its members, whose JWS are verified.
+    /// The members are those of verified JWS.
     public init(
         originalTransactionId: String, status: Status, transaction: JWSTransactionDecodedPayload?,
         renewalInfo: JWSRenewalInfoDecodedPayload?

@@ -52,7 +52,7 @@ public struct TestAppStore: Sendable {
         /// Whether the period is a free trial.
         public var isTrialPeriod = false
 
-        /// Creates a purchase; by default of an auto-renewable subscription if it expires, otherwise of a consumable.
+        /// By default of an auto-renewable subscription if it expires, otherwise of a consumable.
         public init(
             productId: String, transactionId: String, originalTransactionId: String? = nil, type: ProductType? = nil,
             purchaseDate: Date, expiresDate: Date? = nil, cancellationDate: Date? = nil

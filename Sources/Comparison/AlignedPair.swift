@@ -59,7 +59,6 @@ package struct PairSamples: Sendable, Codable {
     /// Kinds of differences that the stored samples show.
     private var seen: Set<FieldSample> = []
 
-    /// Creates an empty collection.
     package init() {}
 
     /// Stores the documents of a receipt if there is room and they show a new kind of difference. Half of the room is

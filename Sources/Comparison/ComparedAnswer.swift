@@ -51,7 +51,6 @@ package struct ComparedAnswer: Sendable, Hashable {
     /// revoked.
     package var statuses: [String: Int64] = [:]
 
-    /// Creates a side without any values.
     package init(form: Form) {
         self.form = form
     }
@@ -77,7 +76,6 @@ package struct ComparedAnswer: Sendable, Hashable {
 }
 
 extension ComparedAnswer {
-    /// Creates a side from verified App Store Server API records.
     package init(_ records: CustomerRecords) throws(ComparisonError) {
         self.init(form: .records)
         isVerified = true
@@ -93,7 +91,6 @@ extension ComparedAnswer {
         }
     }
 
-    /// Creates a side from recorded App Store Server API responses.
     package init(_ recorded: RecordedRecords) {
         self.init(form: .records)
         isVerified = recorded.isVerified

@@ -39,7 +39,6 @@ package struct ComparedRow: Sendable, Hashable {
         }
     }
 
-    /// Creates a row without any values.
     package init() {}
 
     /// The value of a field; `nil` if the row does not have it.
@@ -74,7 +73,6 @@ package struct ComparedRow: Sendable, Hashable {
 }
 
 extension ComparedRow {
-    /// Creates a row from a transaction of the App Store Server API.
     package init(_ payload: TransactionPayload) {
         self.init()
         for (field, source) in RowField.ofTransactions { self[field] = ComparedValue(source.value(of: payload)) }
@@ -94,7 +92,6 @@ extension ComparedRow {
         ])
     }
 
-    /// Creates a row from a renewal of the App Store Server API.
     package init(_ payload: RenewalPayload) {
         self.init()
         for (field, source) in RowField.ofRenewals { self[field] = ComparedValue(source.value(of: payload)) }

@@ -136,7 +136,6 @@ package struct ComparisonContext: Sendable {
     /// Overrides by rule name. Names of unknown rules have no effect, see ``ComparisonRules/unknown(in:)``.
     package var overrides: [String: Override] = [:]
 
-    /// Creates a context for the comparison of one receipt.
     package init(receipt: String, now: Timestamp? = nil) {
         self.receipt = receipt
         self.now = now

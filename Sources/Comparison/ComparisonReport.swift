@@ -18,7 +18,6 @@ package struct ComparisonReport: Sendable {
         /// `Production` or `Sandbox`; empty if neither side has one.
         package let environment: String
 
-        /// Creates a scope.
         package init(bundleId: String, environment: String) {
             self.bundleId = bundleId
             self.environment = environment
@@ -78,7 +77,6 @@ package struct ComparisonReport: Sendable {
         /// A few examples.
         package var examples: [Difference] = []
 
-        /// Creates an entry.
         package init(
             scope: Scope, verdict: ComparisonRule.Class, rule: String, path: String, count: Int64,
             firstSeen: Timestamp? = nil, lastSeen: Timestamp? = nil, examples: [Difference] = []
@@ -114,7 +112,6 @@ package struct ComparisonReport: Sendable {
     /// beyond the limit, or an unfinished run.
     package var notes: [String] = []
 
-    /// Creates an empty report.
     package init(kind: Kind, title: String, madeAt: Timestamp) {
         self.kind = kind
         self.title = title

@@ -36,7 +36,6 @@ package struct ComparisonSummary: Sendable, Codable {
     /// Customers of the compared receipts; `nil` in progress files of versions that did not count customers.
     private var customers: [ComparisonReport.Scope: CustomerSet]?
 
-    /// Creates an empty summary.
     package init() {}
 
     package var isEmpty: Bool { apps.isEmpty }

@@ -9,7 +9,6 @@ package struct CustomerSet: Sendable, Hashable, Codable {
     /// Digests of 64 bits. With 10,000 customers, the probability of a collision is about 3 in 10^12.
     private(set) var digests: Set<Int64> = []
 
-    /// Creates an empty set.
     package init() {}
 
     /// Number of customers, at most ``maximum``.

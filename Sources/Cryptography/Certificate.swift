@@ -139,7 +139,7 @@ package final class Certificate: @unchecked Sendable {
         var days: CInt = 0
         var seconds: CInt = 0
         guard ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return nil }
-        return Int64(days) * 86_400 + Int64(seconds)
+        return Int64(days) * Seconds.day + Int64(seconds)
     }
 }
 

@@ -153,7 +153,7 @@ struct LeafCertificate {
         guard (1...12).contains(month), day >= 1, day <= CivilTime.days(inMonth: month, ofYear: year), hour < 24,
             minute < 60, second < 60
         else { return nil }
-        return CivilTime.days(year: year, month: month, day: day) * 86_400 + hour * 3_600 + minute * 60 + second
+        return CivilTime.seconds(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }
 }
 

@@ -41,7 +41,6 @@ package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertib
     /// A sentence for people. Contains neither values of statements nor passwords.
     package let reason: String
 
-    /// Creates an error of the given kind.
     package init(_ code: Code, sqlState: String? = nil, _ reason: String) {
         self.code = code
         self.sqlState = sqlState

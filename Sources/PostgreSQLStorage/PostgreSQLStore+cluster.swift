@@ -10,7 +10,7 @@ extension PostgreSQLStore: ClusterStore {
     /// Maximum number of changes of one page, and of rows that one call deletes.
     private static let pageSize: Int64 = 5_000
     /// How long lookups and servers are kept, in milliseconds.
-    private static let claimLifetime: Int64 = 3_600_000
+    private static let claimLifetime = Duration.hours(1).inMilliseconds
 
     /// Returns the statement that adds a change to the feed. It belongs into the transaction that stores the data.
     func add(_ change: StoredChange, app: Int64) -> SQLStatement {

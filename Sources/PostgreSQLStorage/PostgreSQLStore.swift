@@ -43,7 +43,7 @@ package final class PostgreSQLStore: Sendable {
         var isClosed: Bool { if case .closed = self { true } else { false } }
     }
 
-    /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
+    /// The store is not open: every read and write throws `notOpen` until ``open()``.
     init(
         unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int, recordsEvents: Bool,
         allowsUnfinishedCopy: Bool = false, onChange: (@Sendable (StorageError?) -> Void)? = nil

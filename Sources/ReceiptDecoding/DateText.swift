@@ -19,7 +19,8 @@ enum DateText {
             (1...12).contains(month), day >= 1,
             day <= 28 || day <= CivilTime.days(inMonth: month, ofYear: year), hour < 24, minute < 60, second < 61
         else { return nil }
-        let seconds = CivilTime.days(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second
+        let seconds = CivilTime.seconds(
+            year: year, month: month, day: day, hour: hour, minute: minute, second: second)
         if range.count == 20, text[19] == UInt8(ascii: "Z") { return Timestamp(milliseconds: seconds * 1000) }
         var position = start + 19
         guard let fraction = milliseconds(&position, end: range.upperBound, in: bytes),

@@ -48,12 +48,11 @@ package struct InAppPurchase: Sendable {
     /// Replaces the unknown attributes among ``attributes``.
     private var replacedAttributes: [UnknownAttribute]?
 
-    /// Creates a purchase without attributes.
     package init() {
         self.init(of: Redacted([]))
     }
 
-    /// Creates a purchase without attributes, for the ranges of these bytes.
+    /// A purchase without attributes, for the ranges of these bytes.
     init(of bytes: Redacted<[UInt8]>) {
         self.bytes = bytes
     }

@@ -57,8 +57,6 @@ package struct ReceiptReader: Sendable {
     private let verifier: SignedPayloadVerifier
     private let now: @Sendable () -> Timestamp
 
-    /// Creates a reader.
-    ///
     /// - Parameters:
     ///   - trust: the trusted certificates.
     ///   - now: the clock. A JWS without a signing date is checked at this time.

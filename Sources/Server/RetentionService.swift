@@ -17,7 +17,7 @@ package struct RetentionService: Service {
     /// Delay of the first run, which leaves the store to the other services while they start.
     private static let startDelay = Duration.seconds(60)
     /// Time between two runs.
-    private static let pause = Duration.seconds(3_600)
+    private static let pause = Duration.hours(1)
     /// Retention uses at most one tenth of the store writer's time: after each batch of deletions it sleeps nine
     /// times as long as the batch took.
     private static let writerShare = 10

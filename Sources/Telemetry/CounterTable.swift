@@ -47,8 +47,6 @@ package final class CounterTable: Sendable {
     private let labels: [[String]]
     private let cells: [Counter]
 
-    /// Creates a table.
-    ///
     /// - Parameter labels: The values of each label: ``MetricLabel/texts``, or values that are known only at run time,
     ///   for example the routes.
     package init(_ labels: [String]...) {

@@ -10,7 +10,6 @@ package struct MetricFamily: Sendable, Hashable {
     /// among them.
     package let labels: [String]
 
-    /// Creates a family.
     package init(_ name: String, _ kind: MetricsText.Kind, _ help: String, labels: [String] = []) {
         (self.name, self.kind, self.help, self.labels) = (name, kind, help, labels)
     }

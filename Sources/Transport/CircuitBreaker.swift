@@ -98,7 +98,7 @@ package struct CircuitBreaker: Sendable {
     private var counts = (current: Count(), previous: Count())
     private var windowEnds: ContinuousClock.Instant?
 
-    /// Creates a closed breaker.
+    /// The breaker begins closed.
     package init(_ policy: Policy) {
         self.policy = policy
     }

@@ -109,7 +109,6 @@ package struct ExchangeSchedule: Sendable {
     private var deadlines = Heap<Deadline>()
     private var stopsAt: ContinuousClock.Instant?
 
-    /// Creates a schedule.
     package init(_ limits: Limits) {
         self.limits = limits
     }

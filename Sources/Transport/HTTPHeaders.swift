@@ -13,10 +13,9 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     /// All fields, including repeated ones.
     package private(set) var fields: [Field] = []
 
-    /// Creates an empty list.
     package init() {}
 
-    /// Creates a list with the given fields in the given order.
+    /// The fields keep their order.
     package init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { append(name, value) }
     }

@@ -1,3 +1,5 @@
+import Base
+
 /// A client that sends one HTTP request and waits for its response.
 package protocol HTTPTransport: Sendable {
     /// Returns the complete response, or throws no later than the request's timeout.
@@ -75,8 +77,7 @@ package struct HTTPRequest: Sendable {
         guard method != .get || body.isEmpty else {
             throw TransportError(.invalidRequest, at: url.host, "a GET request cannot have a body")
         }
-        let day = Duration.seconds(86_400)
-        guard timeout > .zero, connectTimeout > .zero, maximumResponseBytes > 0, max(timeout, connectTimeout) <= day
+        guard min(timeout, connectTimeout) > .zero, max(timeout, connectTimeout) <= .days(1), maximumResponseBytes > 0
         else {
             throw TransportError(.invalidRequest, at: url.host, "a timeout or size limit is out of range")
         }

@@ -12,7 +12,6 @@ package struct TransportError: Error, Sendable, Hashable, CustomStringConvertibl
     /// the cause.
     package var timeAtHost: Duration?
 
-    /// Creates an error of the given kind for the given host.
     package init(_ code: Code, at place: String, _ reason: String) {
         self.code = code
         self.place = place

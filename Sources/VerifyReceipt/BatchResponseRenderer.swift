@@ -14,7 +14,6 @@ package struct BatchResponseRenderer: Sendable {
     private let renderer: VerifyReceiptRenderer
     private let apps: AppRegistry
 
-    /// Creates a renderer for the apps and field tables of the settings.
     package init(settings: ProxyConfiguration, trust: TrustStore) {
         decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
         renderer = VerifyReceiptRenderer(tables: settings.tables)

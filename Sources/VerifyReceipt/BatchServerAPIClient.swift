@@ -16,10 +16,8 @@ package struct BatchServerAPIClient: Sendable {
     private static let safetyFactor = 0.998
     /// The bounds of one lookup: 4 hours, because it may wait for the hourly limits several times, and 600 calls,
     /// retries included.
-    private static let options = CallOptions(priority: .batch, timeLimit: .seconds(4 * 3_600), maximumCalls: 600)
+    private static let options = CallOptions(priority: .batch, timeLimit: .hours(4), maximumCalls: 600)
 
-    /// Creates a client.
-    ///
     /// - Parameters:
     ///   - trust: the trusted certificates.
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.

@@ -19,8 +19,6 @@ package struct BatchVerifyReceiptClient: Sendable {
     private let source: VerifyReceiptSource
     private let apps: AppRegistry
 
-    /// Creates a client.
-    ///
     /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example an endpoint that is no
     ///   URL.
     package init(settings: ProxyConfiguration, transport: any HTTPTransport) throws {

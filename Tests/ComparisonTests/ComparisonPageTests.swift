@@ -137,7 +137,7 @@ struct ComparisonPageTests {
         "A sample page is written for tests in a browser",
         .enabled(
             if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil,
-            "writes a page for a browser: make test-browser"))
+            "writes a page for a browser: .ci/nightly browser"))
     func sample() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
         try sampleReport().write(to: "\(folder)/comparison.html")

@@ -133,12 +133,12 @@ struct StatusPageTests {
         }
     }
 
-    // Writes a file and checks nothing, so it runs only when `make test-browser` reads the file.
+    // Writes a file and checks nothing, so it runs only when .ci/nightly browser reads the file.
     @Test(
         "A sample page is written to RECEIPT_BRIDGE_PAGES for browser tests",
         .enabled(
             if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil,
-            "writes a page for `make test-browser`"))
+            "writes a page for .ci/nightly browser"))
     func sample() async throws {
         let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
         try await many { proxy in

@@ -62,7 +62,7 @@ package struct ExtensionQuota: Sendable {
 package struct RequestIdentifier: Sendable, Hashable {
     package let text: String
 
-    /// Creates a random UUID in lower case.
+    /// A random UUID in lower case.
     package init() { text = UUID().uuidString.lowercased() }
 
     /// - Throws: ``InvalidOperation`` if the text is empty, too long or contains other characters.

@@ -11,13 +11,11 @@ package struct RefundTargets: Sendable {
     /// Where to read the next page; `nil` if the list is complete.
     private var rest: (store: any RefundStore, start: Timestamp, next: Int64)?
 
-    /// Creates a list of given customers.
     package init(_ targets: [RefundTarget]) {
         count = targets.count
         page = targets
     }
 
-    /// Creates a list of all customers in a store that were not swept since a time.
     package init(in store: any RefundStore, notSweptSince start: Timestamp) async throws(StorageError) {
         count = try await store.countRefundTargets(notSweptSince: start)
         page = []

@@ -10,7 +10,6 @@ package struct AppStoreClock: Sendable {
     /// Sleeps for the given duration. Throws if the task is canceled.
     package let sleep: @Sendable (Duration) async throws -> Void
 
-    /// Creates a clock from its functions.
     package init(
         now: @escaping @Sendable () -> Timestamp, uptime: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void

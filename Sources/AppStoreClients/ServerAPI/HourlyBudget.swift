@@ -37,7 +37,7 @@ package struct HourlyBudget: Sendable, Hashable {
 
     private var reserved: Int64 { Int64(Double(rate.tokens) * reserve) }
 
-    /// Creates a full bucket.
+    /// The bucket begins full.
     ///
     /// - Parameters:
     ///   - callsPerHour: 1 to 1,000,000; other values are clamped to that range.

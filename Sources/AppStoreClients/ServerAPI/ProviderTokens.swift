@@ -13,7 +13,6 @@ package struct ServerAPIAccount: Sendable, Hashable {
     /// The location of the private key.
     package let privateKey: SecretSource
 
-    /// Creates an account.
     package init(issuerId: String, keyId: String, bundleId: String, privateKey: SecretSource) {
         self.issuerId = issuerId
         self.keyId = keyId

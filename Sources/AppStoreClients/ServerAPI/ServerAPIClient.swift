@@ -47,8 +47,6 @@ package struct ServerAPIClient: Sendable {
     /// process alone, while the store with the shared buckets could not be reached.
     private let budgetInterval = Duration.seconds(2)
 
-    /// Creates a client for the account's app.
-    ///
     /// - Parameters:
     ///   - account: The credentials.
     ///   - parts: The shared dependencies.

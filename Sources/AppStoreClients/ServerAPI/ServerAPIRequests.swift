@@ -25,7 +25,6 @@ package struct ExtensionRequest: Sendable, Hashable {
     /// An identifier chosen by the caller, unique for each request.
     package let requestIdentifier: String
 
-    /// Creates a request.
     package init(days: Int, reason: ExtensionReason, requestIdentifier: String) {
         self.days = days
         self.reason = reason
@@ -57,7 +56,6 @@ package struct MassExtensionRequest: Sendable, Hashable {
     /// empty list.
     package let storefrontCountryCodes: [String]
 
-    /// Creates a request.
     package init(
         days: Int, reason: ExtensionReason, requestIdentifier: String, productId: String,
         storefrontCountryCodes: [String] = []
@@ -97,7 +95,7 @@ package struct NotificationQuery: Sendable, Hashable {
     /// True for only the notifications that were not delivered, including those that Apple still retries.
     package var onlyFailures: Bool?
 
-    /// Creates a query for all notifications in a period.
+    /// Asks for all notifications in a period.
     package init(startDate: Timestamp, endDate: Timestamp) {
         self.startDate = startDate
         self.endDate = endDate

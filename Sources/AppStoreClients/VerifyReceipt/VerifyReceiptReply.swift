@@ -20,7 +20,6 @@ package struct UpstreamResponse: Sendable, Hashable {
     /// The memory of the body; `nil` if it is not limited.
     package let memory: ResponseReservation?
 
-    /// Creates a response.
     package init(
         body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?, memory: ResponseReservation? = nil
     ) {

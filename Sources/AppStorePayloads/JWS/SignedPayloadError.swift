@@ -19,7 +19,6 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     /// that time. So the clock is wrong, because the App Store had signed the text when it arrived.
     package let validFrom: Timestamp?
 
-    /// Creates an error of the given kind for the given part.
     package init(
         _ code: Code, at place: String, _ reason: String, claimed: String? = nil, holder: String? = nil,
         validFrom: Timestamp? = nil

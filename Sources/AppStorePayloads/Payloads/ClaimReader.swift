@@ -28,7 +28,6 @@ package struct ClaimReader {
         "version", "versionExternalIdentifier", "webOrderLineItemId",
     ]
 
-    /// Creates a reader of one object.
     package init(_ object: JSONObject) {
         self.object = object
     }

@@ -14,7 +14,6 @@ package struct TransactionCommitment: Sendable, Hashable {
     /// The price of the whole commitment, in thousandths of the currency unit.
     package var commitmentPrice: Int64?
 
-    /// Creates an empty value.
     package init() {}
 }
 
@@ -31,7 +30,6 @@ package struct RenewalCommitment: Sendable, Hashable {
     /// The price of the next commitment, in thousandths of the currency unit.
     package var commitmentRenewalPrice: Int64?
 
-    /// Creates an empty value.
     package init() {}
 }
 

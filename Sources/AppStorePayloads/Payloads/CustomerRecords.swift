@@ -67,7 +67,6 @@ package struct ConsumableIdentifiers: Sendable, Hashable {
     /// Those that were refunded, also in part.
     package var refunded: Set<String>
 
-    /// Creates a list, empty by default.
     package init(all: Set<String> = [], refunded: Set<String> = []) {
         self.all = all
         self.refunded = refunded

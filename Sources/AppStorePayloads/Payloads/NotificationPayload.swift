@@ -33,7 +33,6 @@ package struct NotificationPayload: Sendable, Hashable {
     /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
-    /// Creates an empty payload.
     package init() {}
 }
 
@@ -59,7 +58,6 @@ extension NotificationPayload {
         /// A signed `RenewalPayload`; only for auto-renewable subscriptions.
         package var signedRenewalInfo: String?
 
-        /// Creates an empty value.
         package init() {}
     }
 
@@ -84,7 +82,6 @@ extension NotificationPayload {
         /// The number of subscriptions that could not be extended.
         package var failedCount: Int64?
 
-        /// Creates an empty value.
         package init() {}
     }
 
@@ -106,7 +103,6 @@ extension NotificationPayload {
         /// The time when the token expires; only for custom links.
         package var tokenExpirationDate: Timestamp?
 
-        /// Creates an empty value.
         package init() {}
     }
 
@@ -123,7 +119,6 @@ extension NotificationPayload {
         /// A signed `AppTransactionPayload`.
         package var signedAppTransactionInfo: String?
 
-        /// Creates an empty value.
         package init() {}
     }
 }

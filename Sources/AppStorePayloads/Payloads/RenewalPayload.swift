@@ -60,7 +60,6 @@ package struct RenewalPayload: Sendable, Hashable {
     /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
-    /// Creates an empty payload.
     package init() {}
 }
 

@@ -2,7 +2,7 @@
 public struct NotificationTypeV2: RawRepresentable, Hashable, Sendable {
     /// The value as the App Store writes it.
     public let rawValue: String
-    /// Creates a value, also one that has no constant here.
+    /// Accepts a value that has no constant here, too.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A subscription began, or began again.
@@ -57,7 +57,7 @@ public struct NotificationTypeV2: RawRepresentable, Hashable, Sendable {
 public struct Subtype: RawRepresentable, Hashable, Sendable {
     /// The value as the App Store writes it.
     public let rawValue: String
-    /// Creates a value, also one that has no constant here.
+    /// Accepts a value that has no constant here, too.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The first purchase in the subscription group, or the first access as a member of the family.

@@ -2,7 +2,7 @@
 public struct ProductType: RawRepresentable, Hashable, Sendable {
     /// The value as the App Store writes it.
     public let rawValue: String
-    /// Creates a value, also one that has no constant here.
+    /// Accepts a value that has no constant here, too.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// A subscription that renews until it is canceled.
@@ -19,7 +19,7 @@ public struct ProductType: RawRepresentable, Hashable, Sendable {
 public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
     /// The value as the App Store writes it.
     public let rawValue: String
-    /// Creates a value, also one that has no constant here.
+    /// Accepts a value that has no constant here, too.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The customer bought it.
@@ -32,7 +32,7 @@ public struct InAppOwnershipType: RawRepresentable, Hashable, Sendable {
 public struct OfferType: RawRepresentable, Hashable, Sendable {
     /// The value as the App Store writes it.
     public let rawValue: Int64
-    /// Creates a value, also one that has no constant here.
+    /// Accepts a value that has no constant here, too.
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// For new subscribers.
@@ -49,7 +49,7 @@ public struct OfferType: RawRepresentable, Hashable, Sendable {
 public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
     /// The value as the App Store writes it.
     public let rawValue: String
-    /// Creates a value, also one that has no constant here.
+    /// Accepts a value that has no constant here, too.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Nothing is paid.
@@ -66,7 +66,7 @@ public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
 public struct Status: RawRepresentable, Hashable, Sendable {
     /// The value as the App Store writes it.
     public let rawValue: Int64
-    /// Creates a value, also one that has no constant here.
+    /// Accepts a value that has no constant here, too.
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// The subscription is active.

@@ -11,8 +11,8 @@ struct CivilDate: Sendable, Hashable {
     /// - Parameter offset: offset from UTC in seconds.
     init(_ instant: Timestamp, offset: Int64 = 0) {
         let seconds = instant.seconds + offset
-        let days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
-        let time = Int(seconds - days * 86_400)
+        let days = (seconds - (seconds % Seconds.day + Seconds.day) % Seconds.day) / Seconds.day
+        let time = Int(seconds - days * Seconds.day)
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

@@ -121,7 +121,7 @@ extension JSONValue {
         .object(members.compactMap { member in member.value.map { Member(member.key, $0) } })
     }
 
-    /// Creates an object without the members whose value is `nil`.
+    /// Leaves out the members whose value is `nil`.
     package init(_ members: KeyValuePairs<String, (any JSONRepresentable)?>) {
         self = .object(Self.members(members))
     }

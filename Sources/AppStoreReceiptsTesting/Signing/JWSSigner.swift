@@ -7,7 +7,7 @@ package struct JWSSigner: Sendable {
     /// `BASE64URL(header)`, which is the same for all JWS.
     private let header: String
 
-    /// Creates a signer whose leaf has a P-256 key.
+    /// The leaf of the signer must have a P-256 key.
     package init(_ signer: ReceiptSigner) {
         key = signer.leaf.key
         header = Base64.encodeURLSafe(

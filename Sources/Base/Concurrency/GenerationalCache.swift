@@ -30,8 +30,6 @@ public final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>:
     @usableFromInline let generations = Mutex(Generations())
     @usableFromInline let limit: Int
 
-    /// Creates a cache.
-    ///
     /// - Parameter limit: the bound for the costs of all values together. A value that costs more than a quarter of it
     ///   is not cached.
     public init(limit: Int) {

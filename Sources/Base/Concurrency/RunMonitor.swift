@@ -5,7 +5,7 @@ package final class RunMonitor<Progress: Sendable>: Sendable {
     private let progress: Mutex<Progress>
     private let stopped = Atomic(false)
 
-    /// Creates a monitor of a run that has not started.
+    /// The run has not started.
     package init(_ progress: Progress) { self.progress = Mutex(progress) }
 
     /// The latest progress.

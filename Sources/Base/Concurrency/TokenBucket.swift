@@ -30,7 +30,7 @@ package struct TokenBucket: Sendable, Hashable {
     /// The time of the last refill.
     private var time: Duration
 
-    /// Creates a full bucket.
+    /// The bucket begins full.
     package init(_ rate: Rate, at now: Duration) {
         level = rate.tokens * Self.token
         time = now

@@ -82,7 +82,7 @@ package enum Files {
 }
 
 extension Files {
-    /// Creates a file that only its owner can read, or restricts the permissions of an existing file.
+    /// Makes a file that only its owner can read, or restricts the permissions of an existing file.
     package static func makePrivate(at path: String, mustBeEmpty: Bool) throws(SinkError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SinkError(.last, at: path) }

@@ -27,7 +27,6 @@ package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Human-readable reason, which contains no data of rows.
     package let reason: String
 
-    /// Creates an error.
     package init(_ code: Code, at place: String, _ reason: String) {
         self.code = code
         self.place = place

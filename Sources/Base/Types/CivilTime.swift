@@ -27,7 +27,7 @@ public struct CivilTime: Sendable, Hashable {
     /// - Parameter seconds: seconds since 1970-01-01 00:00:00, in the local time of the desired time zone.
     @inlinable public init(seconds: Int64) {
         let clamped = min(max(seconds, Self.range.lowerBound), Self.range.upperBound)
-        let (days, time) = UInt64(clamped - Self.range.lowerBound).quotientAndRemainder(dividingBy: 86_400)
+        let (days, time) = UInt64(clamped - Self.range.lowerBound).quotientAndRemainder(dividingBy: UInt64(Seconds.day))
         // Days since March 1st of the year -400. With years that begin in March the leap day is the last day of the
         // year. Source of the arithmetic: Neri and Schneider, "Euclidean affine functions and their application to
         // calendar algorithms", 2022. Its 32-bit multiplications take the place of divisions.
@@ -64,7 +64,7 @@ public struct CivilTime: Sendable, Hashable {
         (self.hour, minute, second) = (hour, time.minute, time.second)
     }
 
-    /// Returns the number of days from 1970-01-01 to a date; the inverse of ``init(seconds:)``.
+    /// Returns the number of days from 1970-01-01 to a date.
     ///
     /// - Parameters:
     ///   - year: any year, astronomical: the year before 1 is 0.
@@ -77,6 +77,13 @@ public struct CivilTime: Sendable, Hashable {
         let yearOfEra = shifted - era * 400
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// Returns the seconds from 1970-01-01 00:00:00 to a date and time; the inverse of ``init(seconds:)``.
+    @inlinable public static func seconds(
+        year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64
+    ) -> Int64 {
+        days(year: year, month: month, day: day) * Seconds.day + hour * Seconds.hour + minute * 60 + second
     }
 
     /// Returns the number of days in a month.
@@ -152,7 +159,9 @@ extension Timestamp {
         guard (1...12).contains(numbers[1]), (1...31).contains(numbers[2]), numbers[3] < 24, numbers[4] < 60,
             numbers[5] < 61
         else { return nil }
-        let days = CivilTime.days(year: numbers[0], month: numbers[1], day: numbers[2])
-        self.init(seconds: days * 86_400 + numbers[3] * 3_600 + numbers[4] * 60 + numbers[5])
+        self.init(
+            seconds: CivilTime.seconds(
+                year: numbers[0], month: numbers[1], day: numbers[2],
+                hour: numbers[3], minute: numbers[4], second: numbers[5]))
     }
 }

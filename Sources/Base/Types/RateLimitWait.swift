@@ -5,7 +5,6 @@ package struct RateLimitWait: Sendable, Hashable {
     /// `true` if Apple returned 429 and named the time, `false` for our own share of the hourly limits.
     package let isNamedByApple: Bool
 
-    /// Creates a wait.
     package init(left: Duration, isNamedByApple: Bool) {
         self.left = left
         self.isNamedByApple = isNamedByApple

@@ -25,6 +25,9 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
         return milliseconds % 1000 < 0 ? quotient - 1 : quotient
     }
 
+    /// The number of days since 1970-01-01, in UTC.
+    package var day: Int64 { seconds / Seconds.day }
+
     /// The time since 1970-01-01T00:00:00Z.
     package var sinceEpoch: Duration { .milliseconds(milliseconds) }
 
@@ -37,11 +40,17 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     package func duration(to other: Timestamp) -> Duration { other.sinceEpoch - sinceEpoch }
 }
 
+/// Lengths of time in seconds, for instants and settings that are numbers of seconds.
+public enum Seconds {
+    @inlinable public static var hour: Int64 { 60 * 60 }
+    @inlinable public static var day: Int64 { 24 * hour }
+}
+
 extension Duration {
     package static func minutes(_ count: Int64) -> Duration { .seconds(60 * count) }
-    package static func hours(_ count: Int64) -> Duration { .seconds(3_600 * count) }
+    package static func hours(_ count: Int64) -> Duration { .seconds(Seconds.hour * count) }
     /// Days of 24 hours.
-    package static func days(_ count: Int64) -> Duration { .seconds(86_400 * count) }
+    package static func days(_ count: Int64) -> Duration { .seconds(Seconds.day * count) }
 
     /// Whole milliseconds, as SQL and the wire have them.
     package var inMilliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }

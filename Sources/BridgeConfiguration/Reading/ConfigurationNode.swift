@@ -18,8 +18,6 @@ final class ConfigurationNode {
     private let mapping: Node.Mapping
     private var unread: Set<String>
 
-    /// Creates a node.
-    ///
     /// - Parameter expected: the expected form, for the finding if the value is not a mapping.
     init(
         _ node: Node, path: String, file: ConfigurationDiagnostics, variable: String? = nil,

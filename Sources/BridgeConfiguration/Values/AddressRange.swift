@@ -13,16 +13,14 @@ package struct AddressRange: Sendable, Hashable {
             self.low = low
         }
 
-        /// Creates an IPv4-mapped address.
+        /// An IPv4 address, mapped to IPv6.
         ///
         /// - Parameter address: in host byte order.
         package init(v4 address: UInt32) {
             self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(address))
         }
 
-        /// Creates an address from its bytes, for example those of an `in6_addr`.
-        ///
-        /// - Parameter bytes: 16 bytes in network byte order.
+        /// - Parameter bytes: 16 bytes in network byte order, for example those of an `in6_addr`.
         package init(bytes: UnsafeRawBufferPointer) {
             self.init(
                 high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),

@@ -98,7 +98,7 @@ package struct AppConfiguration: Sendable {
     package var cacheSeconds: Int64 = 60
     /// How long a customer's stored records are used without a Server API call, in seconds since the last complete
     /// lookup; at most 30 days. Notifications that arrive in the meantime are merged into them.
-    package var storedMaxAge: Int64 = 86_400
+    package var storedMaxAge = Seconds.day
     /// The notifications after which the customer is looked up again.
     package var recheck: [NotificationPattern] = []
 

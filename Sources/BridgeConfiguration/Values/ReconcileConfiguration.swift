@@ -1,20 +1,22 @@
+import Base
+
 /// The daily reconciliation with the App Store, the key `reconcile`.
 package struct ReconcileConfiguration: Sendable, Hashable {
     /// Subscriptions that end within this many seconds before or after now are checked.
     package var window = standardWindow
     /// Time of day in UTC, in seconds.
-    package var time: Int64 = 4 * 3_600
+    package var time = 4 * Seconds.hour
 
     /// Three days.
-    package static let standardWindow: Int64 = 3 * 86_400
+    package static let standardWindow = 3 * Seconds.day
     /// An hour to 30 days, in seconds.
-    package static let windows: ClosedRange<Int64> = 3_600...30 * 86_400
+    package static let windows: ClosedRange<Int64> = Seconds.hour...30 * Seconds.day
     /// The accepted texts of a window, for messages.
     package static let windowForm = "1h to 720h or 1d to 30d"
 
     /// Reads a window, for example `3d` or `12h`. Returns the seconds; `nil` if it is not in ``windowForm``.
     package static func window(_ text: some StringProtocol) -> Int64? {
-        let units: [Character: Int64] = ["h": 3_600, "d": 86_400]
+        let units: [Character: Int64] = ["h": Seconds.hour, "d": Seconds.day]
         guard let unit = text.last.flatMap({ units[$0] }), let count = digits(text.dropLast(), atMost: 3) else {
             return nil
         }
@@ -28,7 +30,7 @@ package struct ReconcileConfiguration: Sendable, Hashable {
         guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 }), let hour = digits(parts[0], atMost: 2),
             let minute = digits(parts[1], atMost: 2), hour < 24, minute < 60
         else { return nil }
-        return hour * 3_600 + minute * 60
+        return hour * Seconds.hour + minute * 60
     }
 
     private static func digits(_ text: some StringProtocol, atMost length: Int) -> Int64? {

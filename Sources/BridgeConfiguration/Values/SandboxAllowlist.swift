@@ -8,7 +8,7 @@ package struct SandboxAllowlist: Sendable, Hashable {
     /// Tokens, in lower case.
     package let tokens: Set<String>
 
-    /// Creates a list from transaction ids and tokens.
+    /// Accepts transaction ids and tokens, and ignores other names.
     package init(_ names: [String]) {
         identifiers = Set(names.filter(Self.isIdentifier))
         tokens = Set(names.compactMap { AccountToken($0)?.text })

@@ -24,7 +24,7 @@ package struct NotificationCatchUp: Sendable {
     }
 
     /// Limits of the calls for one page: batch priority, at most an hour and 100 calls (retries included).
-    private static let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600), maximumCalls: 100)
+    private static let options = CallOptions(priority: .batch, timeLimit: .hours(1), maximumCalls: 100)
     /// Error numbers that mean that the pagination token is invalid or has expired.
     private static let tokenErrors: Set<ServerAPIErrorNumber> = [
         ServerAPIErrorNumber(rawValue: 4_000_014), ServerAPIErrorNumber(rawValue: 4_000_017),

@@ -80,7 +80,7 @@ final class DeliveryWorker: Sendable {
         while true {
             do throws(StorageError) {
                 switch action {
-                case .awaitArrival: await wakeUp.wait(after: signals, atMost: .seconds(3_600))
+                case .awaitArrival: await wakeUp.wait(after: signals, atMost: .hours(1))
                 // A task that is canceled needs no further renewal.
                 case .awaitRenewal:
                     return (try? await Task.sleep(for: dependencies.options.renewal)) == nil ? .arrived : .renewalDue

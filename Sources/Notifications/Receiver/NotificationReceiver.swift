@@ -55,8 +55,6 @@ package struct NotificationReceiver: Sendable {
         coverage.lookupNeed(of: serverAPI?.clients.map(\.bundleId) ?? [], at: now())
     }
 
-    /// Creates a receiver.
-    ///
     /// - Parameters:
     ///   - components: shared with the other services of the configuration.
     ///   - store: `nil` rejects every notification.

@@ -75,7 +75,6 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
     /// When the App Store signed a notification that only this server cannot receive; `nil` if it is not known.
     let signedAt: Timestamp?
 
-    /// Creates a rejection with the given code.
     package init(_ code: Code, _ reason: String) {
         self.init(code, reason, mismatch: nil)
     }
@@ -91,7 +90,7 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
         self.retryAfter = retryAfter
     }
 
-    /// Creates a rejection because a client exceeded the rate limit for version 1 notifications.
+    /// A client exceeded the rate limit for version 1 notifications.
     init(tooManyUntil retryAfter: String) {
         self.init(
             .tooManyRequests,
@@ -99,7 +98,7 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
             mismatch: nil, retryAfter: retryAfter)
     }
 
-    /// Creates a rejection of an authentic notification because this machine's clock is behind.
+    /// The notification is authentic, but this machine's clock is behind.
     init(signedInFuture date: Timestamp) {
         self.init(
             .signedInFuture, "the signing date is more than five minutes ahead of this machine's clock", mismatch: nil,

@@ -15,7 +15,7 @@ package struct Reconciliation: Sendable {
     /// Number of transactions whose ends are added at once.
     private static let expiryPage = 500
     /// Time limit of a lookup in a run: it may wait for the hourly limit.
-    static let timeLimit = Duration.seconds(3_600)
+    static let timeLimit = Duration.hours(1)
     /// Time limit of a lookup of a customer that needs it. It is looked up at the next opportunity.
     private static let waitingTimeLimit = Duration.seconds(60)
 

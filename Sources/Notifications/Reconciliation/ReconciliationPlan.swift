@@ -64,8 +64,8 @@ package struct ReconciliationSchedule: Sendable, Hashable {
 
     /// The latest scheduled time that is not after `now`, in seconds since 1970.
     private func latest(before now: Timestamp) -> Int64 {
-        let today = now.seconds - now.seconds % 86_400 + time
-        return today <= now.seconds ? today : today - 86_400
+        let today = now.seconds - now.seconds % Seconds.day + time
+        return today <= now.seconds ? today : today - Seconds.day
     }
 
     /// Returns the reconciliation that begins now, or the last one if it stopped early and asked about the same window.

@@ -14,7 +14,6 @@ package struct RevocationIndex: Sendable {
         /// Apple's reason: 1 for an issue in the app, 0 for any other.
         package let reason: Int64?
 
-        /// Creates a revocation.
         package init(date: Timestamp, reason: Int64?) {
             self.date = date
             self.reason = reason
@@ -30,7 +29,6 @@ package struct RevocationIndex: Sendable {
     private var byTransaction: [String: Entry] = [:]
     private var byLineItem: [String: Revocation] = [:]
 
-    /// Creates an empty index.
     package init() {}
 
     /// Creates the index of a transaction history.

@@ -26,7 +26,6 @@ package struct VerifyReceiptResponse: Sendable {
         self.init(try JSONOutline(body, maximumNodes: Self.maximumValues))
     }
 
-    /// Creates a response from the index of its body.
     package init(_ outline: JSONOutline) { root = DocumentObject(outline: outline, index: 0) }
 
     /// `environment`; `nil` if the response names none, as those for iOS 6.

@@ -29,7 +29,7 @@ package struct CustomerView: Sendable {
 
     package var source: Source { records == nil ? .receipt : isStored ? .stored : .api }
 
-    /// Creates a view from the records of the Server API, with the receipt if one was submitted.
+    /// Shows the records of the Server API, with the receipt if one was submitted.
     package init(
         bundleId: BundleIdentifier, records: CustomerRecords, receipt: ReceiptContents? = nil,
         appTransaction: Signed<AppTransactionPayload>? = nil, configuredAppAppleId: Int64?, verifiedAt: Timestamp
@@ -43,7 +43,7 @@ package struct CustomerView: Sendable {
         self.verifiedAt = verifiedAt
     }
 
-    /// Creates a view from the receipt alone, with the revocations recorded since.
+    /// Shows the receipt alone, with the revocations recorded since.
     package init(
         history: PurchaseHistory, bundleId: BundleIdentifier, configuredAppAppleId: Int64?, verifiedAt: Timestamp
     ) {

@@ -9,7 +9,7 @@ package struct VerifyReceiptAnswer: Sendable, Hashable {
     /// Whether this is a 21005 of ours, and not one that Apple returned.
     package private(set) var isOwnOutage = false
 
-    /// Creates a response from an existing body; `status` must be the one in the body.
+    /// `status` must be the one in the body.
     package init(status: VerifyReceiptStatus, body: [UInt8]) {
         self.status = status
         self.body = body

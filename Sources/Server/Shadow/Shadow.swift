@@ -345,8 +345,3 @@ struct ShadowFailure: Error {
 
     init(_ code: String) { self.code = code }
 }
-
-extension Timestamp {
-    /// The number of days since 1970-01-01, UTC.
-    fileprivate var day: Int64 { seconds / 86_400 }
-}

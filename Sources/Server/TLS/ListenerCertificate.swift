@@ -45,7 +45,7 @@ package struct ListenerCertificate: Sendable {
     /// Whole days from the given time, in seconds since 1970, to the end of the certificate. Negative if it has
     /// expired.
     package func daysLeft(at seconds: Int64) -> Int64 {
-        let (days, remainder) = (validity.upperBound - seconds).quotientAndRemainder(dividingBy: 86_400)
+        let (days, remainder) = (validity.upperBound - seconds).quotientAndRemainder(dividingBy: Seconds.day)
         return remainder < 0 ? days - 1 : days
     }
 

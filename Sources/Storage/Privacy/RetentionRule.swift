@@ -94,7 +94,7 @@ struct RetentionRun: Sendable {
     let before: Timestamp
 
     /// The values of `$1` and `$2` in the conditions of the rule.
-    var values: [SQLValue] { [SQLValue(before), .integer(before.seconds / 86_400)] }
+    var values: [SQLValue] { [SQLValue(before), .integer(before.day)] }
 
     /// Number of rows that are searched in one read.
     static let window = 1_000

@@ -50,7 +50,7 @@ extension NotificationStore {
 
     /// Deletes the oldest version 1 notifications of an app's UTC day beyond ``SQLEngine/hintsPerDay``.
     private func deleteOldest(of app: Int64, onDayOf time: Timestamp) -> SQLStatement {
-        let day: Int64 = 86_400_000
+        let day = Duration.days(1).inMilliseconds
         let start = time.milliseconds - time.milliseconds % day
         return SQLStatement(
             """

@@ -5,7 +5,7 @@ import Foundation
 package protocol ResponseArchiveStore: SQLEngine {}
 
 /// Minimum time between two updates of `keptAt` for an unchanged response: one day, in milliseconds.
-private let day: Int64 = 86_400_000
+private let day = Duration.days(1).inMilliseconds
 /// Maximum number of responses of one customer. Otherwise variants of one receipt or password could displace the
 /// responses of other customers.
 private let answersPerCustomer = 8

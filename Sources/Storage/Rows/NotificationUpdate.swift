@@ -49,7 +49,7 @@ extension NotificationRow {
     /// Maximum number of transaction ids that are stored of a version 1 notification.
     package static let maximumIdentifiers = 16
 
-    /// Creates a version 1 notification from its type and ids, the only parts of the body that are stored.
+    /// A version 1 notification: type and ids are the only parts of the body that are stored.
     ///
     /// - Parameter uuid: a digest of the body, to recognize duplicates.
     package init(

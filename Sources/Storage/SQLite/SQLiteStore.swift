@@ -78,7 +78,7 @@ package final class SQLiteStore: Sendable {
         try open()
     }
 
-    /// Creates a store that is not open: every read and write throws `notOpen` until ``open()``.
+    /// The store is not open: every read and write throws `notOpen` until ``open()``.
     init(
         unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool,
         allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil,

@@ -70,7 +70,6 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
     /// fixed.
     package let isKeyRefused: Bool
 
-    /// Creates an error of the given kind.
     package init(_ code: Code, _ reason: String, retryAfter: Int? = nil, isKeyRefused: Bool = false) {
         self.code = code
         self.reason = reason

@@ -42,8 +42,6 @@ final class BackgroundStoreWriter: Sendable {
     private let bytes = ByteBudget(limit: ProcessMemory.Cache.waitingWrites.size())
     private let logThrottle = LogThrottle<String>()
 
-    /// Creates a writer.
-    ///
     /// - Parameter onSave: called after records are saved, with the identifiers of the customer and the begin of the
     ///   lookup.
     init(

@@ -41,7 +41,7 @@ package final class UnconfiguredApps: Sendable {
 }
 
 extension UnconfiguredApps.Arrivals {
-    fileprivate func isRecent(at now: Timestamp) -> Bool { abs(now.seconds - last.seconds) < 3_600 }
+    fileprivate func isRecent(at now: Timestamp) -> Bool { abs(now.seconds - last.seconds) < Seconds.hour }
 }
 
 extension AppRegistry {

@@ -22,8 +22,6 @@ struct UpstreamObservations: Sendable {
     /// The maximum number of receipts whose identifiers are loaded from the store.
     private static let maximumLoadedReceipts = 50_000
 
-    /// Creates an empty record.
-    ///
     /// - Parameter writer: writes to the store; `nil` if nothing is stored across restarts.
     init(revocations: KnownRevocations, writer: BackgroundStoreWriter? = nil, store: (any Store)? = nil) {
         self.revocations = revocations

@@ -31,7 +31,7 @@ package struct VerifyReceiptResult: Sendable {
     /// The memory of Apple's response, until it is written; `nil` for other responses.
     package var memory: ResponseReservation?
 
-    /// Creates a result that belongs to no app yet.
+    /// The result belongs to no app yet.
     package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
         self.answer = answer
         self.source = source

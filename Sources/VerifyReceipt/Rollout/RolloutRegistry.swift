@@ -29,7 +29,6 @@ package final class RolloutRegistry: Sendable {
     /// How long a rollout continues while the store cannot be read.
     private static let grace = Duration.seconds(10)
 
-    /// Creates a registry without rollouts.
     package init() { entries = Mutex([:]) }
 
     /// Replaces the configuration. A rollout whose block has not changed continues.

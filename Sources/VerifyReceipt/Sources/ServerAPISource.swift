@@ -54,8 +54,6 @@ package struct ServerAPISource: Sendable {
     private let readings = Readings()
     private let confirmations = SingleFlight<Question, DatedRecords?, UpstreamError>()
 
-    /// Creates a source.
-    ///
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - reserve: the part of that share which only live traffic may use.

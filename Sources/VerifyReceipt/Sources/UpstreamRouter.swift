@@ -52,8 +52,6 @@ package struct UpstreamRouter: Sendable {
     /// The last temporary status from Apple. A later outage does not clear it.
     private var last: UpstreamResponse?
 
-    /// Creates a router.
-    ///
     /// - Parameters:
     ///   - isVerifiedHere: whether the receipt is authentic by our own check. If so, Apple's 21002 (malformed) must be
     ///     a temporary fault.

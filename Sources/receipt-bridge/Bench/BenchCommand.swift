@@ -73,8 +73,8 @@ struct BenchCommand: AsyncParsableCommand {
     }
 }
 
-/// Runs the hidden `bare-route` command: a server with one minimal route, which `make bench-http` uses as the
-/// baseline.
+/// Runs the hidden `bare-route` command: a server with one minimal route, which is the baseline of
+/// `Tests/Scripts/bench/http_bench.py`.
 struct BaselineRouteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bare-route", abstract: "Serves one minimal route as a benchmark baseline.", shouldDisplay: false)

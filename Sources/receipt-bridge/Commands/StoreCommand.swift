@@ -116,7 +116,7 @@ struct StoreCommand: ParsableCommand {
             }
             let facts: StoreInspection
             do throws(StorageError) {
-                facts = try StoreOpening.inspect(path, limit: .seconds(86_400))
+                facts = try StoreOpening.inspect(path, limit: .days(1))
             } catch {
                 Terminal.say("\(error)")
                 throw error.code == .notADatabase ? ExitCode.someNotVerified : ExitCode.limit

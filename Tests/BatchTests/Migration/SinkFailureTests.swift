@@ -48,7 +48,7 @@ struct SinkFailureTests {
     // T23
     @Test(
         "A destination on a full disk keeps the data of its last checkpoint",
-        .enabled(if: canMount, "only root can mount a file system: make test-root"), arguments: SinkTests.names)
+        .enabled(if: canMount, "only root can mount a file system: .ci/run as root"), arguments: SinkTests.names)
     func smallDisk(name: String) throws {
         let folder = try TemporaryFolder()
         let disk = folder.path("disk")

@@ -3,8 +3,8 @@
 each row of each result with the expected one. Prints a table with rows per second and memory, and the cost of the filter compared
 with a migration from file to file.
 
-    make bench-migrate                     100,000 rows, six sources, three results
-    make bench-migrate ROWS=1000000 PAIRS=jsonl:sqlite
+    python3 Tests/Scripts/bench/migration.py --tool .build/release/receipt-bridge     100,000 rows, six sources, three results
+    … --rows 1000000 --pairs jsonl:sqlite
 
 Uses only Python's standard library. The tool is the release build.
 """

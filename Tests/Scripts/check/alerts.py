@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the alert rules in docs/prometheus-alerts.yml with the series of alerts.txt (needs promtool, which is part of Prometheus).
+"""Checks the alert rules in docs/prometheus-alerts.yml with the series of alerts.txt (needs promtool of Prometheus, which is
+installed from Debian if it is missing).
 
     python3 Tests/Scripts/check/alerts.py           promtool checks the rules and evaluates the cases
     python3 Tests/Scripts/check/alerts.py --list    only checks that alerts.txt has cases for each alert, and for nothing else
@@ -12,10 +13,12 @@ alerts.txt has a block for each case. The prefix `receipt_bridge_` of metrics is
     @4m                                                               at this time the alert does not fire
     @6m one:8081 is not ready for requests | instance="one:8081"      at this time it fires, with this summary and these labels
 
-Each alert must fire in one of its cases and not fire at another time, so rules that were not loaded fail.
+Each alert must fire in one of its cases and not fire at another time, and promtool must load as many rules as the document names, so
+rules that were not loaded fail.
 """
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,8 +31,20 @@ FOREIGN = ("up{", "process_")
 
 
 def rules():
-    """Returns the severity of each alert."""
-    return dict(re.findall(r"- alert: (\w+)\n(?:.*\n)*? +labels: \{severity: (\w+)\}", RULES.read_text()))
+    """Returns the severity of each alert. An alert without one, or a second one of the same name, is an error."""
+    text = RULES.read_text()
+    found = dict(re.findall(r"- alert: (\w+)\n(?:(?! *- ).*\n)*? +labels: \{severity: (\w+)\}", text))
+    if not found or len(found) != text.count("- alert:"):
+        sys.exit(f"prometheus-alerts.yml: {text.count('- alert:')} alerts, of which {len(found)} have a name of their own and a severity")
+    return found
+
+
+def promtool(*words):
+    """Runs promtool and returns what it prints."""
+    done = subprocess.run(["promtool", *words], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"promtool {words[0]}: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def expectation(line, alert, severity):
@@ -68,21 +83,21 @@ def main():
     outcomes = {(alert, bool(test["exp_alerts"])) for alert, case in found for test in case["alert_rule_test"]}
     missing = [f"{alert} has no case in which it {word}" for alert in severities
                for fires, word in ((True, "fires"), (False, "does not fire")) if (alert, fires) not in outcomes]
-    if missing or not severities:
-        sys.exit("alerts.txt: " + ("; ".join(missing) or "no rules were found"))
+    if missing:
+        sys.exit("alerts.txt: " + "; ".join(missing))
     if "--list" in sys.argv:
         return
+    if not shutil.which("promtool"):
+        subprocess.run([ROOT / ".ci/set-up", "prometheus"], check=True)
     with tempfile.TemporaryDirectory() as folder:
         # JSON is YAML.
         tests = Path(folder, "tests.yml")
         tests.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m",
                                      "tests": [case for _, case in found]}))
-        for command in (["check", "rules", str(RULES)], ["test", "rules", str(tests)]):
-            try:
-                if subprocess.run(["promtool", *command]).returncode:
-                    sys.exit(1)
-            except FileNotFoundError:
-                sys.exit("promtool is missing (apt-get install prometheus)")
+        loaded = re.search(r"(\d+) rules found", promtool("check", "rules", str(RULES)))
+        if not loaded or int(loaded[1]) != len(severities):
+            sys.exit(f"promtool loaded {loaded[1] if loaded else 'no'} rules, and the document has {len(severities)}")
+        promtool("test", "rules", str(tests))
     print(f"{len(found)} cases of {len(severities)} alerts")
 
 

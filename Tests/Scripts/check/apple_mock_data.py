@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Verifies the mock signed data of Apple's App Store Server Library for Python with `receipt-bridge decode`.
 
-    make test-apple-mock-data
-    make test-apple-mock-data LIBRARY=…/app-store-server-library-python     a copy of the library instead of a download
+    python3 Tests/Scripts/check/apple_mock_data.py --tool .build/release/receipt-bridge
+    … --library …/app-store-server-library-python     a copy of the library instead of a download
 
 - Every JWS that Apple's tests expect to verify under Apple's test root must verify under it, and under no other root.
 - Every JWS or receipt that Apple's tests expect to be refused, or that is not signed by the App Store, must be refused.
@@ -11,16 +11,22 @@
   that are not checked. Placeholders of nested JWS are replaced with the matching documents.
 - Everything that verifies is changed in one character of the header, the payload and the signature, and must be refused.
 
-Nothing is written outside a temporary folder. Needs Python's package `cryptography`, and git for the download.
+Nothing is written outside a temporary folder. Needs PyPI, and git for the download.
 """
 import argparse
 import base64
 import datetime
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import packages
+
+packages.use("cryptography", packages.CRYPTOGRAPHY)
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -158,6 +164,8 @@ def main():
             check(name, result, REFUSED[name])
         genuine = {name: text for name, text in mocks.items() if name not in REFUSED}
         models = signed_models(resources / "models", signer)
+        if not genuine or not models:
+            problems.append(f"{len(genuine)} signed mocks and {len(models)} documents to sign in the library")
         count = 0
         for root, other, items in [("apple", "own", genuine), ("own", "apple", models)]:
             for name, result in decode(arguments.tool, folder, folder / root, items).items():

@@ -160,11 +160,17 @@ printf '\nAll responses are as expected.\n'
 # Prints a number of a summary: count NAME LOG
 count() { sed -n "s/^$1  *\([0-9,]*\)\$/\1/p" "$2"; }
 
+migrated=$(count rows "$state/migrate.log") customers=$(count customers "$state/migrate.log")
+compared=$(count compared "$state/compare.log") differing=$(count "differ unexpectedly" "$state/compare.log")
+for number in "$migrated" "$customers" "$compared"; do
+    [ "${number:-0}" != 0 ] || fail "nothing was migrated or compared: $(cat "$state/migrate.log" "$state/compare.log")"
+done
+
 printf '\n%sStored receipts%s\n' "$bold" "$plain"
 printf '%s✓%s migrate  %s receipts, %s customers, records of the App Store Server API\n' "$good" "$plain" \
-    "$(count rows "$state/migrate.log")" "$(count customers "$state/migrate.log")"
+    "$migrated" "$customers"
 printf '%s✓%s compare  %s receipts by both APIs, %s differ unexpectedly\n' "$good" "$plain" \
-    "$(count compared "$state/compare.log")" "$(count "differ unexpectedly" "$state/compare.log")"
+    "$compared" "$differing"
 [ "$results" != "$state/results" ] || exit 0
 folder=$(cd "$results" && pwd)
 printf '\nOpen in a browser:\n  %s\n  %s\n' "$folder/comparison.html" "$folder/migration.html"

@@ -1,6 +1,6 @@
-"""Migrates what databases and other programs export, and compares every row (make test-exports).
+"""Migrates what databases and other programs export, and compares every row.
 
-    python3 Tests/Scripts/check/exports.py TOOL [FOLDER]
+    Tests/Scripts/support/postgresql.sh python3 Tests/Scripts/check/exports.py TOOL [FOLDER]
 
 The receipts are those of the simulator. Each row has a note with quotes, separators, backslashes and line breaks. PostgreSQL is
 started; MariaDB, too, if `mariadbd` and `mariadb` are in PATH. The files of MongoDB, pandas and Spark are written as their
@@ -27,7 +27,7 @@ NOTES = ["plain", '"quoted"', '"begins with a quote', 'ends with a quote"', 'a "
 
 class Exports:
     def __init__(self, tool, folder):
-        self.tool, self.folder, self.failures, self.count = tool, folder, [], 0
+        self.tool, self.folder, self.failures, self.skipped, self.count = tool, folder, [], [], 0
         self.rows = self.receipts()
 
     def path(self, name):
@@ -49,6 +49,8 @@ class Exports:
             simulator.terminate()
             simulator.wait()
         receipts = [line["receipt"] for line in lines if isinstance(line["receipt"], str)][:60]
+        if len(receipts) != 60:
+            sys.exit(f"the simulator wrote {len(receipts)} receipts")
         return [(f"user {number:03}", receipt, NOTES[number % len(NOTES)]) for number, receipt in enumerate(receipts)]
 
     def migrate(self, name, *options, refused=0):
@@ -121,7 +123,7 @@ class Exports:
 
     def mariadb(self):
         if not shutil.which("mariadbd") or not shutil.which("mariadb"):
-            print("skip MariaDB: mariadbd and mariadb are not in PATH")
+            self.skipped.append("MariaDB, because mariadbd and mariadb are not in PATH")
             return
         folder = self.path("mariadb")
         os.makedirs(folder)
@@ -266,6 +268,8 @@ def main():
     finally:
         if len(sys.argv) <= 2:
             shutil.rmtree(folder, ignore_errors=True)
+    for name in exports.skipped:
+        print(f"SKIPPED {name}")
     print(f"{exports.count} exports, {len(exports.failures)} failed")
     sys.exit(1 if exports.failures else 0)
 

@@ -45,12 +45,14 @@ def run(tool, target, options):
         text=True, errors="replace")
     log = WORK / f"{target}.log"
     log.write_text(ended.stdout)
-    print(f"{target:14}{number(r'number_of_executed_units: *([0-9]+)', ended.stdout):>13,}"
+    inputs = number(r'number_of_executed_units: *([0-9]+)', ended.stdout)
+    good = ended.returncode == 0 and inputs > 0
+    print(f"{target:14}{inputs:>13,}"
           f"{number(r'average_exec_per_sec: *([0-9]+)', ended.stdout):>11,}"
           f"{number(r' cov: ([0-9]+)', ended.stdout):>8,}{number(r' ft: ([0-9]+)', ended.stdout):>9,}"
           f"{number(r' corp: ([0-9]+)', ended.stdout):>8,}{number(r'peak_rss_mb: *([0-9]+)', ended.stdout):>8,}"
-          f"  {'ok' if ended.returncode == 0 else f'FAILED, see {log}'}", flush=True)
-    return ended.returncode == 0
+          f"  {'ok' if good else f'FAILED, see {log}'}", flush=True)
+    return good
 
 
 def main():

@@ -77,6 +77,8 @@ def main():
         text = file.read_text()
         if re.search(r"import GRDB$", text, re.M) and file.name != "SQLiteRow.swift":
             problems += [f"{file.relative_to(ROOT)} reads a row with {match}: use SQLiteRow" for match in READ.findall(text)]
+    if not any(file.name == "SQLiteRow.swift" and READ.search(file.read_text()) for file in (ROOT / "Sources").rglob("*.swift")):
+        problems.append("no read of a row was found in SQLiteRow.swift, so none would be found elsewhere")
     print("\n".join(sorted(problems)) or f"imports: {len(targets)} targets import exactly what Package.swift declares")
     return 1 if problems else 0
 

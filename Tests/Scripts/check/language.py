@@ -18,6 +18,7 @@ columns = "--columns" in sys.argv
 paths = [path for path in sys.argv[1:] if path != "--columns"] or ["Sources"]
 lines = comments = 0; blocks = []; sizes = []; wide = []
 for path in paths:
+    before = len(sizes)
     for folder, _, names in os.walk(path) if os.path.isdir(path) else [(os.path.dirname(path), [], [os.path.basename(path)])]:
         for name in names:
             if not name.endswith(".swift"): continue
@@ -30,6 +31,7 @@ for path in paths:
                 elif block: blocks.append(" ".join(block)); block = []
             if block: blocks.append(" ".join(block))
             sizes.append(n)
+    if len(sizes) == before: sys.exit(f"{path} has no Swift file")
 if columns:
     print("\n".join(f"{place}: the comment is wider than 120 columns" for place in wide) or "comments: at most 120 columns")
     sys.exit(bool(wide))

@@ -14,6 +14,7 @@ mkdir -p $out/symbols
 # shellcheck disable=SC2046
 "$tools/swift-symbolgraph-extract" -module-name AppStoreReceipts -target "$(value triple)" -I "$modules" -I Sources/COpenSSL \
     $(pkg-config --cflags-only-I libcrypto) -minimum-access-level public -skip-synthesized-members -output-dir $out/symbols
+[ -s $out/symbols/AppStoreReceipts.symbols.json ]
 "$tools/docc" convert Sources/AppStoreReceipts/AppStoreReceipts.docc --additional-symbol-graph-dir $out/symbols \
     --fallback-display-name AppStoreReceipts --fallback-bundle-identifier AppStoreReceipts --warnings-as-errors \
     --output-dir $out/AppStoreReceipts.doccarchive

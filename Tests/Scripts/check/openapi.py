@@ -2,8 +2,10 @@
 """Tests the running server against its OpenAPI document, docs/openapi.json, with generated valid and invalid requests.
 
 Requests are sent to both listeners of a server in front of the simulated App Store: to the public listener with a token, to the
-operations listener without one. Every response must have a status, a Content-Type, headers and a body that the document declares,
+operations listener without one. Needs PyPI. Every response must have a status, a Content-Type, headers and a body that the document declares,
 and none may be a server error.
+
+    python3 Tests/Scripts/check/openapi.py --tool .build/release/receipt-bridge
 """
 import argparse
 import json
@@ -15,26 +17,34 @@ import urllib.request
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from measuring import free_port, start, stop
+import packages
 
 CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
           "response_schema_conformance")
 TOKEN = "Zm9ydHktdHdvIGJ5dGVz"
 
 
-def schemathesis(program, base, paths, *more):
+def schemathesis(base, paths, *more):
     """Tests the given paths of a listener with the document that it serves."""
+    if not paths:
+        sys.exit(f"the document of {base} has no such paths")
     wanted = [option for path in paths for option in ("--include-path", path)]
     return subprocess.run(
-        [program, "run", base + "/openapi.json", "--url", base, "--checks", CHECKS, "--phases", "examples,coverage,fuzzing",
+        [program("schemathesis"), "run", base + "/openapi.json", "--url", base, "--checks", CHECKS, "--phases", "examples,coverage,fuzzing",
          "--seed", "7", "--generation-database", "none", "--max-examples", "60", "--request-timeout", "20",
          "--warnings", "off", *wanted, *more]).returncode
+
+
+def program(name):
+    return os.path.join(sys.prefix, "bin", name)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", required=True)
-    parser.add_argument("--schemathesis", required=True)
     arguments = parser.parse_args()
+    packages.use("openapi", "schemathesis==4.32.5", "openapi-spec-validator==0.9.0")
+    subprocess.run([program("openapi-spec-validator"), os.path.join(packages.ROOT, "docs/openapi.json")], check=True)
     running = []
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -56,9 +66,8 @@ def main():
             paths = list(document["paths"])
             old = [path for path in paths if path.endswith("verifyReceipt") or path == "/v1/notifications"]
             bearer = ["-H", f"Authorization: Bearer {TOKEN}"]
-            failed = schemathesis(arguments.schemathesis, public, paths, *bearer)
-            failed |= schemathesis(
-                arguments.schemathesis, f"http://{operations}", [path for path in paths if path not in old])
+            failed = schemathesis(public, paths, *bearer)
+            failed |= schemathesis(f"http://{operations}", [path for path in paths if path not in old])
             sys.exit(1 if failed else 0)
         finally:
             for process in reversed(running):

@@ -5,7 +5,7 @@
 
 Each process runs the tests of some suites one after the other. The suites are distributed by their times in a run before, see
 Tests/Scripts/check/times.json, which --record writes. Every test that the bundle lists must end or be skipped: a test that no process ran is an
-error, and so is a filter that selects nothing. What the tests leave behind, processes and temporary files, is removed and
+error, and so is a filter that selects nothing, or only tests that are skipped. What the tests leave behind, processes and temporary files, is removed and
 reported; with --strict it is an error.
 
 What tests print, for example seeds, is printed if a test of the same process fails, or with --verbose. Skipped tests are listed with
@@ -394,7 +394,9 @@ def run(options, bundle, suites, times, total, work, scratch):
         if each.process.returncode and not each.missing and not any(result.issues for result in each.results.values()):
             errors.append(f"a process ended with {each.process.returncode} although none of its {len(each.tests)} tests "
                           f"failed; the last one was {each.last}")
-    if skipped and os.environ.get("REFUSE_SKIPPED"):
+    if skipped and sum(map(len, skipped.values())) == total:
+        errors.append("every selected test was skipped")
+    elif skipped and os.environ.get("REFUSE_SKIPPED"):
         errors.append("tests were skipped, and REFUSE_SKIPPED is set")
     for error in errors:
         print(f"error: {error}")

@@ -54,18 +54,25 @@ def column(tests, files, old):
 
 def main():
     tests, files = marked()
-    lines, stale, rows = DOCUMENT.read_text().split("\n"), [], 0
+    lines, stale, others, rows = DOCUMENT.read_text().split("\n"), [], [], 0
     for index, line in enumerate(lines):
         row = ROW.match(line)
         if not row:
             continue
         rows += 1
+        others += [name for name in re.findall(r"`([\w+.]+\.\w+)`:", row[3]) if not list((ROOT / "Tests").rglob(name))]
+        if not row[3].strip():
+            others.append(f"a test of T{row[2]}")
         text = row[1] + column(tests.pop(int(row[2]), {}), files, row[3]) + row[4]
         if text != line:
             stale.append(f"T{row[2]}")
             lines[index] = text
+    if not rows or not files:
+        sys.exit(f"threats: {rows} threats in docs/threat-model.md, {len(files)} files of tests that name one")
     if tests:
         sys.exit(f"threats: tests name threats that docs/threat-model.md has not: {sorted(tests)}")
+    if others:
+        sys.exit(f"threats: missing: {', '.join(others)}")
     if stale and "--record" in sys.argv:
         DOCUMENT.write_text("\n".join(lines))
     elif stale:

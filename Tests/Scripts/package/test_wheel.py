@@ -86,8 +86,8 @@ def main():
         simulated.write(tool, folder / "state", 300)
         # Without the folders of compilers and of an installed receipt-bridge.
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")} | {"PATH": str(bin)}
-        for script in ["values", "results", "processes"]:
-            subprocess.run([bin / "python", "-W", "error", "-W", "ignore::DeprecationWarning", PACKAGE / f"wheel_{script}.py", tool,
+        for script in ["wheel_values.py", "wheel_results.py", "wheel_processes.py"]:
+            subprocess.run([bin / "python", "-W", "error", "-W", "ignore::DeprecationWarning", PACKAGE / script, tool,
                             folder / "state", str(arguments.rows)], check=True, cwd=folder, env=environment)
 
 

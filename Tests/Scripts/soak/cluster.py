@@ -230,6 +230,8 @@ class Load:
         self.ending.set()
         for thread in self.threads:
             thread.join(30)
+        if not self.counts:
+            self.stage.failures.add("no receipt was answered")
         answers = ", ".join(f"{status} from {source}: {count:,}" for (status, source), count in sorted(self.counts.items(), key=str))
         return f"{sum(self.counts.values()):,} responses ({answers}), slowest {self.slowest:.2f} s"
 
@@ -372,7 +374,7 @@ def forwarded(stage, database, sink, duplicates=0):
         for (_, earlier), (_, later) in zip(deliveries, deliveries[1:]):
             overtaken += later[0] < earlier[0]
             together += earlier[0] <= later[0] < earlier[1]
-    if missing:
+    if missing or not stored:
         stage.failures.add(f"{len(missing)} of {len(stored)} notifications were not forwarded")
     if twice > duplicates:
         stage.failures.add(f"{twice} deliveries were repeated, at most {duplicates} are expected")
@@ -676,7 +678,7 @@ def received(stage, database):
     """Waits until all events are delivered, and checks that what was acknowledged is stored. Returns the number of notifications."""
     wait(lambda: stage.delivered()["waiting"] == 0, 60, 0.2)
     counts, stored = stage.delivered(), int(database.sql("SELECT count(*) FROM notification")[0][0])
-    if stored < counts["delivered"] or counts["failed"]:
+    if stored < counts["delivered"] or counts["failed"] or not stored:
         stage.failures.add(f"{counts}, {stored} stored")
     return stored
 

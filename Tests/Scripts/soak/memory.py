@@ -3,7 +3,7 @@
 
 A stand-in for the App Store Server API makes up a signed history for each id, so that no customer is asked for twice. The run
 fails if the memory grows beyond `--most`, or without a store, whose page caches fill slowly, by more than a tenth in the second
-half of the requests. Needs Python's package `cryptography`.
+half of the requests. Needs PyPI.
 
     Tests/Scripts/soak/memory.py --tool .build/release/receipt-bridge --customers 200000
 """
@@ -18,10 +18,14 @@ import tempfile
 import time
 import urllib.parse
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import packages
+
+packages.use("cryptography", packages.CRYPTOGRAPHY)
+
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from measuring import free_port, memory, start, stop
 import simulated
 

@@ -107,6 +107,8 @@ class Stage:
 
     def compare(self, expected):
         got = self.table()
+        if not expected:
+            wrong("the table of one process has no rows")
         if got != expected:
             differences = len(set(got) ^ set(expected))
             wrong(f"{len(got):,} rows instead of {len(expected):,}, {differences:,} differences")

@@ -283,6 +283,9 @@ def world(stage, arguments, order, failures):
         thread.start()
     for thread in checks:
         thread.join()
+    for name in urls:
+        if not judge.kinds[name, "final right"]:
+            failures.add(f"no answer of {name} is right at the end")
     calls = json.loads(urllib.request.urlopen(stage.store + "/requests").read())["counts"]
     happened = ", ".join(f"{name} {count}" for name, count in sorted(shop.counts.items()))
     return [judge.text(), f"    events: {happened}", f"    calls: {sum(calls.values())}, {calls}", *judge.by_second()]

@@ -277,6 +277,9 @@ def main():
     print(f"slowest response {tally.slowest:.1f} s; {tally.counts['left']:,} clients disconnected early; invalid bodies: "
           + ", ".join(f"{key[1]} {count:,}" for key, count in tally.counts.items()
                       if isinstance(key, tuple) and key[0] == "invalid"))
+    for name in servers:
+        if not any(isinstance(key, tuple) and key[:2] == ("genuine", name) for key in tally.counts):
+            tally.record_failure(f"{name}: no genuine receipt was answered")
     for fault in tally.faults:
         print(f"WRONG: {fault}")
     sys.exit(1 if tally.counts["wrong"] else 0)

@@ -6,7 +6,7 @@
     migration   a migration that the previous release began, resumed by this version, and one of this version by the previous
                 release, into each kind of result
 
-    make test-upgrade FROM=PATH
+    FROM=PATH .ci/nightly upgrade
 
 No genuine receipt is denied, what was acknowledged is stored and forwarded, each response is the one that the other version computes
 from the App Store Server API, handles of one version are those of the other, and progress files are resumed or refused by name. The
@@ -55,6 +55,8 @@ class UpgradeStage(Stage):
 
     def equal(self, what, got, expected):
         got, expected = ({id: without_changes(value) for id, value in each.items()} for each in (got, expected))
+        if not expected:
+            self.failures.add(f"{what}: there is nothing to compare")
         different = sorted(id for id in expected if got.get(id) != expected[id])
         if different:
             one, other = flat(got.get(different[0], {})), flat(expected[different[0]])

@@ -122,7 +122,7 @@ struct DirectorySource: RowSource {
         return nil
     }
 
-    /// Creates a row and advances the position.
+    /// Returns the next row and advances the position.
     private mutating func row(_ value: StoredValue, at path: [UInt8]) -> SourceRow {
         // A name that is not UTF-8 is percent-encoded, so that the file can be found.
         let id = String(validating: path, as: UTF8.self) ?? PathText.text(of: path)

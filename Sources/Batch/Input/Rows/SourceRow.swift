@@ -80,7 +80,7 @@ enum SourceText: Sendable, Hashable {
 }
 
 extension SourceRow {
-    /// Creates a row, which is unreadable if a text is malformed.
+    /// The row is unreadable if a text is malformed.
     init(
         number: Int64, id: SourceText, value: StoredValue, accountToken: SourceText, transactionIds: [UInt8]? = nil
     ) {

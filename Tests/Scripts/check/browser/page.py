@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the pages in a browser: `page.py FOLDER`. The folder contains comparison.html, status.html, migration.html and customers.html.
+"""Tests the pages in a browser: `page.py FOLDER`, which browser.sh calls. The folder contains comparison.html, status.html, migration.html and customers.html.
 
 They are the samples of ComparisonPageTests, StatusPageTests, ReportTests and CustomerPageTests. Screenshots are written to the folder.
 """
@@ -315,6 +315,9 @@ def requests(events, netlog, pages):
 def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     pages = {name: (folder / f"{name}.html").as_uri() for name in ["comparison", "status", "migration", "customers"]}
+    missing = [name for name in pages if not (folder / f"{name}.html").exists()]
+    if missing:
+        sys.exit(f"{folder} has no page {', '.join(missing)}")
     page, netlog = pages["comparison"], os.path.join(folder, "netlog.json")
     with Browser(netlog) as browser:
         reading(browser, page)
