@@ -242,11 +242,11 @@ struct RuleListingTests {
             "\(RecordedDocument.hint)")
     }
 
-    @Test("docs/COMPATIBILITY.md names what a client may notice; RECORD_GOLDENS=1 updates it and fails once")
+    @Test("docs/DIFFERENCES.md names what a client may notice; RECORD_GOLDENS=1 updates it and fails once")
     func noticeable() throws {
         #expect(
             try RecordedDocument.has(
-                RuleListing.noticeable(ComparisonRules.all), in: "docs/COMPATIBILITY.md", section: "noticeable"),
+                RuleListing.noticeable(ComparisonRules.all), in: "docs/DIFFERENCES.md", section: "noticeable"),
             "\(RecordedDocument.hint)")
     }
 
