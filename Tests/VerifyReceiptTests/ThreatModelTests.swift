@@ -11,7 +11,7 @@ struct ThreatModelTests {
         let column: Substring
 
         init?(_ line: Substring) {
-            guard let match = line.firstMatch(of: /^\| ([TH])(\d+) \|(?:.*\|)? (.*?) ?\|$/), let number = Int(match.2)
+            guard let match = line.firstMatch(of: /^\| ([THI])(\d+) \|(?:.*\|)? (.*?) ?\|$/), let number = Int(match.2)
             else { return nil }
             (kind, self.number, column) = (match.1, number, match.3)
         }
@@ -72,6 +72,15 @@ struct ThreatModelTests {
         for row in Self.hardening {
             #expect(row.column.hasPrefix("done: ") || row.column.hasPrefix("declined: "), "H\(row.number)")
         }
+        for row in rows {
+            expectTests(of: row)
+        }
+    }
+
+    @Test("docs/INVARIANTS.md names at least one test for each line, and each exists")
+    func invariants() {
+        let rows = Self.rows(of: "docs/INVARIANTS.md")
+        #expect(rows.map(\.number) == Array(1...22))
         for row in rows {
             expectTests(of: row)
         }
