@@ -24,7 +24,8 @@ let mappings = [
 ]
 
 /// Packages that only other packages need, with a product of each. Their versions are exact too, so that every build of
-/// a commit compiles the same sources (docs/decisions/0061-exact-versions-of-every-package.md).
+/// a commit compiles the same sources. `Package.resolved` would do it too, but its commit ids differ between mirrors.
+/// A dependency for a platform that does not exist counts as a use and compiles nothing.
 let transitivePackages = [
     ("swift-server/async-http-client", "1.37.0", "AsyncHTTPClient"),
     ("apple/swift-algorithms", "1.2.1", "Algorithms"),

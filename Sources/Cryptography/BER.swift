@@ -30,8 +30,10 @@ public struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(code.rawValue) at byte \(offset)" }
 }
 
-// The types below are `public` and their methods `@inlinable` because this compiler does not carry `package` bodies
-// over to another module. Without inlining, reading a receipt with 187 purchases took twice as long.
+// The types below are `public` and their methods `@inlinable` because Swift 6.3.1 does not inline `package` functions
+// into another module, with or without `@inlinable`: reading a receipt of 187 purchases took 168 µs instead of 84. In
+// Base the caches (a lookup took 1.8 µs instead of 0.5), the JSON writer, `CivilTime` and `Redacted` are public for the
+// same reason. No product shows them to other packages. Measure before you make them `package`.
 
 /// The tag bytes used by receipts and certificates.
 public enum BERTag {

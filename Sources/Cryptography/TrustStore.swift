@@ -7,7 +7,9 @@ package final class TrustStore: Sendable {
         /// The signed content states its time of signing, in seconds since 1970.
         case at(Int64)
         /// The signed content states only an earlier event, for example a purchase, in seconds since 1970. The
-        /// signer's certificate may have been issued later, but must not have expired before it.
+        /// signer's certificate may have been issued later, but must not have expired before it: a transactionReceipt
+        /// of iOS 6 names no time of signing, and a restored purchase can be signed later. A key that is used after
+        /// its certificate expired would be accepted, but only keys of Apple's.
         case notBefore(Int64)
         /// The time of signing cannot be read. Nothing is authentic by this: it only tells whose the certificate is.
         case unread

@@ -1,7 +1,9 @@
 import Foundation
 
 /// The functions of libpq. The library is loaded when it is needed, so that the program runs without it if the store is
-/// not PostgreSQL.
+/// not PostgreSQL. Version 14 is the first with pipeline mode. The compiler does not check the types of functions that
+/// are found by name: the tests of this target call them all. Every parameter is passed explicitly, so no environment
+/// variable, password file or service file of libpq counts.
 struct PostgreSQLLibrary: Sendable {
     typealias Handle = OpaquePointer?
     typealias Text = UnsafePointer<CChar>?

@@ -92,7 +92,8 @@ package struct ReceiptDecoder: Sendable {
         }
     }
 
-    /// Removes the bytes after the container if the profile allows it.
+    /// Removes the bytes after the container if the profile allows it. Apple's endpoint ignores them (a published
+    /// measurement of four receipts), but no signature covers them: two readers of one text could see two receipts.
     private func consume(_ count: Int, of input: inout ReceiptInput) throws(ReceiptDecodingError) {
         let surplus = input.bytes.count - count
         guard surplus > 0 else { return }

@@ -5,7 +5,9 @@ import Synchronization
 /// pipe buffers little, but responses must not wait for it.
 ///
 /// All lines together wait at most one second per minute. Lines that cannot be written are dropped and counted, and
-/// the next written line follows a notice with the number of dropped lines.
+/// the next written line follows a notice with the number of dropped lines. `O_NONBLOCK` is not set, because it would
+/// apply to every process that shares the descriptor, for example a shell; a thread with a queue would lose its lines
+/// if the process ends at once.
 package final class NonBlockingLogOutput: Sendable {
     /// The log of this process. All loggers share it, so that lines are not interleaved.
     package static let standardError = NonBlockingLogOutput(descriptor: STDERR_FILENO)

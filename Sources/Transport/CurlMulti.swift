@@ -96,7 +96,7 @@ final class CurlMulti {
             bridge_curl_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, min(limit, perHost)),
             bridge_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limit),
             // Only one exchange at a time per connection: with several, libcurl 7.88.1 fails up to 1 in 120 when a
-            // server ends a connection (docs/decisions/0007-http-2-for-get-only.md).
+            // server ends a connection (`CurlHandle.setProtocol`).
             bridge_curl_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)),
             bridge_curl_multi_set_socket_callback(handle, socketChanged, context),
             bridge_curl_multi_set_timer_callback(handle, timerChanged, context),

@@ -24,15 +24,6 @@ enum RuleListing {
     }
 }
 
-extension RuleListing {
-    /// Returns a Markdown table of the expected differences that a client may notice, each rule once.
-    static func noticeable(_ rules: [ComparisonRule]) -> String {
-        var seen: Set<String> = []
-        let shown = rules.filter { $0.verdict == .expected && $0.isNoticeable && seen.insert($0.name).inserted }
-        return "| rule | difference |\n|---|---|\n" + shown.map { "| `\($0.name)` | \($0.explanation) |\n" }.joined()
-    }
-}
-
 extension ComparisonRule {
     /// Basis of a rule that has no public page.
     fileprivate var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// Traces of a process: files that it leaves, the environment of child processes, and printed names.
-/// docs/threat-model.md, section Hardening, refers to these tests.
+/// Tests/threats.md refers to these tests.
 @Suite("Hardening")
 struct HardeningTests {
     @Test("A server leaves no core dump, which would contain secrets")

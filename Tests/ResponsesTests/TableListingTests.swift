@@ -5,11 +5,11 @@ import TestSupport
 
 @Suite("Listing of the tables")
 struct TableListingTests {
-    @Test("docs/COMPATIBILITY.md contains the current tables; RECORD_GOLDENS=1 writes them there and fails once")
+    @Test("Mappings/README.md contains the current tables; RECORD_GOLDENS=1 writes them there and fails once")
     func compatibility() throws {
         let text = TableListing.markdown.render(FieldTables.bundled.references)
         #expect(
-            try RecordedDocument.has(text, in: "docs/COMPATIBILITY.md", section: "mappings"),
+            try RecordedDocument.has(text, in: "Mappings/README.md", section: "mappings"),
             "\(RecordedDocument.hint)")
     }
 

@@ -9,7 +9,7 @@ import TestSupport
 import VerifyReceipt
 
 /// Compares every genuine response of Apple's in the corpus with our response from the receipt alone. Exactly the
-/// listed differences are allowed; `docs/COMPATIBILITY.md` gives the reason for each.
+/// listed differences are allowed; `docs/DIFFERENCES.md` gives the reason for each.
 @Suite(
     "Genuine responses of Apple's",
     .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts next to the checkout"))

@@ -4,33 +4,35 @@ import TestSupport
 
 @Suite("Threat model")
 struct ThreatModelTests {
-    /// A row of a table in `docs/threat-model.md`: its letter and number, and the tests that it names for each file.
+    /// A row of a table: its letter and number, and its last column.
     private struct Row {
         let kind: Substring
         let number: Int
-        /// The column before the one with the tests.
-        let answer: Substring
-        let tests: [(file: String, sentences: [String])]
+        let column: Substring
 
         init?(_ line: Substring) {
-            guard let match = line.firstMatch(of: /^\| ([TH])(\d+) \|.*\| (.*) \| (.*?) ?\|$/),
-                let number = Int(match.2)
+            guard let match = line.firstMatch(of: /^\| ([THI])(\d+) \|(?:.*\|)? (.*?) ?\|$/), let number = Int(match.2)
             else { return nil }
-            (kind, self.number, answer) = (match.1, number, match.3)
-            tests = match.4.split(separator: "; `").map { part in
+            (kind, self.number, column) = (match.1, number, match.3)
+        }
+
+        /// The tests that the column names for each file.
+        var tests: [(file: String, sentences: [String])] {
+            column.split(separator: "; `").map { part in
                 let file = part.prefix { $0 != ":" }.filter { $0 != "`" }
                 return (file, part.matches(of: /"([^"]+)"/).map { String($0.1) })
             }
         }
     }
 
-    private static let threats = rows.filter { $0.kind == "T" }
-    private static let hardening = rows.filter { $0.kind == "H" }
+    private static let threats = rows(of: "docs/threat-model.md")
+    private static let hardening = rows(of: "docs/HARDENING.md")
+    private static let tested = rows(of: "Tests/threats.md")
 
-    private static let rows: [Row] = {
-        let text = try? String(contentsOf: Repository.folder.appending(path: "docs/threat-model.md"), encoding: .utf8)
+    private static func rows(of path: String) -> [Row] {
+        let text = try? String(contentsOf: Repository.folder.appending(path: path), encoding: .utf8)
         return (text ?? "").split(separator: "\n").compactMap { Row($0) }
-    }()
+    }
 
     /// The source of each test file, by file name.
     private static let files: [String: String] = {
@@ -49,33 +51,48 @@ struct ThreatModelTests {
         source.matches(of: /\bT(\d+)\b/).contains { Int($0.1) == number }
     }
 
-    @Test("The document has 37 threats, and every test that it names exists in its file, with the number")
+    @Test("Each of the 37 threats has tests, which exist in their files, with the number")
     func named() {
+        let rows = Self.tested.filter { $0.kind == "T" }
         #expect(Self.threats.map(\.number) == Array(1...37))
-        for row in Self.threats {
-            #expect(!row.tests.isEmpty, "T\(row.number)")
-            for (file, sentences) in row.tests {
-                #expect(!sentences.isEmpty, "T\(row.number): \(file)")
-                let source = Self.files[file] ?? ""
-                for sentence in sentences {
-                    #expect(source.contains("\"\(sentence)\""), "T\(row.number): \(file) has no \(sentence)")
-                }
-                #expect(Self.mentions(row.number, source), "\(file) does not say T\(row.number)")
+        #expect(rows.map(\.number) == Array(1...37))
+        for row in rows {
+            expectTests(of: row)
+            for (file, _) in row.tests {
+                #expect(Self.mentions(row.number, Self.files[file] ?? ""), "\(file) does not say T\(row.number)")
             }
         }
     }
 
-    @Test("The document has 21 hardening measures, each done or declined, and every test that it names exists")
+    @Test("Each of the 22 hardening measures is done or declined, and every test that is named for it exists")
     func hardened() {
+        let rows = Self.tested.filter { $0.kind == "H" }
         #expect(Self.hardening.map(\.number) == Array(1...22))
+        #expect(rows.map(\.number) == Array(1...22))
         for row in Self.hardening {
-            #expect(row.answer.hasPrefix("done: ") || row.answer.hasPrefix("declined: "), "H\(row.number)")
-            for (file, sentences) in row.tests {
-                #expect(!sentences.isEmpty, "H\(row.number): \(file)")
-                for sentence in sentences {
-                    let isThere = Self.files[file]?.contains("\"\(sentence)\"") ?? false
-                    #expect(isThere, "H\(row.number): \(file) has no \(sentence)")
-                }
+            #expect(row.column.hasPrefix("done: ") || row.column.hasPrefix("declined: "), "H\(row.number)")
+        }
+        for row in rows {
+            expectTests(of: row)
+        }
+    }
+
+    @Test("docs/INVARIANTS.md names at least one test for each line, and each exists")
+    func invariants() {
+        let rows = Self.rows(of: "docs/INVARIANTS.md")
+        #expect(rows.map(\.number) == Array(1...22))
+        for row in rows {
+            expectTests(of: row)
+        }
+    }
+
+    private func expectTests(of row: Row) {
+        #expect(!row.tests.isEmpty, "\(row.kind)\(row.number)")
+        for (file, sentences) in row.tests {
+            #expect(!sentences.isEmpty, "\(row.kind)\(row.number): \(file)")
+            for sentence in sentences {
+                let isThere = Self.files[file]?.contains("\"\(sentence)\"") ?? false
+                #expect(isThere, "\(row.kind)\(row.number): \(file) has no \(sentence)")
             }
         }
     }

@@ -6,7 +6,7 @@
 /// thousands of values.
 ///
 /// It is `public` and `@inlinable` because the compiler does not inline `package` functions into other modules
-/// (docs/decisions/0004).
+/// (BER.swift).
 public struct JSONWriter: ~Copyable {
     /// Memory for the text, of which the first ``used`` bytes have been written. An array with a count of its own is
     /// quicker than appending: a piece of a text is one comparison and one copy. The bytes after them are not

@@ -5,7 +5,7 @@
 /// four digits.
 ///
 /// It is `public` and `@inlinable` because the compiler does not inline `package` functions into other modules
-/// (docs/decisions/0004).
+/// (BER.swift).
 public struct CivilTime: Sendable, Hashable {
     public let year: Int
     /// 1 to 12.

@@ -2,7 +2,7 @@
 /// digits.
 ///
 /// It is `public` and `@inlinable` because the compiler does not inline `package` functions into other modules
-/// (docs/decisions/0004).
+/// (BER.swift).
 public enum DecimalDigits {
     /// Returns the two digits of each of four numbers.
     ///

@@ -4,7 +4,7 @@
 /// secret.
 ///
 /// It is `public` and `@inlinable`, because otherwise every reading would be a call of unspecialized generic code
-/// (docs/decisions/0004).
+/// (BER.swift).
 public struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {

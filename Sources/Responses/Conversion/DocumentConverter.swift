@@ -28,7 +28,8 @@ package struct DocumentConverter: Sendable {
         self.tables = tables
     }
 
-    /// Parses a document and checks its style.
+    /// Parses a document and checks its style. One that has only the target style is refused: its conversion would be
+    /// almost empty, and look complete.
     ///
     /// - Parameter keys: keys of which at least one must exist; otherwise the document is of another kind.
     func read(

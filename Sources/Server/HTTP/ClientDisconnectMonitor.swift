@@ -79,7 +79,9 @@ private final class WorkResult<Value: Sendable>: Sendable {
 /// Reports to ``ClientDisconnectMonitor`` that a client has connected or disconnected.
 ///
 /// It is the first handler that sees received bytes: a client counts as disconnected as soon as it closes its sending
-/// side, even if requests of it still wait.
+/// side, even if requests of it still wait. A client that gives up sends the same FIN, and nginx treats it alike. The
+/// response is then 21005 and not that of the next source: otherwise a client could close early to get the state in an
+/// old receipt instead of Apple's newer one.
 final class ClientDisconnectHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

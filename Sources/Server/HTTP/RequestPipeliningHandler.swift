@@ -6,7 +6,8 @@ import NIOHTTP1
 ///
 /// So a connection buffers at most one response beyond the channel's high-water mark, however many requests are
 /// pipelined. Requests that are already decoded wait here; ``InboundBackpressureHandler`` keeps their number small. A
-/// request that is not pipelined passes through unchanged.
+/// request that is not pipelined passes through unchanged. NIO's `HTTPServerPipelineHandler` continues as soon as a
+/// response is produced: 400 requests for 16 KB on each of 80 connections that read nothing took 760 MB.
 final class RequestPipeliningHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

@@ -27,7 +27,9 @@ package struct ConnectionTimeouts: Sendable, Hashable {
 /// Closes connections that are idle, and connections whose client has stopped reading.
 ///
 /// It is next to the socket, below TLS, and only counts bytes. One repeated task per connection compares the counts,
-/// so that requests start no timers. Requests that arrive too slowly are closed by ``RequestTimeoutHandler``.
+/// so that requests start no timers. Requests that arrive too slowly are closed by ``RequestTimeoutHandler``. With the
+/// kernel's send buffer of 128 KiB, about 3 KB per second count as reading. Hummingbird's idle timer does not start
+/// again if it fires during a response.
 final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
