@@ -97,17 +97,15 @@ extension ServerAPIObject {
         self[field.rawValue] = original ?? .text(nil)
     }
 
-    /// Replaces `isTrialPeriod`, `isInIntroOfferPeriod`, `promotionalOfferId` and `offerCodeRefName` by `offerType`,
-    /// `offerIdentifier` and `offerDiscountType`.
+    /// Replaces the ``TransactionField/offerKeys`` by `offerType`, `offerIdentifier` and `offerDiscountType`.
     ///
     /// The name of an offer code decides about the type, because the row of a redeemed code has both identifiers. If
     /// both flags are true, the offer is a free trial. A paid introductory offer gets no discount type, because a
     /// response does not say whether it was paid up front.
     mutating func convertOffer() {
-        let isTrial = take("isTrialPeriod") == .flag(1)
-        let isIntroduction = take("isInIntroOfferPeriod") == .flag(1)
-        let promotional = take("promotionalOfferId")?.nonEmptyText
-        let code = take("offerCodeRefName")?.nonEmptyText
+        let keys = TransactionField.offerKeys.map { take($0.rawValue) }
+        let (isTrial, isIntroduction) = (keys[0] == .flag(1), keys[1] == .flag(1))
+        let (promotional, code) = (keys[2]?.nonEmptyText, keys[3]?.nonEmptyText)
         let type: OfferType? =
             code != nil
             ? .offerCode : promotional.map(OfferType.named) ?? (isTrial || isIntroduction ? .introductory : nil)
@@ -139,11 +137,4 @@ extension TransactionPayload {
         expiresDate = object["expiresDate"]?.instant
         type = object["type"]?.nonEmptyText
     }
-}
-
-extension TransactionField {
-    /// The keys of an offer in a response. Rows without an offer have the two flags, too.
-    static let offerKeys: [TransactionField] = [
-        .isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName,
-    ]
 }

@@ -66,7 +66,7 @@ package struct FieldTables: Sendable {
     }
 
     /// Returns the contents of an embedded file.
-    private static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
+    static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
         switch name {
         case "answer.json": PackageResources.answer_json
         case "app-receipt.json": PackageResources.app_receipt_json
