@@ -2,79 +2,63 @@ package import Base
 import Responses
 
 extension ComparedAnswer {
-    /// The top-level values of a response.
-    private typealias Parts = [AnswerField: DocumentValue]
-
     /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.
     ///
     /// https://developer.apple.com/documentation/appstorereceipts/responsebody
     package init(verifyReceipt bytes: [UInt8]?, at path: String = "verifyReceipt") throws(ComparisonError) {
         guard let bytes else { throw ComparisonError(code: .missing, place: path, reason: "the response is missing") }
-        let response = VerifyReceiptResponse(try Self.outline(of: bytes, at: path))
-        var parts: Parts = [:]
-        var unknown: [ComparedRow.Extra] = []
-        for (name, value) in response.root.members {
-            // These two keys are compared as raw values, like keys that are in no table.
-            if let field = ResponseKeys.answer[name], field != .isRetryable, field != .exception {
-                parts[field] = value
-            } else {
-                unknown.append(.init(name: name, value: .text(value.text ?? "…")))
-            }
-        }
-        guard parts[.status] != nil || parts[.receipt] != nil else {
+        let response = ResponseDocument(try Self.outline(of: bytes, at: path))
+        guard response.root["status"] != nil || response.root["receipt"] != nil else {
             throw ComparisonError(code: .notAnAnswer, place: path, reason: "neither status nor receipt found")
         }
-        if parts[.receipt] != nil, response.receipt == nil {
-            throw ComparisonError(code: .badValue, place: "\(path).receipt", reason: "expected an object")
+        let parts: ResponseDocument.Parts
+        do throws(ConversionError) {
+            parts = try response.parts()
+        } catch {
+            throw ComparisonError(code: .badValue, place: "\(path).\(error.place)", reason: error.reason)
         }
-        let isFlat = response.isFlat
-        self.init(form: isFlat ? .flatAnswer : .answer)
+        self.init(form: response.isFlat ? .flatAnswer : .answer)
         isRewritten = !response.rewritten.isEmpty
-        properties = unknown
-        status = parts[.status]?.integer
-        environment = parts[.environment]?.text
-        for field in AnswerField.repetitions {
-            guard let text = parts[field]?.text else { continue }
-            properties.append(.init(name: field.rawValue, value: .text(text)))
+        status = response.root["status"]?.integer
+        environment = response.environment
+        let top = AnswerField.table
+        properties = response.root.members.compactMap { name, value in
+            top.contains(name) ? nil : ComparedRow.Extra(name: name, value: .text(value.text ?? "…"))
         }
-        if isFlat { try readFlat(parts, response.root, path) } else { try read(parts, path) }
+        for row in FieldTables.bundled.answer.rows where AnswerField.repetitions.contains(row.field) {
+            guard let text = response.root.text(row.wire) else { continue }
+            properties.append(.init(name: row.field.rawValue, value: .text(text)))
+        }
+        if let receipt = parts.receipt?.object { read(receipt: receipt) }
+        let keys = DocumentKeys.transaction
+        snapshot = try Self.rows(parts.snapshot, keys, at: "\(path).receipt")
+        latest = try parts.latest.map { rows throws(ComparisonError) in try Self.rows(rows, keys, at: path) }
+        renewals = try parts.renewals.map { rows throws(ComparisonError) in try Self.rows(rows, .renewal, at: path) }
+        if response.isFlat { readRenewal(in: response.root) }
         properties.sort { $0.name < $1.name }
     }
 
-    /// Reads the response to an App Receipt.
-    private mutating func read(
-        _ parts: Parts, _ path: String
-    ) throws(ComparisonError) {
-        if let receipt = parts[.receipt]?.one?.object { try read(receipt: receipt, path) }
-        if let list = parts[.latestReceiptInfo] {
-            latest = try ResponseReader.rows(list, ResponseKeys.transaction, at: "\(path).latestReceiptInfo")
-        }
-        if let list = parts[.pendingRenewalInfo] {
-            renewals = try ResponseReader.rows(list, ResponseKeys.renewal, at: "\(path).pendingRenewalInfo")
-        }
+    private static func rows(
+        _ objects: [LocatedObject], _ keys: DocumentKeys, at path: String
+    ) throws(ComparisonError) -> [ComparedRow] {
+        try check(rows: objects.count, at: path)
+        return objects.map { ComparedRow($0.object, keys) }
     }
 
-    /// Reads `receipt`: its app, its own properties, and the rows of `in_app`.
-    private mutating func read(
-        receipt: DocumentObject, _ path: String
-    ) throws(ComparisonError) {
-        let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
-        let row = ResponseReader.row(receipt, ResponseKeys.receipt)
+    /// Reads the app and, of an App Receipt, the receipt's own properties.
+    private mutating func read(receipt: DocumentObject) {
+        let row = ComparedRow(receipt, form == .flatAnswer ? .transaction : .receipt)
         for extra in row.extras {
             switch AppReceiptField(rawValue: extra.name) {
             case .bundleId?: bundleId = extra.value.text
             case .appAppleId?: appAppleId = extra.value.number
-            case .purchases?: break
-            default: if extra.name != purchases { property("receipt.\(extra.name)", extra.value) }
+            default: if form == .answer { property("receipt.\(extra.name)", extra.value) }
             }
         }
         // `original_purchase_date` of the receipt itself has the same key as the field of rows, so the table puts it
         // there.
-        if let date = row[.originalPurchaseDate] {
+        if form == .answer, let date = row[.originalPurchaseDate] {
             property("receipt.\(RowField.originalPurchaseDate.name)", date)
-        }
-        if let list = purchases.flatMap({ receipt[$0] }) {
-            snapshot = try ResponseReader.rows(list, ResponseKeys.transaction, at: "\(path).receipt.purchases")
         }
     }
 
@@ -83,30 +67,9 @@ extension ComparedAnswer {
         properties.append(ComparedRow.Extra(name: name, value: value))
     }
 
-    /// Reads the response to an iOS 6 receipt, in which each list is a single object and renewal keys are at the top
-    /// level.
-    private mutating func readFlat(
-        _ parts: Parts, _ root: DocumentObject, _ path: String
-    ) throws(ComparisonError) {
-        if let receipt = parts[.receipt]?.one?.object {
-            let row = ResponseReader.row(receipt, ResponseKeys.transaction)
-            for extra in row.extras {
-                switch FlatTransactionField(rawValue: extra.name) {
-                case .bundleId?: bundleId = extra.value.text
-                case .appAppleId?: appAppleId = extra.value.number ?? extra.value.text.flatMap { Int64($0) }
-                default: continue
-                }
-            }
-            snapshot = [row]
-        }
-        if let value = parts[.latestReceiptInfo] ?? parts[.latestExpiredReceiptInfo] {
-            guard let object = value.one?.object else {
-                throw ComparisonError(
-                    code: .badValue, place: "\(path).latestReceiptInfo", reason: "expected an object")
-            }
-            if !object.isEmpty { latest = [ResponseReader.row(object, ResponseKeys.transaction)] }
-        }
-        var renewal = ResponseReader.row(root, ResponseKeys.renewal)
+    /// Reads the renewal of an iOS 6 response, which is at the top level.
+    private mutating func readRenewal(in root: DocumentObject) {
+        var renewal = ComparedRow(root, .renewal)
         renewal.extras = []
         guard renewal != ComparedRow(), let row = latest?.first ?? snapshot.first else { return }
         renewal[.originalTransactionId] = row[.originalTransactionId]
@@ -118,25 +81,57 @@ extension ComparedAnswer {
 extension AnswerField {
     /// The values that are compared between two responses only. Records have none of them, or have them in the rows.
     static let repetitions = refund + [.latestReceipt, .latestExpiredReceipt]
+    /// The keys of the top level, without those that are compared as raw values like keys that are in no table.
+    fileprivate static let table = Set(
+        FieldTables.bundled.answer.rows.filter { ![.isRetryable, .exception].contains($0.field) }.map(\.wire))
 }
 
-extension ResponseReader {
-    /// Reads a list of objects, or throws if any element is not an object.
-    fileprivate static func rows(
-        _ list: DocumentValue, _ keys: [String: ResponseKeys.Meaning], at path: String
-    ) throws(ComparisonError) -> [ComparedRow] {
-        guard let elements = list.rows?.rows else {
-            throw ComparisonError(code: .badValue, place: path, reason: "expected an array of objects")
+extension DocumentKeys {
+    /// Keys of rows in `in_app` and `latest_receipt_info`, including iOS 6 rows.
+    fileprivate static let transaction = DocumentKeys(
+        FieldTables.bundled.transactionReceipt, FieldTables.bundled.flatTransaction, FieldTables.bundled.inApp,
+        FieldTables.bundled.transaction)
+    /// Keys of rows in `pending_renewal_info`, which has two for what is one key in the App Store Server API.
+    fileprivate static let renewal = {
+        var keys = DocumentKeys()
+        keys.add(FieldTables.bundled.renewal) { row, key in
+            key == row.also ? RowField.priceConsentStatus.name : row.field.rawValue
         }
-        var rows: [ComparedRow] = []
-        for element in elements {
-            guard let object = element.object else {
-                throw ComparisonError(code: .badValue, place: path + element.place, reason: "expected an object")
+        return keys
+    }()
+    /// Keys of an App Receipt.
+    fileprivate static let receipt = DocumentKeys(FieldTables.bundled.appReceipt)
+}
+
+extension ComparedRow {
+    /// Reads an object of a response. A value that cannot be converted to its type stays a text, so it differs from
+    /// every valid value. Keys that are in no table become extras under their own names.
+    fileprivate init(_ object: DocumentObject, _ keys: DocumentKeys) {
+        self.init()
+        let (readings, unknown) = object.read(keys)
+        var others = Dictionary(unknown.map { ($0.name, ComparedValue(raw: $0.value)) }) { _, last in last }
+        for (name, reading) in readings {
+            let value: ComparedValue? =
+                switch reading {
+                case .value(let value): value == .text("") ? nil : ComparedValue(value)
+                case .unreadable(let value): ComparedValue(raw: value)
+                }
+            guard let value else { continue }
+            if let field = RowField.named[name] {
+                self[field] = value
+            } else {
+                others[name] = value
             }
-            try ComparedAnswer.check(rows: rows.count + 1, at: path)
-            rows.append(row(object, keys))
         }
-        return rows
+        extras = others.map { Extra(name: $0.key, value: $0.value) }.sorted { $0.name < $1.name }
+    }
+}
+
+extension ComparedValue {
+    /// The characters of a scalar, or the JSON of a container.
+    fileprivate init(raw value: DocumentValue) {
+        // 1,024 bytes are enough to see a difference and few enough to store.
+        self = .text(value.text ?? String(decoding: value.json.prefix(1_024), as: UTF8.self))
     }
 }
 

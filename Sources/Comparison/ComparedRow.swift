@@ -65,7 +65,7 @@ package struct ComparedRow: Sendable, Hashable {
 
     /// `true` if the period is free and its offer has no identifier.
     var isIntroductoryTrial: Bool {
-        self[.isTrialPeriod]?.flag == true && self[.promotionalOfferId] == nil && self[.offerCodeRefName] == nil
+        self[.isTrialPeriod]?.flag == true && RowField.offerIdentifiers.allSatisfy { self[$0] == nil }
     }
 
     /// `true` if the product is an auto-renewable subscription.

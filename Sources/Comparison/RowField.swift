@@ -41,6 +41,8 @@ package enum RowField: Int, Sendable, CaseIterable {
     static let dates: [RowField] = [
         .purchaseDate, .originalPurchaseDate, .expiresDate, .revocationDate, .gracePeriodExpiresDate,
     ]
+    /// Fields with the identifier of an offer.
+    static let offerIdentifiers: [RowField] = [.promotionalOfferId, .offerCodeRefName]
     /// Fields that rows of transactions have.
     static let transactionFields = ofTransactions.map(\.field)
     /// Fields that rows of renewals have.

@@ -3,13 +3,10 @@ import AppStorePayloads
 import Base
 import Comparison
 @testable import Notifications
-import Responses
 import VerifyReceipt
 
 /// Fuzzes the parsers of Apple's responses and notifications.
 enum AnswerTarget {
-    private static let converter = DocumentConverter(tables: .bundled)
-
     static func run(_ bytes: [UInt8]) {
         _ = try? VerifyReceiptStatusReader.scan(bytes)
         if let object = try? JSONObject(bytes) {
@@ -20,17 +17,7 @@ enum AnswerTarget {
             _ = try? MassExtensionStatus(&claims)
             _ = try? NotificationPage(&claims)
         }
-        if let response = try? VerifyReceiptResponse(bytes) {
-            require(
-                response.revocationStates.count <= response.purchases.count, "each purchase has at most one state")
-            _ = (response.renewals, response.lookupKeys, response.bundleId, response.environment)
-        }
-        _ = try? ComparedAnswer(verifyReceipt: bytes)
         _ = try? ComparedAnswer(RecordedRecords(history: [bytes], statuses: bytes))
-        if let camelCase = try? converter.camelCase(bytes) {
-            Rendered.isJSON(camelCase)
-            if let snakeCase = try? converter.snakeCase(camelCase) { Rendered.isJSON(snakeCase) }
-        }
         if case .version1(let body)? = try? NotificationBody(bytes) { hasNoPassword(body.redacted) }
     }
 

@@ -19,6 +19,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "jws", body: SignedTextTargets.text),
         FuzzTarget(name: "claims", body: SignedTextTargets.claims),
         FuzzTarget(name: "answer", body: AnswerTarget.run),
+        FuzzTarget(name: "document", body: DocumentTarget.run),
         FuzzTarget(name: "request", body: RequestTarget.run),
         FuzzTarget(name: "json", body: JSONTarget.run),
         FuzzTarget(name: "rows", body: RowsTarget.run),

@@ -40,8 +40,8 @@ struct RewrittenResponseTests {
             #expect(
                 try converter.rewrittenShapes(in: Array(answer.utf8)) == (shape.map { ["\(path): \($0)"] } ?? []))
             #expect(
-                try VerifyReceiptResponse(Array(answer.utf8)).purchases.map(\.transactionId)
-                    == VerifyReceiptResponse(Array((before + apples + after).utf8)).purchases.map(\.transactionId))
+                try ResponseDocument(Array(answer.utf8)).purchases.map(\.transactionId)
+                    == ResponseDocument(Array((before + apples + after).utf8)).purchases.map(\.transactionId))
         }
     }
 
@@ -89,7 +89,7 @@ struct RewrittenResponseTests {
             #expect(
                 try converter.rewrittenShapes(in: Array(answer(receipt, newest).utf8))
                     == shapes.map { "\($0): a list instead of an object" })
-            let response = try VerifyReceiptResponse(Array(answer(receipt, newest).utf8))
+            let response = try ResponseDocument(Array(answer(receipt, newest).utf8))
             #expect(response.isFlat && response.purchases.map(\.transactionId) == ["1", "2"])
             #expect(response.purchases.allSatisfy(\.isFlat) && response.renewals.count == 0)
         }
@@ -164,7 +164,7 @@ struct RewrittenResponseTests {
             }
             _ = try? converter.camelCase(bytes)
             _ = try? converter.rewrittenShapes(in: bytes)
-            _ = (try? VerifyReceiptResponse(bytes))?.purchases
+            _ = (try? ResponseDocument(bytes))?.purchases
         }
     }
 }

@@ -192,7 +192,7 @@ struct CustomerRulesTests {
         options.user = user.map { Redacted($0) }
         let result = await service.answer(
             body: Question.body(form.text, password: password), route: .auto, requestOptions: options)
-        let response = try? VerifyReceiptResponse(result.answer.body)
+        let response = try? ResponseDocument(result.answer.body)
         let keys = response?.lookupKeys ?? CustomerIdentifiers([])
         return Reply(
             status: result.answer.status.rawValue, source: result.source,

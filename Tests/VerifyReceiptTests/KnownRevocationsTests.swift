@@ -77,7 +77,7 @@ struct KnownRevocationsTests {
             let body =
                 #"{"latest_receipt_info":[{"transaction_id":"10","web_order_line_item_id":"w10"\#(date)}]}"#
             known.revocations.record(
-                try VerifyReceiptResponse(Array(body.utf8)).revocationStates, in: scope,
+                try ResponseDocument(Array(body.utf8)).revocationStates, in: scope,
                 askedAt: SharedSimulator.noon.advanced(by: .minutes(minute)))
         }
     }

@@ -51,10 +51,10 @@ extension Doctor {
         do {
             let client = try BatchVerifyReceiptClient(settings: settings, transport: transport)
             let answer = try await client.answer(to: receipt)
-            let response = try? VerifyReceiptResponse(answer.body)
-            let latest = ["latest_receipt", "latest_receipt_info", "latest_expired_receipt_info"]
+            let response = try? ResponseDocument(answer.body)
             let secret = Self.result(
-                name, answer.status, hasSecret: hasSecret, showsLatest: latest.contains { response?.root[$0] != nil })
+                name, answer.status, hasSecret: hasSecret,
+                showsLatest: response.map { $0.hasLatest || $0.root["latest_receipt"] != nil } ?? false)
             let order = response?.hasNewestFirst.map { isFirst in
                 Self.order(
                     bundleId, isNewestFirst: isFirst, app.latestReceiptInfoOrder, receipt.environment ?? .production)

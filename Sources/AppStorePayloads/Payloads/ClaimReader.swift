@@ -10,64 +10,74 @@ package struct ClaimReader {
     /// The members that were left out. Their names come from the code, never from the document.
     package private(set) var leftOut: [JSONFieldError] = []
 
+    /// Whether only the names of the members that can be left out are wanted: all of them are then in ``leftOut``.
+    private var lists = false
+
     /// The names of all members of signed payloads that do not decide, for metrics.
-    package static let names = [
-        "advancedCommerceInfo", "appAccountToken", "appTransactionId", "applicationVersion", "autoRenewProductId",
-        "autoRenewStatus", "billingPeriodNumber", "billingPlanType", "bundleVersion",
-        "commitmentAutoRenewProductId", "commitmentAutoRenewStatus", "commitmentExpiresDate", "commitmentInfo",
-        "commitmentPrice", "commitmentRenewalBillingPlanType", "commitmentRenewalDate", "commitmentRenewalPrice",
-        "consumptionRequestReason", "currency", "deviceVerification", "deviceVerificationNonce",
-        "eligibleWinBackOfferIds", "expirationIntent", "failedCount", "inAppOwnershipType",
-        "isInBillingRetryPeriod", "isUpgraded", "offerDiscountType", "offerIdentifier", "offerPeriod", "offerType",
-        "originalApplicationVersion", "originalPlatform", "originalPurchaseDate", "preorderDate",
-        "previousOriginalTransactionId", "price", "priceIncreaseStatus", "productId", "quantity",
-        "recentSubscriptionStartDate", "renewalBillingPlanType", "renewalDate", "renewalPrice", "requestIdentifier",
-        "revocationPercentage", "revocationReason", "revocationType", "status", "storefront",
-        "storefrontCountryCodes", "storefrontId", "subscriptionGroupIdentifier", "subtype", "succeededCount",
-        "tokenCreationDate", "tokenExpirationDate", "tokenType", "totalBillingPeriods", "transactionReason", "type",
-        "version", "versionExternalIdentifier", "webOrderLineItemId",
-    ]
+    package static let names: [String] = {
+        guard let nothing = try? JSONObject(Array("{}".utf8)) else { return [] }
+        var reader = ClaimReader(nothing)
+        reader.lists = true
+        let kinds: [any SignedClaims.Type] = [
+            TransactionPayload.self, RenewalPayload.self, AppTransactionPayload.self, NotificationPayload.self,
+        ]
+        for kind in kinds { _ = try? kind.init(&reader) }
+        return Set(reader.leftOut.map(\.name)).sorted()
+    }()
 
     package init(_ object: JSONObject) {
         self.object = object
     }
 
+    /// Returns the value of a member; `nil` if it is absent or left out.
+    @inline(__always)
+    private mutating func optional<Value>(
+        _ name: StaticString, _ read: (JSONObject, StaticString) throws(JSONFieldError) -> Value?
+    ) -> Value? {
+        do throws(JSONFieldError) {
+            if lists { throw JSONFieldError(name, "a value") }
+            return try read(object, name)
+        } catch {
+            leftOut.append(error)
+            return nil
+        }
+    }
+
     /// A string; `nil` if it is absent or left out.
     package mutating func text(_ name: StaticString) -> String? {
-        do throws(JSONFieldError) { return try object.text(name) } catch { return leaveOut(error) }
+        optional(name) { object, name throws(JSONFieldError) in try object.text(name) }
     }
 
     /// An array of strings; `nil` if it is absent or left out.
     package mutating func texts(_ name: StaticString) -> [String]? {
-        do throws(JSONFieldError) { return try object.texts(name) } catch { return leaveOut(error) }
+        optional(name) { object, name throws(JSONFieldError) in try object.texts(name) }
     }
 
     /// A whole number of 64 bits; `nil` if it is absent or left out.
     package mutating func integer(_ name: StaticString) -> Int64? {
-        do throws(JSONFieldError) { return try object.integer(name) } catch { return leaveOut(error) }
+        optional(name) { object, name throws(JSONFieldError) in try object.integer(name) }
     }
 
     /// A boolean; `nil` if it is absent or left out.
     package mutating func flag(_ name: StaticString) -> Bool? {
-        do throws(JSONFieldError) { return try object.flag(name) } catch { return leaveOut(error) }
+        optional(name) { object, name throws(JSONFieldError) in try object.flag(name) }
     }
 
     /// A date; `nil` if it is absent or left out.
     package mutating func date(_ name: StaticString) -> Timestamp? {
-        do throws(JSONFieldError) { return try object.date(name) } catch { return leaveOut(error) }
+        optional(name) { object, name throws(JSONFieldError) in try object.date(name) }
     }
 
     /// The bytes of an object; `nil` if it is absent or left out. The document's limit of size applies to it.
     mutating func rawObject(_ name: StaticString) -> [UInt8]? {
-        do throws(JSONFieldError) {
-            return try object.object(name) == nil ? nil : object.rawJSON(name)
-        } catch {
-            return leaveOut(error)
+        optional(name) { object, name throws(JSONFieldError) in
+            try object.object(name) == nil ? nil : object.rawJSON(name)
         }
     }
 
     /// A value that is read from a nested object; `nil` if it is absent or left out.
     mutating func nested<Value>(_ name: StaticString, _ read: (inout ClaimReader) -> Value) -> Value? {
+        if lists { leftOut.append(JSONFieldError(name, "an object")) }
         do throws(JSONFieldError) { return try required(name, read) } catch { return leaveOut(error) }
     }
 
@@ -77,8 +87,9 @@ package struct ClaimReader {
     mutating func required<Value>(
         _ name: StaticString, _ read: (inout ClaimReader) throws(JSONFieldError) -> Value
     ) throws(JSONFieldError) -> Value? {
-        guard let object = try object.object(name) else { return nil }
+        guard let object = try lists ? object : object.object(name) else { return nil }
         var reader = ClaimReader(object)
+        reader.lists = lists
         let value = try read(&reader)
         leftOut += reader.leftOut
         return value

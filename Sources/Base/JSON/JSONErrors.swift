@@ -22,7 +22,7 @@ package struct JSONFieldError: Error, Sendable, Hashable, CustomStringConvertibl
     /// The type or form that was expected, for example `a number of milliseconds`. It never contains the value.
     package let expected: String
 
-    init(_ name: StaticString, _ expected: String) {
+    package init(_ name: StaticString, _ expected: String) {
         self.name = name.description
         self.expected = expected
     }

@@ -30,7 +30,7 @@ package struct ArchivedResponse: Sendable, Hashable {
     ///   - submitted: the receipt that the response belongs to, in canonical base64.
     package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
         guard answer.status.promisesReceipt,
-            let response = try? VerifyReceiptResponse(answer.body)
+            let response = try? ResponseDocument(answer.body)
         else { return nil }
         var replacements = ByteReplacements()
         var archivedReceipt: [UInt8]?
@@ -64,7 +64,7 @@ enum VolatileFields {
     static let requestDates = ["request_date", "request_date_ms", "request_date_pst"]
 
     /// Returns the positions of the values, without their quotes.
-    static func all(in response: VerifyReceiptResponse) -> [(name: String, text: JSONString)] {
+    static func all(in response: ResponseDocument) -> [(name: String, text: JSONString)] {
         var fields: [(name: String, text: JSONString)] = []
         for (name, value) in response.root.members {
             switch name {

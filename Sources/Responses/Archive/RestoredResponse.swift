@@ -4,17 +4,17 @@ package import Base
 /// that were recorded after it was archived.
 package struct RestoredResponse: Sendable {
     private let answer: ArchivedResponse
-    private let response: VerifyReceiptResponse
+    private let response: ResponseDocument
     /// All purchases in the response, in document order.
-    private let rows: [VerifyReceiptResponse.Purchase]
+    private let rows: [ResponseDocument.Purchase]
     /// The renewals by original transaction id, when the response was archived.
-    private let renewals: [String: VerifyReceiptResponse.Renewal]
+    private let renewals: [String: ResponseDocument.Renewal]
     /// When Apple sent the response.
     private let archivedAt: Timestamp
 
     /// Returns `nil` if the body cannot be parsed, which means that this type did not archive it.
     package init?(_ answer: ArchivedResponse, keptAt archivedAt: Timestamp) {
-        guard let response = try? VerifyReceiptResponse(answer.body) else { return nil }
+        guard let response = try? ResponseDocument(answer.body) else { return nil }
         self.answer = answer
         self.response = response
         self.archivedAt = archivedAt
@@ -26,12 +26,12 @@ package struct RestoredResponse: Sendable {
     package var originals: [String] { Set(rows.compactMap(\.originalTransactionId)).sorted() }
 
     /// All purchases in the response, in document order.
-    package var purchases: [VerifyReceiptResponse.Purchase] { rows }
+    package var purchases: [ResponseDocument.Purchase] { rows }
 
     /// Returns whether the response shows no cancellation of a purchase that is revoked. Of several rows of a purchase,
     /// the last one counts, because the receipt in a response is as old as the submitted one.
     package func lacks(_ revocations: RevocationIndex) -> Bool {
-        var last: [String: VerifyReceiptResponse.Purchase] = [:]
+        var last: [String: ResponseDocument.Purchase] = [:]
         for row in rows { last[row.transactionId ?? ""] = row }
         return last.values.contains { !$0.isCancelled && revocation(of: $0, revocations) != nil }
     }
@@ -90,7 +90,7 @@ package struct RestoredResponse: Sendable {
     }
 
     /// Returns the recorded revocation of a purchase, if there is one.
-    private func revocation(of row: VerifyReceiptResponse.Purchase, _ revocations: RevocationIndex) -> RevocationIndex
+    private func revocation(of row: ResponseDocument.Purchase, _ revocations: RevocationIndex) -> RevocationIndex
         .Revocation?
     {
         revocations.revocation(transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
@@ -119,7 +119,7 @@ package struct RestoredResponse: Sendable {
     }
 
     /// Returns whether the status of a flat response depends on a later transaction than this one.
-    private func isSuperseded(_ row: VerifyReceiptResponse.Purchase) -> Bool {
+    private func isSuperseded(_ row: ResponseDocument.Purchase) -> Bool {
         !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
 

@@ -4,16 +4,23 @@ extension DocumentConverter {
     /// Converts a verifyReceipt response to compact JSON with the names and types of the App Store Server API.
     ///
     /// The form of `receipt` distinguishes a response to an App Receipt from one to an iOS 6 receipt. Values are read
-    /// leniently; see ``JSONScalar``.
+    /// leniently; see ``DocumentReading``.
     package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
-        let answer = try wireObject(answer)
-        let receipt = try answer.object("receipt")
+        let response = try response(answer)
+        let parts = try parts(of: response)
+        let top = LocatedObject(object: response.root, path: "")
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
-        if receipt?.object.isFlatReceipt == true {
-            try writeFlat(answer, receipt, into: &writer)
+        for row in tables.answer.rows where !row.field.belongsToRenewal {
+            guard let value = try top.camelCase(row) else { continue }
+            writer.key(row.field.rawValue)
+            writer.camelCase(value)
+        }
+        let environment = response.environment.map(FieldValue.text)
+        if response.isFlat, parts.receipt != nil {
+            try writeFlat(top, parts, environment, into: &writer)
         } else {
-            try write(answer, receipt, into: &writer)
+            try write(parts, environment, into: &writer)
         }
         writer.endObject()
         return writer.finish()
@@ -22,113 +29,104 @@ extension DocumentConverter {
     /// Reads a verifyReceipt response.
     ///
     /// - Throws: ``ConversionError`` if the document has none of the keys that only such a response has.
-    func wireObject(_ answer: [UInt8]) throws(ConversionError) -> LocatedObject {
+    func response(_ answer: [UInt8]) throws(ConversionError) -> ResponseDocument {
         // The other keys also occur in version 1 notifications.
         let distinguishing: Set<AnswerField> = [
             .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
         ]
         let keys = tables.answer.rows.filter { distinguishing.contains($0.field) }.map(\.wire)
-        return try read(answer, as: .answer, expecting: keys)
+        return ResponseDocument(try read(answer, as: .answer, expecting: keys), tables: tables)
+    }
+
+    /// Returns the objects of a response. One without a receipt that names an expired one is a notification of version
+    /// 1, of which only the top level is converted.
+    func parts(of response: ResponseDocument) throws(ConversionError) -> ResponseDocument.Parts {
+        response.isFlat && response.root[tables.names.receipt] == nil ? .init() : try response.parts()
     }
 
     /// Writes the response to an App Receipt.
     private func write(
-        _ answer: LocatedObject, _ receipt: LocatedObject?, into writer: inout JSONWriter
+        _ parts: ResponseDocument.Parts, _ environment: FieldValue?, into writer: inout JSONWriter
     ) throws(ConversionError) {
-        let environment = answer["environment"]?.scalar
-        let bundleId = receipt?["bundle_id"]?.scalar
-        func transactions<Field>(
-            _ rows: [LocatedObject], _ table: FieldTable<Field>, _ key: String
-        ) throws(ConversionError) {
-            writer.key(key)
-            writer.beginArray()
-            for row in rows {
+        let bundleId = parts.receipt?.object.text("bundle_id").map(FieldValue.text)
+        func rows<Field>(
+            _ rows: [LocatedObject]?, _ table: FieldTable<Field>
+        ) throws(ConversionError) -> [ServerAPIObject]? {
+            try rows?.map { row throws(ConversionError) in
                 var object = try row.camelCase(table)
                 object.normalizeRow(bundleId: bundleId, environment: environment)
-                object.write(into: &writer)
-            }
-            writer.endArray()
-        }
-        try writeScalars(of: answer, into: &writer)
-        for row in tables.answer.rows {
-            switch row.field {
-            case .receipt:
-                guard let receipt else { continue }
-                writer.key(row.field.rawValue)
-                try receipt.camelCase(tables.appReceipt).write(into: &writer)
-                for row in tables.appReceipt.rows where row.field == .purchases {
-                    try transactions(try receipt.objects(row.wire) ?? [], tables.inApp, DocumentKey.transactions)
-                }
-            case .latestReceiptInfo:
-                guard let rows = try answer.objects(row.wire) else { continue }
-                try transactions(rows, tables.transaction, DocumentKey.latestTransactions)
-            case .pendingRenewalInfo:
-                guard let rows = try answer.objects(row.wire) else { continue }
-                writer.key(DocumentKey.renewals)
-                writer.beginArray()
-                for row in rows {
-                    var object = try row.camelCase(tables.renewal)
-                    object.normalizeRenewal(environment: environment)
-                    object.write(into: &writer)
-                }
-                writer.endArray()
-            default:
-                continue
+                return object
             }
         }
+        let renewals = try parts.renewals?.map { row throws(ConversionError) in
+            var object = try row.camelCase(tables.renewal)
+            object.normalizeRenewal(environment: environment)
+            return object
+        }
+        writer.member(AnswerField.receipt.rawValue, try parts.receipt?.camelCase(tables.appReceipt))
+        writer.member(
+            DocumentKey.transactions, try rows(parts.receipt == nil ? nil : parts.snapshot, tables.inApp))
+        writer.member(DocumentKey.latestTransactions, try rows(parts.latest, tables.transaction))
+        writer.member(DocumentKey.renewals, renewals)
     }
 
-    /// Writes the response to an iOS 6 receipt.
+    /// Writes the response to an iOS 6 receipt. Its renewal, of the only subscription, is at the top level.
     private func writeFlat(
-        _ answer: LocatedObject, _ receipt: LocatedObject?, into writer: inout JSONWriter
+        _ top: LocatedObject, _ parts: ResponseDocument.Parts, _ environment: FieldValue?,
+        into writer: inout JSONWriter
     ) throws(ConversionError) {
-        guard let receipt else { return }
-        try writeScalars(of: answer, into: &writer)
-        writer.key(AnswerField.receipt.rawValue)
-        try receipt.camelCase(tables.transactionReceipt).write(into: &writer)
-        var own = try receipt.camelCase(tables.flatTransaction)
-        own.removeAll { name in
+        var own = try parts.receipt?.camelCase(tables.flatTransaction)
+        own?.removeAll { name in
             name != PurchaseInfoField.bundleId.rawValue
                 && PurchaseInfoField(rawValue: name).map { !$0.belongsToTransaction } ?? false
         }
-        let environment = answer["environment"]?.scalar
-        own.normalizeTransaction(bundleId: nil, environment: environment)
-        writer.array(DocumentKey.transactions, [own]) { $1.write(into: &$0) }
-
-        var latest: ServerAPIObject?
-        for row in tables.answer.rows
-        where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
-            guard latest == nil, let object = try answer.object(row.wire), !object.object.isEmpty else { continue }
-            latest = try object.camelCase(tables.flatTransaction)
-            latest?.normalizeRow(bundleId: receipt["bid"]?.scalar, environment: environment)
-        }
-        if let latest {
-            writer.array(DocumentKey.latestTransactions, [latest]) { $1.write(into: &$0) }
-        }
-        try writeFlatRenewal(of: answer, latest ?? own, into: &writer)
-    }
-
-    /// Writes the renewal of the only subscription. In an iOS 6 response, it is at the top level.
-    private func writeFlatRenewal(
-        of answer: LocatedObject, _ latest: ServerAPIObject, into writer: inout JSONWriter
-    ) throws(ConversionError) {
+        own?.normalizeTransaction(bundleId: nil, environment: environment)
+        var latest = try parts.latest?.first?.camelCase(tables.flatTransaction)
+        latest?.normalizeRow(
+            bundleId: parts.receipt?.object.text("bid").map(FieldValue.text), environment: environment)
         var renewal = ServerAPIObject()
         for row in tables.answer.rows where row.field.belongsToRenewal {
-            renewal[row.field.rawValue] = try answer.camelCase(row)
+            renewal[row.field.rawValue] = try top.camelCase(row)
         }
-        guard !renewal.isEmpty else { return }
+        let hasRenewal = !renewal.isEmpty
         for field in [RenewalField.originalTransactionId, .productId, .environment] {
-            renewal[field.rawValue] = latest[field.rawValue]
+            renewal[field.rawValue] = (latest ?? own)?[field.rawValue]
         }
-        writer.array(DocumentKey.renewals, [renewal]) { $1.write(into: &$0) }
+        writer.member(AnswerField.receipt.rawValue, try parts.receipt?.camelCase(tables.transactionReceipt))
+        writer.member(DocumentKey.transactions, own.map { [$0] })
+        writer.member(DocumentKey.latestTransactions, latest.map { [$0] })
+        writer.member(DocumentKey.renewals, hasRenewal ? [renewal] : nil)
+    }
+}
+
+extension LocatedObject {
+    /// Returns the values of all rows of a table, in the order of the table and in the types of the App Store Server
+    /// API.
+    fileprivate func camelCase<Field>(_ table: FieldTable<Field>) throws(ConversionError) -> ServerAPIObject {
+        var object = ServerAPIObject()
+        for row in table.rows { object[row.field.rawValue] = try camelCase(row) }
+        return object
     }
 
-    private func writeScalars(of answer: LocatedObject, into writer: inout JSONWriter) throws(ConversionError) {
-        for row in tables.answer.rows where !row.field.belongsToRenewal && row.field.kind != .nested {
-            guard let value = try answer.camelCase(row) else { continue }
-            writer.key(row.field.rawValue)
-            writer.value(value)
+    /// Returns the value of one row; `nil` if it is absent, or stands for an absent value.
+    fileprivate func camelCase<Field>(_ row: FieldTable<Field>.Row) throws(ConversionError) -> FieldValue? {
+        let value = try value(row.wire, row.keys, as: row.field.kind)
+        return switch (row.conversion, value) {
+        case (.nonZeroNumberAsText, .text("0")?), (.nonZeroNumberAsText, .text("")?), (.numberOrZero, .number(0)?): nil
+        default: value
         }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: String, _ object: ServerAPIObject?) {
+        guard let object else { return }
+        key(name)
+        object.write(into: &self)
+    }
+
+    fileprivate mutating func member(_ name: String, _ objects: [ServerAPIObject]?) {
+        if let objects { array(name, objects) { $1.write(into: &$0) } }
     }
 }
 

@@ -4,108 +4,84 @@ extension DocumentConverter {
     ///
     /// For display: long keys are truncated, and characters that do not occur in Apple's keys are replaced by `?`.
     package func ignoredKeys(in answer: [UInt8]) throws(ConversionError) -> [String] {
-        let answer = try wireObject(answer)
-        let receipt = try answer.object("receipt")
-        let isFlat = receipt?.object.isFlatReceipt == true
-        let flat = Self.keys(of: tables.flatTransaction)
-        let ofReceipt = isFlat ? flat.union(Self.keys(of: tables.transactionReceipt)) : Self.keys(of: tables.appReceipt)
-        var found = Self.unknown([answer.object], Self.keys(of: tables.answer), "")
-        for row in tables.answer.rows {
-            let prefix = "\(row.wire)."
-            switch row.field {
-            case .receipt:
-                guard let receipt else { continue }
-                found.formUnion(Self.unknown([receipt.object], ofReceipt, prefix))
-                for list in tables.appReceipt.rows where list.field == .purchases && !isFlat {
-                    let rows = try receipt.objects(list.wire)?.map(\.object) ?? []
-                    found.formUnion(Self.unknown(rows, Self.keys(of: tables.inApp), "\(prefix)\(list.wire)."))
-                }
-            case .latestReceiptInfo where isFlat, .latestExpiredReceiptInfo where isFlat:
-                guard let object = try answer.object(row.wire) else { continue }
-                found.formUnion(Self.unknown([object.object], flat, prefix))
-            case .latestReceiptInfo:
-                let rows = try answer.objects(row.wire)?.map(\.object) ?? []
-                found.formUnion(Self.unknown(rows, Self.keys(of: tables.transaction), prefix))
-            case .pendingRenewalInfo where !isFlat:
-                let rows = try answer.objects(row.wire)?.map(\.object) ?? []
-                found.formUnion(Self.unknown(rows, Self.keys(of: tables.renewal), prefix))
-            default:
-                continue
+        let response = try response(answer)
+        let (parts, names, isFlat) = (try parts(of: response), tables.names, response.isFlat)
+        let receipt =
+            isFlat ? DocumentKeys(tables.flatTransaction, tables.transactionReceipt) : DocumentKeys(tables.appReceipt)
+        var found = UnknownKeys()
+        found.add([response.root], DocumentKeys(tables.answer).all)
+        found.add([parts.receipt].compactMap(\.self?.object), receipt.all, in: names.receipt)
+        if isFlat {
+            for latest in parts.latest ?? [] {
+                found.add([latest.object], DocumentKeys(tables.flatTransaction).all, in: latest.path)
             }
+        } else {
+            let snapshot = "\(names.receipt).\(names.purchases)"
+            found.add(parts.snapshot.map(\.object), DocumentKeys(tables.inApp).all, in: snapshot)
+            found.add((parts.latest ?? []).map(\.object), DocumentKeys(tables.transaction).all, in: names.latest)
+            found.add((parts.renewals ?? []).map(\.object), DocumentKeys(tables.renewal).all, in: names.renewals)
         }
-        return found.sorted()
+        return found.keys.sorted()
     }
 
     /// Returns the lists and objects of a response that are not written as Apple writes them, for example
     /// `latest_receipt_info: an object with indices instead of a list`.
     package func rewrittenShapes(in answer: [UInt8]) throws(ConversionError) -> [String] {
-        VerifyReceiptResponse(try wireObject(answer).object.outline).rewritten.map {
-            "\($0.path): \($0.shape.rawValue)"
-        }
+        try response(answer).rewritten.map { "\($0.path): \($0.shape.rawValue)" }
     }
 
     /// Returns the keys of a camelCase document that ``snakeCase(_:)`` ignores because verifyReceipt has no
     /// equivalent, for example `receipt.key` or `transactions.key`. The format is that of ``ignoredKeys(in:)``.
     package func ignoredKeys(inCamelCase document: [UInt8]) throws(ConversionError) -> [String] {
         let document = try camelDocument(document)
-        let isHistory = document.isHistory
-        let receipt = try document.receipt()
+        let (root, isHistory, receipt) = (document.root.object, document.isHistory, try document.receipt())
         let isFlat = receipt?.isFlat == true
-        let ofReceipt = isFlat ? Self.names(of: tables.transactionReceipt) : Self.names(of: tables.appReceipt)
-        var top = Self.names(of: tables.answer)
+        var top = tables.answer.names
             .union([DocumentKey.transactions, DocumentKey.latestTransactions, DocumentKey.renewals, "subscriptions"])
-        if isHistory { top.formUnion(Self.names(of: tables.appReceipt).union(["bundleId"])) }
-        var found = Self.unknown([document.root.object], top, "")
-        if let receipt { found.formUnion(Self.unknown([receipt.object], ofReceipt, "receipt.")) }
-        let ofPurchases = isHistory ? Self.names(of: tables.transaction) : Self.names(of: tables.inApp)
+        if isHistory { top.formUnion(tables.appReceipt.names.union(["bundleId"])) }
+        var found = UnknownKeys()
+        found.add([root], top)
+        let ofReceipt = isFlat ? tables.transactionReceipt.names : tables.appReceipt.names
+        found.add([receipt].compactMap(\.self?.object), ofReceipt, in: "receipt")
+        func add(_ key: String, _ known: Set<String>) { found.add(root.objects(key), known, in: key) }
         if !isFlat {
-            found.formUnion(
-                try unknownRows(document, DocumentKey.transactions, ofPurchases.union(Self.expressedOtherwise)))
+            let known = isHistory ? tables.transaction.names : tables.inApp.names
+            add(DocumentKey.transactions, known.union(Self.expressedOtherwise))
         }
-        let ofLatest = isFlat ? Self.names(of: tables.flatTransaction) : Self.names(of: tables.transaction)
-        found.formUnion(
-            try unknownRows(document, DocumentKey.latestTransactions, ofLatest.union(Self.expressedOtherwise)))
-        var ofRenewals = Self.names(of: tables.renewal).union(Self.expressedOtherwise)
-        if isFlat {
-            ofRenewals = Self.names(of: tables.answer).union(["originalTransactionId", "productId", "environment"])
-        }
-        found.formUnion(try unknownRows(document, DocumentKey.renewals, ofRenewals))
-        return found.sorted()
+        let ofLatest = isFlat ? tables.flatTransaction.names : tables.transaction.names
+        add(DocumentKey.latestTransactions, ofLatest.union(Self.expressedOtherwise))
+        add(
+            DocumentKey.renewals,
+            isFlat
+                ? tables.answer.names.union(["originalTransactionId", "productId", "environment"])
+                : tables.renewal.names.union(Self.expressedOtherwise))
+        return found.keys.sorted()
     }
 
     /// Properties that a response expresses in another place or by other keys.
     private static let expressedOtherwise: Set<String> = [
         "bundleId", "environment", "type", "offerType", "offerIdentifier", "offerDiscountType",
     ]
+}
 
-    /// Returns the unknown keys in the rows of one array.
-    private func unknownRows(
-        _ document: ServerAPIDocument, _ key: String, _ known: Set<String>
-    ) throws(ConversionError) -> Set<String> {
-        Self.unknown(document.root.object.objects(key), known, "\(key).")
-    }
+extension FieldTable {
+    /// The camelCase names of the properties.
+    fileprivate var names: Set<String> { Set(rows.map(\.field.rawValue)) }
+}
 
-    /// Returns the camelCase names of the properties in a table.
-    private static func names<Field>(of table: FieldTable<Field>) -> Set<String> {
-        Set(table.rows.map(\.field.rawValue))
-    }
+/// Keys that are in no table, with the places of their objects.
+private struct UnknownKeys {
+    private(set) var keys: Set<String> = []
 
-    /// Returns the keys from which the rows of a table are read, spelled with `_`.
-    private static func keys<Field>(of table: FieldTable<Field>) -> Set<String> {
-        Set(table.rows.flatMap { $0.keys.map(\.name) })
-    }
-
-    /// Returns the keys of the objects that are not in `known`, each with the prefix.
-    private static func unknown(_ objects: [DocumentObject], _ known: Set<String>, _ prefix: String) -> Set<String> {
-        var unknown: Set<String> = []
+    /// Adds the keys of objects that are not in `known`, whose words are separated by `_`.
+    mutating func add(_ objects: [DocumentObject], _ known: Set<String>, in place: String = "") {
         for key in objects.flatMap({ $0.members.map(\.name) })
         where !known.contains(key) && !known.contains(key.replacing("-", with: "_")) {
             let plain = key.prefix(64).map { character -> Character in
                 let isPlain = character.isASCII && (character.isLetter || character.isNumber)
                 return isPlain || character == "_" || character == "-" ? character : "?"
             }
-            unknown.insert(prefix + String(plain))
+            keys.insert(place.isEmpty ? String(plain) : "\(place).\(String(plain))")
         }
-        return unknown
     }
 }

@@ -33,7 +33,8 @@ extension DocumentConverter {
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
             DocumentKey.latestTransactions, DocumentKey.renewals,
         ]
-        return ServerAPIDocument(root: try read(document, as: .camelCase, expecting: keys))
+        let outline = try read(document, as: .camelCase, expecting: keys)
+        return ServerAPIDocument(root: LocatedObject(object: DocumentObject(outline: outline, index: 0), path: ""))
     }
 
     /// Writes the response to an App Receipt.
@@ -125,7 +126,7 @@ extension DocumentConverter {
     private func writeFlat(
         _ document: ServerAPIDocument, _ receipt: LocatedObject, into writer: inout JSONWriter
     ) throws(ConversionError) {
-        let original = receipt["originalTransactionId"]?.scalar?.asText
+        let original = receipt["originalTransactionId"]?.text
         let subscriptionStatus = try document.subscriptionStatus(of: original)
         let expired = Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
         let status =

@@ -34,7 +34,7 @@ package struct DocumentConverter: Sendable {
     /// - Parameter keys: keys of which at least one must exist; otherwise the document is of another kind.
     func read(
         _ json: [UInt8], as style: DocumentStyle, expecting keys: [String]
-    ) throws(ConversionError) -> LocatedObject {
+    ) throws(ConversionError) -> JSONOutline {
         func tooLarge(_ limit: String) -> ConversionError {
             ConversionError(code: .tooLarge, place: "", reason: "more than \(limit), which no response has")
         }
@@ -56,7 +56,7 @@ package struct DocumentConverter: Sendable {
             throw ConversionError(
                 code: .notADocument, place: "", reason: "none of these keys exists: \(keys.joined(separator: ", "))")
         }
-        return LocatedObject(object: DocumentObject(outline: outline, index: 0), path: "")
+        return outline
     }
 }
 

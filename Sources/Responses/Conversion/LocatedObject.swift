@@ -1,7 +1,7 @@
-/// One object of a document that is converted, with its path for error messages.
-struct LocatedObject {
+/// One object of a document that is read strictly, with its path for error messages.
+package struct LocatedObject {
     /// The object in the document.
-    let object: DocumentObject
+    package let object: DocumentObject
     /// The path of the object in the document; empty for the whole document.
     let path: String
 
@@ -27,11 +27,33 @@ struct LocatedObject {
         return objects
     }
 
+    /// Returns the value of a property; `nil` if it is absent.
+    ///
+    /// - Parameter keys: the keys from which it is read; that of its name if there are none.
+    func value(_ name: String, _ keys: [String] = [], as kind: ValueKind) throws(ConversionError) -> FieldValue? {
+        let reading = object.read(keys.isEmpty ? [name] : keys, as: kind)
+        if case .unreadable? = reading { throw error(name, kind.expectation) }
+        return reading?.value
+    }
+
     /// Returns the path of a member, for example `transactions[0].purchaseDate`.
     func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
     /// Returns the error of a member that has another type.
     func error(_ name: String, _ expected: String) -> ConversionError {
         ConversionError(code: .badValue, place: path(of: name), reason: "expected \(expected)")
+    }
+}
+
+extension ValueKind {
+    /// The description of the expected type, for error messages.
+    var expectation: String {
+        switch self {
+        case .number, .identifier: "a whole number of 64 bits"
+        case .flag: "true or false"
+        case .instant, .cancellation: "a date"
+        case .ownership: "PURCHASED or FAMILY_SHARED"
+        default: "a string"
+        }
     }
 }

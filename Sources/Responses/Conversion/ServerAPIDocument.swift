@@ -11,7 +11,7 @@ struct ServerAPIDocument {
 
     /// The environment that the document names, otherwise production; `nil` if there is no such environment.
     var environment: AppStoreEnvironment? {
-        guard let name = root["environment"]?.scalar?.asText else { return .production }
+        guard let name = root["environment"]?.text else { return .production }
         return AppStoreEnvironment(rawValue: name)
     }
 
@@ -26,9 +26,9 @@ struct ServerAPIDocument {
     /// 4 in grace period, 5 revoked; `nil` if the view does not contain the subscription.
     func subscriptionStatus(of originalTransactionId: String?) throws(ConversionError) -> Int64? {
         let subscription = try root.objects("subscriptions")?.first {
-            $0["originalTransactionId"]?.scalar?.asText == originalTransactionId && originalTransactionId != nil
+            $0["originalTransactionId"]?.text == originalTransactionId && originalTransactionId != nil
         }
-        return subscription?["status"]?.scalar?.asText.flatMap { Int64($0) }
+        return subscription?["status"]?.text.flatMap { Int64($0) }
     }
 
     /// Returns a property of a receipt; `nil` if it is absent. Without a receipt, it is derived from the history.
@@ -36,12 +36,12 @@ struct ServerAPIDocument {
         switch field {
         case .receiptType:
             let type = receipt == nil ? root["environment"] : receipt?[field.rawValue]
-            return type.map { .text(Self.receiptType($0.scalar?.asText ?? "")) }
+            return type.map { .text(Self.receiptType($0.text ?? "")) }
         case .bundleId where receipt == nil && root[field.rawValue] == nil:
             return try root.objects(DocumentKey.transactions)?.first { $0[field.rawValue] != nil }?.value(field)
         // Sandbox receipts always have the app id 0.
         case .appAppleId
-        where receipt == nil && root["environment"]?.scalar?.asText == AppStoreEnvironment.sandbox.rawValue:
+        where receipt == nil && root["environment"]?.text == AppStoreEnvironment.sandbox.rawValue:
             return .number(0)
         default:
             return try (receipt ?? root).value(field)

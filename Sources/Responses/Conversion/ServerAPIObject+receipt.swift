@@ -8,7 +8,7 @@ extension ServerAPIObject {
     init(_ purchase: InAppPurchase, table: FieldTable<InAppField>) {
         self.init()
         for (field, _) in table.camelCase where field != .productAppleId {
-            self[field.rawValue] = JSONScalar(field.value(of: purchase))
+            self[field.rawValue] = field.value(of: purchase).ofTransaction
         }
     }
 
@@ -17,55 +17,31 @@ extension ServerAPIObject {
         self.init()
         for row in table.rows where row.field.belongsToTransaction && row.field != .productAppleId {
             guard let key = row.propertyListKey, let text = receipt[key], !text.isEmpty else { continue }
-            self[row.field.rawValue] = JSONScalar(text, kind: row.field.kind)
+            let value = FieldValue(text, as: row.field.kind)
+            // A JWSTransaction has numbers and booleans, so other texts have no place in it.
+            if row.field.kind != .text, case .text? = value { continue }
+            self[row.field.rawValue] = value
         }
         if let date = receipt.revocationDate, self[PurchaseInfoField.revocationDate.rawValue] == nil {
-            self[PurchaseInfoField.revocationDate.rawValue] = .integer(date.milliseconds)
-            self[PurchaseInfoField.revocationReason.rawValue] = receipt.revocationReason.map(JSONScalar.integer)
+            self[PurchaseInfoField.revocationDate.rawValue] = .instant(date)
+            self[PurchaseInfoField.revocationReason.rawValue] = receipt.revocationReason.map(FieldValue.number)
         }
         let lineItem = PurchaseInfoField.webOrderLineItemId.rawValue
         if self[lineItem] == .text("0") { self[lineItem] = nil }
     }
 }
 
-extension JSONScalar {
-    /// Converts a value to the type and spelling of a JWSTransaction. Returns `nil` if a JWSTransaction has no such
-    /// value, and for the number 0 of an identifier, which means that there is none.
-    fileprivate init?(_ value: FieldValue) {
-        switch value {
-        case .text(let text?):
-            self = .text(text)
-        case .number(let number?):
-            self = .integer(number)
-        case .identifier(let number?):
-            guard number != 0 else { return nil }
-            self = .text(String(number))
-        case .flag(let number?):
-            self = .flag(number != 0)
-        case .instant(let instant?), .cancellation(let instant?, isConsumable: _):
-            self = .integer(instant.milliseconds)
-        case .ownership(let number?):
-            guard let name = FieldValue.ownershipName(number) else { return nil }
-            self = .text(name.description)
-        case .productType(let type?):
-            guard type != .freeSubscription, let name = type.displayName else { return nil }
-            self = .text(name)
-        default:
-            return nil
-        }
-    }
-
-    /// Converts a text of `purchase-info` to the type of its kind; `nil` if it does not have that form.
-    fileprivate init?(_ text: String, kind: ValueKind) {
-        switch kind {
-        case .numberText, .millisecondsText:
-            guard let number = Int64(text) else { return nil }
-            self = .integer(number)
-        case .flagText:
-            guard let flag = JSONScalar.text(text).asFlag else { return nil }
-            self = .flag(flag)
-        default:
-            self = .text(text)
+extension FieldValue {
+    /// The value in the spelling of a JWSTransaction; `nil` if a JWSTransaction has no such value, and for the number 0
+    /// of an identifier, which means that there is none.
+    fileprivate var ofTransaction: FieldValue? {
+        switch self {
+        case .identifier(0): nil
+        case .identifier(let number?): .text(String(number))
+        case .ownership(let number?): Self.ownershipName(number).map { .text($0.description) }
+        case .productType(let type?): type == .freeSubscription ? nil : type.displayName.map(FieldValue.text)
+        case .bytes, .attributes: nil
+        default: present
         }
     }
 }

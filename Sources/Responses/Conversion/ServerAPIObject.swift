@@ -5,12 +5,12 @@ import Base
 struct ServerAPIObject {
     /// The names in the order in which they were added.
     private var names: [String] = []
-    private var values: [String: JSONScalar] = [:]
+    private var values: [String: FieldValue] = [:]
 
     var isEmpty: Bool { names.isEmpty }
 
     /// The value of a member. Setting `nil` removes the member; a new member is added at the end.
-    subscript(name: String) -> JSONScalar? {
+    subscript(name: String) -> FieldValue? {
         get { values[name] }
         set {
             if newValue == nil {
@@ -23,7 +23,7 @@ struct ServerAPIObject {
     }
 
     /// Removes a member and returns its value.
-    mutating func take(_ name: String) -> JSONScalar? {
+    mutating func take(_ name: String) -> FieldValue? {
         defer { self[name] = nil }
         return self[name]
     }
@@ -38,7 +38,7 @@ struct ServerAPIObject {
         for name in names {
             guard let value = values[name] else { continue }
             writer.key(name)
-            writer.value(value)
+            writer.camelCase(value)
         }
         writer.endObject()
     }
@@ -47,16 +47,16 @@ struct ServerAPIObject {
 /// Converts what verifyReceipt expresses differently from the App Store Server API.
 extension ServerAPIObject {
     /// Converts a transaction: offers, upgrades, the case of the token, and the product type if it can be derived.
-    mutating func normalizeTransaction(bundleId: JSONScalar?, environment: JSONScalar?) {
+    mutating func normalizeTransaction(bundleId: FieldValue?, environment: FieldValue?) {
         convertOffer()
         // An upgrade is not a refund, although responses from 2020 and before mark it as one.
-        if self["isUpgraded"] == .flag(true) {
+        if self["isUpgraded"] == .flag(1) {
             self["revocationDate"] = nil
             self["revocationReason"] = nil
-        } else if self["isUpgraded"] == .flag(false) {
+        } else if self["isUpgraded"] == .flag(0) {
             self["isUpgraded"] = nil
         }
-        if case .text(let token)? = self["appAccountToken"] { self["appAccountToken"] = .text(token.lowercased()) }
+        if case .text(let token?)? = self["appAccountToken"] { self["appAccountToken"] = .text(token.lowercased()) }
         // Only auto-renewable subscriptions expire. The type of other products is known from a receipt, but not from
         // a response.
         if self["type"] == nil, self["expiresDate"] != nil {
@@ -71,7 +71,7 @@ extension ServerAPIObject {
     ///
     /// A flag that the row does not have becomes `null`: old rows have neither flag, and rows from before 2017 have no
     /// `is_in_intro_offer_period`. Only rows of auto-renewable subscriptions get that flag.
-    mutating func normalizeRow(bundleId: JSONScalar?, environment: JSONScalar?) {
+    mutating func normalizeRow(bundleId: FieldValue?, environment: FieldValue?) {
         let original = self
         normalizeTransaction(bundleId: bundleId, environment: environment)
         let offer = TransactionPayload(offerOf: self)
@@ -81,7 +81,7 @@ extension ServerAPIObject {
     }
 
     /// Converts a renewal of a response, and keeps the keys of its offer like ``normalizeRow(bundleId:environment:)``.
-    mutating func normalizeRenewal(environment: JSONScalar?) {
+    mutating func normalizeRenewal(environment: FieldValue?) {
         let original = self
         convertOffer()
         let offer = TransactionPayload(offerOf: self)
@@ -92,59 +92,49 @@ extension ServerAPIObject {
     }
 
     /// Keeps the original value of a key unless it equals the one that follows from the converted offer.
-    private mutating func keep(_ original: JSONScalar?, of field: TransactionField, insteadOf value: FieldValue) {
-        let derived: JSONScalar? =
-            switch value {
-            case .flag(let flag?): .flag(flag != 0)
-            case .text(let text?): .text(text)
-            default: nil
-            }
-        guard original != derived, original != .text("") else { return }
-        self[field.rawValue] = original ?? .null
+    private mutating func keep(_ original: FieldValue?, of field: TransactionField, insteadOf value: FieldValue) {
+        guard original != value.present, original != .text("") else { return }
+        self[field.rawValue] = original ?? .text(nil)
     }
 
-    /// Replaces `isTrialPeriod`, `isInIntroOfferPeriod`, `promotionalOfferId` and `offerCodeRefName` by `offerType`,
-    /// `offerIdentifier` and `offerDiscountType`.
+    /// Replaces the ``TransactionField/offerKeys`` by `offerType`, `offerIdentifier` and `offerDiscountType`.
     ///
     /// The name of an offer code decides about the type, because the row of a redeemed code has both identifiers. If
     /// both flags are true, the offer is a free trial. A paid introductory offer gets no discount type, because a
     /// response does not say whether it was paid up front.
     mutating func convertOffer() {
-        let isTrial = take("isTrialPeriod") == .flag(true)
-        let isIntroduction = take("isInIntroOfferPeriod") == .flag(true)
-        let promotional = take("promotionalOfferId")?.nonEmptyText
-        let code = take("offerCodeRefName")?.nonEmptyText
+        let keys = TransactionField.offerKeys.map { take($0.rawValue) }
+        let (isTrial, isIntroduction) = (keys[0] == .flag(1), keys[1] == .flag(1))
+        let (promotional, code) = (keys[2]?.nonEmptyText, keys[3]?.nonEmptyText)
         let type: OfferType? =
             code != nil
             ? .offerCode : promotional.map(OfferType.named) ?? (isTrial || isIntroduction ? .introductory : nil)
         guard let type else { return }
-        self["offerType"] = .integer(type.rawValue)
-        self["offerIdentifier"] = (type == .promotional ? promotional : code).map(JSONScalar.text)
+        self["offerType"] = .number(type.rawValue)
+        self["offerIdentifier"] = (type == .promotional ? promotional : code).map(FieldValue.text)
         if isTrial { self["offerDiscountType"] = .text(OfferDiscountType.freeTrial.rawValue) }
     }
 }
 
-extension JSONScalar {
-    /// The value as a text; `nil` if it is empty.
-    fileprivate var nonEmptyText: String? { asText.flatMap { $0.isEmpty ? nil : $0 } }
+extension FieldValue {
+    /// The text; `nil` if it is empty.
+    fileprivate var nonEmptyText: String? {
+        if case .text(let text?) = self, !text.isEmpty { text } else { nil }
+    }
+
+    fileprivate var number: Int64? { if case .number(let number) = self { number } else { nil } }
+    fileprivate var instant: Timestamp? { if case .instant(let instant) = self { instant } else { nil } }
 }
 
 extension TransactionPayload {
     /// Creates a transaction with those properties of a converted row that decide about the keys of its offer.
     fileprivate init(offerOf object: ServerAPIObject) {
         self.init()
-        offerType = object["offerType"]?.asInteger
-        offerIdentifier = object["offerIdentifier"]?.asText
-        offerDiscountType = object["offerDiscountType"]?.asText
-        purchaseDate = object["purchaseDate"]?.asMilliseconds.map(Timestamp.init(milliseconds:))
-        expiresDate = object["expiresDate"]?.asMilliseconds.map(Timestamp.init(milliseconds:))
-        type = object["type"]?.asText
+        offerType = object["offerType"]?.number
+        offerIdentifier = object["offerIdentifier"]?.nonEmptyText
+        offerDiscountType = object["offerDiscountType"]?.nonEmptyText
+        purchaseDate = object["purchaseDate"]?.instant
+        expiresDate = object["expiresDate"]?.instant
+        type = object["type"]?.nonEmptyText
     }
-}
-
-extension TransactionField {
-    /// The keys of an offer in a response. Rows without an offer have the two flags, too.
-    static let offerKeys: [TransactionField] = [
-        .isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName,
-    ]
 }

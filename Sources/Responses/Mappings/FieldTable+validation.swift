@@ -54,10 +54,11 @@ extension FieldTable {
         guard conversion.fits(field.kind) else {
             throw entry.error(.unfittingConversion, "\(name) does not fit \(field.rawValue), a \(field.kind.rawValue)")
         }
+        let (wire, also) = (try entry.wire("wire"), entry.has("also") ? try entry.wire("also") : nil)
         return Row(
-            wire: try entry.wire("wire"), also: entry.has("also") ? try entry.wire("also") : nil,
-            propertyListKey: Field.hasPropertyListKeys ? try entry.wire("plist") : nil,
-            field: field, conversion: conversion)
+            wire: wire, also: also, propertyListKey: Field.hasPropertyListKeys ? try entry.wire("plist") : nil,
+            field: field, conversion: conversion,
+            keys: [wire, also].compactMap(\.self).flatMap { field.kind.keys(of: $0) })
     }
 
     /// Returns the property that the entry names.

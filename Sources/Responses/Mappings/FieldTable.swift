@@ -16,6 +16,8 @@ package struct FieldTable<Field: ModelField>: Sendable {
         package let field: Field
         /// The conversion; it fits the property.
         package let conversion: Conversion
+        /// The keys from which the property is read, the most exact one first.
+        let keys: [String]
     }
 
     /// A property that the response does not contain, and the reason.

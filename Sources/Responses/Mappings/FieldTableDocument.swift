@@ -1,3 +1,5 @@
+import Base
+
 /// A table file that was parsed as JSON and whose structure was checked: it contains only known keys, and all values
 /// are text.
 struct FieldTableDocument {
@@ -45,17 +47,15 @@ struct FieldTableDocument {
 
     init(json: [UInt8], file: String, hasPropertyListKeys: Bool) throws(FieldTableError) {
         let header = Entry(file: file, place: "header", texts: [:])
-        guard case .object(let members) = TableNode(json: json) else {
-            throw header.error(.malformed, "not a JSON object")
-        }
-        for key in members.keys.sorted() where !["model", "place", "rows", "omitted"].contains(key) {
+        guard let document = DocumentObject(table: json) else { throw header.error(.malformed, "not a JSON object") }
+        for key in document.members.map(\.name).sorted() where !["model", "place", "rows", "omitted"].contains(key) {
             throw header.error(.unknownKey, "unknown key \(key)")
         }
         self.file = file
-        self.header = Entry(file: file, place: "header", texts: members.compactMapValues(\.text))
+        self.header = Entry(file: file, place: "header", texts: document.strings)
         rows = try Self.entries(
-            "rows", of: members, keys: [hasPropertyListKeys ? "plist" : "also", "wire", "model", "as"], header)
-        omitted = try Self.entries("omitted", of: members, keys: ["model", "because"], header)
+            "rows", of: document, keys: [hasPropertyListKeys ? "plist" : "also", "wire", "model", "as"], header)
+        omitted = try Self.entries("omitted", of: document, keys: ["model", "because"], header)
     }
 
     /// Throws an error unless the header is the one of this file.
@@ -72,23 +72,41 @@ struct FieldTableDocument {
 
     /// Parses an array of objects whose members are all text and have known keys.
     private static func entries(
-        _ name: String, of members: [String: TableNode], keys: Set<String>, _ header: Entry
+        _ name: String, of document: DocumentObject, keys: Set<String>, _ header: Entry
     ) throws(FieldTableError) -> [Entry] {
-        guard let member = members[name] else { throw header.error(.missingKey, "missing key \(name)") }
-        guard case .array(let elements) = member else { throw header.error(.malformed, "\(name) is not an array") }
+        guard let member = document[name] else { throw header.error(.missingKey, "missing key \(name)") }
+        guard let elements = member.elements else { throw header.error(.malformed, "\(name) is not an array") }
         var entries: [Entry] = []
         for (index, element) in elements.enumerated() {
             let place = "\(name)[\(index + 1)]"
-            guard case .object(let members) = element else {
+            guard let object = element?.object else {
                 throw FieldTableError(code: .malformed, file: header.file, row: place, reason: "not a JSON object")
             }
-            let entry = Entry(file: header.file, place: place, texts: members.compactMapValues(\.text))
-            for key in members.keys.sorted() {
+            let entry = Entry(file: header.file, place: place, texts: object.strings)
+            for key in object.members.map(\.name).sorted() {
                 guard keys.contains(key) else { throw entry.error(.unknownKey, "unknown key \(key)") }
                 guard entry.has(key) else { throw entry.error(.malformed, "\(key) is not a JSON string") }
             }
             entries.append(entry)
         }
         return entries
+    }
+}
+
+extension DocumentObject {
+    /// Maximum number of values in a table file.
+    private static let maximumValues = 1 << 20
+
+    /// Reads a table file; `nil` if it is not a JSON object.
+    init?(table json: [UInt8]) {
+        guard let outline = try? JSONOutline(json.withoutByteOrderMark, maximumNodes: Self.maximumValues) else {
+            return nil
+        }
+        self.init(outline: outline, index: 0)
+    }
+
+    /// The members that are strings.
+    fileprivate var strings: [String: String] {
+        Dictionary(members.compactMap { member in string(member.name).map { (member.name, $0) } }) { _, last in last }
     }
 }

@@ -19,6 +19,9 @@ package struct FieldTables: Sendable {
     /// The mapping from version 2 notifications to version 1.
     package let notifications: NotificationTable
 
+    /// The keys of the lists and objects of a response.
+    let names: ResponseNames
+
     /// The names of the files that a directory of tables must contain. `Mappings/` contains these and a README.
     package static let fileNames = [
         "answer.json", "app-receipt.json", "flat-transaction.json", "in-app.json", "notifications.json", "renewal.json",
@@ -48,6 +51,7 @@ package struct FieldTables: Sendable {
         renewal = try Self.table("renewal.json", contents)
         flatTransaction = try Self.table("flat-transaction.json", contents)
         transactionReceipt = try Self.table("transaction-receipt.json", contents)
+        names = ResponseNames(answer, appReceipt)
         notifications = try NotificationTable(json: try contents("notifications.json"), file: "notifications.json")
     }
 
@@ -62,7 +66,7 @@ package struct FieldTables: Sendable {
     }
 
     /// Returns the contents of an embedded file.
-    private static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
+    static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
         switch name {
         case "answer.json": PackageResources.answer_json
         case "app-receipt.json": PackageResources.app_receipt_json

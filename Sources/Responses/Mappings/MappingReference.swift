@@ -57,25 +57,14 @@ extension FieldTables {
     ) -> [(file: String, error: FieldTableError?)] {
         fileNames.map { file in
             do throws(FieldTableError) {
-                try check(file, json: try contents(file))
+                // The other tables are those of the binary, so that each file has its own error.
+                _ = try FieldTables { name throws(FieldTableError) in
+                    try name == file ? contents(name) : bundledFile(name)
+                }
                 return (file, nil)
             } catch {
                 return (file, error)
             }
-        }
-    }
-
-    /// Validates one file with the table type that belongs to its name.
-    private static func check(_ file: String, json: [UInt8]) throws(FieldTableError) {
-        switch file {
-        case "answer.json": _ = try FieldTable<AnswerField>(json: json, file: file)
-        case "app-receipt.json": _ = try FieldTable<AppReceiptField>(json: json, file: file)
-        case "in-app.json": _ = try FieldTable<InAppField>(json: json, file: file)
-        case "transaction.json": _ = try FieldTable<TransactionField>(json: json, file: file)
-        case "notifications.json": _ = try NotificationTable(json: json, file: file)
-        case "renewal.json": _ = try FieldTable<RenewalField>(json: json, file: file)
-        case "flat-transaction.json": _ = try FieldTable<FlatTransactionField>(json: json, file: file)
-        default: _ = try FieldTable<PurchaseInfoField>(json: json, file: file)
         }
     }
 }

@@ -42,12 +42,12 @@ extension TransactionPayload {
 }
 
 extension OfferType {
-    /// The type of the offer that a `promotional_offer_id` without an `offer_code_ref_name` stands for.
+    /// The type of the offer that the identifier of a promotional offer stands for if there is no name of an offer code.
     ///
     /// Genuine rows of redeemed offer codes have a random UUID there, and in `in_app` no other identifier. No
     /// identifier that a developer gave to a promotional offer is such a UUID in genuine rows; that none is anywhere is
     /// inferred.
-    static func named(by promotionalOfferId: String) -> OfferType {
-        UUIDText(promotionalOfferId)?.version == 4 ? .offerCode : .promotional
+    static func named(by identifier: String) -> OfferType {
+        UUIDText(identifier)?.version == 4 ? .offerCode : .promotional
     }
 }

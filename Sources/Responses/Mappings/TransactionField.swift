@@ -20,6 +20,9 @@ package enum TransactionField: String, ModelField {
         .billingPlanType, .commitmentInfo, .advancedCommerceInfo, .previousOriginalTransactionId,
     ]
 
+    /// The keys of an offer in a response: the two flags, which rows without an offer have, too, and the identifiers.
+    static let offerKeys: [Self] = [.isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName]
+
     package var kind: ValueKind { value(of: TransactionPayload()).kind }
 
     /// Returns the value of the property; it is absent if the response does not have the key.

@@ -33,16 +33,16 @@ extension NotificationTable {
         func error(_ code: FieldTableError.Code, _ place: String, _ reason: String) -> FieldTableError {
             FieldTableError(code: code, file: file, row: place, reason: reason)
         }
-        guard case .object(let document) = TableNode(json: json) else {
+        guard let document = DocumentObject(table: json) else {
             throw error(.malformed, "header", "not a JSON object")
         }
-        for key in document.keys.sorted() where !["model", "place", "rows"].contains(key) {
+        for key in document.members.map(\.name).sorted() where !["model", "place", "rows"].contains(key) {
             throw error(.unknownKey, "header", "unknown key \(key)")
         }
-        guard document["model"]?.text == "NotificationPayload", document["place"]?.text == "notification_type" else {
+        guard document.string("model") == "NotificationPayload", document.string("place") == "notification_type" else {
             throw error(.wrongHeader, "header", "model must be NotificationPayload, and place notification_type")
         }
-        guard case .array(let elements) = document["rows"] else {
+        guard let elements = document["rows"]?.elements else {
             throw error(.malformed, "header", "rows is not an array")
         }
         var rows: [Row] = []
@@ -88,13 +88,13 @@ extension NotificationTable {
 
         private static let keys = ["type", "subtype", "when", "profile", "sends", "says", "loss"]
 
-        init(_ node: TableNode) throws(Fault) {
-            guard case .object(let members) = node else { throw Fault(code: .malformed, reason: "not a JSON object") }
-            for key in members.keys.sorted() where !Self.keys.contains(key) {
+        init(_ element: DocumentValue?) throws(Fault) {
+            guard let object = element?.object else { throw Fault(code: .malformed, reason: "not a JSON object") }
+            for key in object.members.map(\.name).sorted() where !Self.keys.contains(key) {
                 throw Fault(code: .unknownKey, reason: "unknown key \(key)")
             }
-            func value<Value>(_ key: String, _ read: (TableNode) -> Value?) throws(Fault) -> Value? {
-                guard let member = members[key] else { return nil }
+            func value<Value>(_ key: String, _ read: (DocumentValue) -> Value?) throws(Fault) -> Value? {
+                guard let member = object[key] else { return nil }
                 guard let value = read(member) else {
                     throw Fault(code: .malformed, reason: "\(key) has a value of another type")
                 }
@@ -104,13 +104,18 @@ extension NotificationTable {
                 guard let value else { throw Fault(code: .malformed, reason: "missing key \(key)") }
                 return value
             }
-            type = try required("type", value("type", \.text))
-            subtype = try required("subtype", value("subtype", \.text))
-            when = try value("when", \.texts)
-            profile = try value("profile", \.text)
-            sends = try required("sends", value("sends", \.texts))
-            says = try value("says", \.text)
-            loss = try value("loss", \.text)
+            func text(_ value: DocumentValue) -> String? { value.string == nil ? nil : value.text }
+            func texts(_ value: DocumentValue) -> [String]? {
+                let texts = value.elements?.map { $0.flatMap(text) }
+                return texts.flatMap { $0.contains(nil) ? nil : $0.compactMap(\.self) }
+            }
+            type = try required("type", value("type", text))
+            subtype = try required("subtype", value("subtype", text))
+            when = try value("when", texts)
+            profile = try value("profile", text)
+            sends = try required("sends", value("sends", texts))
+            says = try value("says", text)
+            loss = try value("loss", text)
         }
     }
 }

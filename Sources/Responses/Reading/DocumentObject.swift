@@ -44,18 +44,8 @@ package struct DocumentObject: Sendable {
     /// Returns a text; `nil` if the member is absent or not a string.
     package func string(_ name: String) -> String? { self[name].flatMap { $0.string == nil ? nil : $0.text } }
 
-    /// Returns a text, or a number as written; `nil` if the member is absent.
+    /// Returns a text, or a number as text; `nil` if the member is absent.
     package func text(_ name: String) -> String? { self[name]?.text }
-
-    /// Returns a date in milliseconds since 1970; `nil` if it is absent or not a number.
-    package func date(_ name: String) -> Timestamp? {
-        self[name]?.integer.map { Timestamp(milliseconds: $0) }
-    }
-
-    /// Whether the object is the receipt of a flat response, which is a single purchase.
-    package var isFlatReceipt: Bool {
-        self["in_app"] == nil && ["transaction_id", "product_id", "bid"].contains { self[$0] != nil }
-    }
 }
 
 /// One value of a response or document that is not `null`. It is read leniently: numbers may be texts, and texts may
@@ -80,23 +70,26 @@ package struct DocumentValue: Sendable {
     /// The bytes as written in the document.
     package var json: ArraySlice<UInt8> { outline.bytes[range] }
 
-    /// A text, or a number or literal as written; `nil` for an object or array.
-    package var text: String? {
+    /// A text, the digits of a whole number, or another number or literal as written; `nil` for an object or array.
+    package var text: String? { string == nil ? integer.map { String($0) } ?? written : written }
+
+    /// A whole number of 64 bits, or a text of its digits. `4990.0` and `5e3` are whole numbers, too, if they are
+    /// not texts.
+    package var integer: Int64? {
+        guard let written else { return nil }
+        // Plain digits are never parsed as a `Double`, which would round large numbers.
+        if let number = Int64(written) { return number }
+        return string == nil && written.contains { ".eE".contains($0) }
+            ? Double(written).flatMap(Int64.init(exactly:)) : nil
+    }
+
+    /// A text, or a number or literal as written.
+    private var written: String? {
         switch outline.nodes[index].value {
         case .string(let string): string.text(in: outline.bytes.span)
         case .scalar(let range): String(decoding: outline.bytes[range], as: UTF8.self)
         case .container: nil
         }
-    }
-
-    /// A whole number of 64 bits, or a text of its digits. `4990.0` and `5e3` are whole numbers, too, if they are
-    /// not texts.
-    package var integer: Int64? {
-        guard let text else { return nil }
-        // Plain digits are never parsed as a `Double`, which would round large numbers.
-        if let number = Int64(text) { return number }
-        return string == nil && text.contains { ".eE".contains($0) }
-            ? Double(text).flatMap(Int64.init(exactly:)) : nil
     }
 
     /// An object; `nil` for any other value.

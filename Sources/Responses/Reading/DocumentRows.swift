@@ -77,19 +77,3 @@ extension DocumentValue {
         return outline.bytes[name.range].allSatisfy { (0x30...0x39).contains($0) }
     }
 }
-
-extension VerifyReceiptResponse {
-    /// The lists and objects that are not written as Apple writes them, by path, in the order of the response.
-    package var rewritten: [(path: String, shape: RewrittenShape)] {
-        let isFlat = isFlat
-        var found: [(path: String, value: DocumentValue?, isList: Bool)] = [
-            ("receipt", root["receipt"], false), ("receipt.in_app", receipt?["in_app"], true),
-        ]
-        found += Self.latestNames.map { ($0, root[$0], !isFlat) }
-        found.append(("pending_renewal_info", root["pending_renewal_info"], true))
-        return found.compactMap { path, value, isList in
-            let shape = isList ? value?.rows?.shape : value?.one?.shape
-            return shape.map { (path, $0) }
-        }
-    }
-}

@@ -172,7 +172,7 @@ package final class KnownRevocations: Sendable {
     /// Records the rows of a verifyReceipt response.
     ///
     /// - Parameter askedAt: when the request began.
-    package func record(_ rows: [VerifyReceiptResponse.Purchase], in scope: AppScope, askedAt: Timestamp) {
+    package func record(_ rows: [ResponseDocument.Purchase], in scope: AppScope, askedAt: Timestamp) {
         // `in_app` is as old as the receipt, so the last row of a purchase in the response counts.
         let last = Dictionary(
             rows.compactMap { RevocationFact($0, askedAt: askedAt) }.map { ($0.transactionId, $0) },

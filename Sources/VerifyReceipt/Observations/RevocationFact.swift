@@ -31,7 +31,7 @@ extension RevocationFact {
     }
 
     /// `nil` if the row has no id.
-    init?(_ purchase: VerifyReceiptResponse.Purchase, askedAt: Timestamp) {
+    init?(_ purchase: ResponseDocument.Purchase, askedAt: Timestamp) {
         guard let id = purchase.transactionId else { return nil }
         let row = purchase.revocation.map {
             RevocationRow(

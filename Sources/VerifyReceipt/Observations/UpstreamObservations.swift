@@ -80,7 +80,7 @@ struct UpstreamObservations: Sendable {
             keys.isEmpty || Self.mentionsCancellation(answer.body)
                 || revocations.mayBeRevoked(keys, in: scope)
         else { return }
-        let rows = (try? VerifyReceiptResponse(answer.body))?.revocationStates ?? []
+        let rows = (try? ResponseDocument(answer.body))?.revocationStates ?? []
         if keys.isEmpty { save(CustomerIdentifiers(rows), of: receipt) }
         revocations.record(rows, in: scope, askedAt: askedAt)
     }

@@ -116,7 +116,7 @@ package final class AppRules: Sendable {
             apps.checksUpstreamResponses || options.user != nil
                 || !request.password.permitsAutoRenewable(fromApple: response.isApples)
         else { return nil }
-        let read = try? VerifyReceiptResponse(result.answer.body)
+        let read = try? ResponseDocument(result.answer.body)
         let isProduction =
             result.environment == .production
             && (read?.environment ?? AppStoreEnvironment.production.rawValue)
@@ -196,7 +196,7 @@ package final class AppRules: Sendable {
     /// - Parameter bundleId: the bundle id of the response, otherwise of an authentic receipt. Also `nil` for a text
     ///   that is no bundle id, which no configured app has.
     private func resolution(
-        of response: VerifyReceiptResponse?, _ bundleId: BundleIdentifier?
+        of response: ResponseDocument?, _ bundleId: BundleIdentifier?
     ) -> AppConfiguration? {
         bundleId == nil && response?.bundleId == nil ? apps.strictest : apps.resolution(of: bundleId)
     }

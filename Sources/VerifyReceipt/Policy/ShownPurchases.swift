@@ -11,7 +11,7 @@ struct ShownPurchases: Sendable {
         case presented(AuthenticItem)
         case rendered(PurchaseHistory, of: AuthenticItem)
         /// `nil` if the response is not a JSON object. Nothing in it is signed.
-        case forwarded(VerifyReceiptResponse?, to: AuthenticItem?)
+        case forwarded(ResponseDocument?, to: AuthenticItem?)
     }
 
     private let content: Content
@@ -21,7 +21,7 @@ struct ShownPurchases: Sendable {
     init(in history: PurchaseHistory, of item: AuthenticItem) { content = .rendered(history, of: item) }
 
     /// - Parameter item: what was presented; `nil` if it is not authentic.
-    init(in response: VerifyReceiptResponse?, to item: AuthenticItem?) { content = .forwarded(response, to: item) }
+    init(in response: ResponseDocument?, to item: AuthenticItem?) { content = .forwarded(response, to: item) }
 
     /// Whether an auto-renewable is among the rows that no password protects.
     var hasAutoRenewable: Bool {

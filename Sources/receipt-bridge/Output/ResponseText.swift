@@ -16,17 +16,15 @@ struct ResponseText {
             "\(InspectionReport.printable(file)): status \(status), \(Self.meaning(of: status))",
             "  source:       \(reply.source.rawValue)",
         ]
-        guard let response = try? VerifyReceiptResponse(body), let receipt = response.receipt else {
+        guard let response = try? ResponseDocument(body), response.receipt != nil else {
             return lines.joined(separator: "\n")
         }
         lines += [
             "  environment:  \(reply.environment.rawValue)",
             "  bundle id:    \(InspectionReport.printable(response.bundleId))",
         ]
-        lines += Self.lines("purchases:    ", receipt["in_app"] == nil ? [receipt] : receipt.objects("in_app"))
-        for name in ["latest_receipt_info", "latest_expired_receipt_info"] where response.root[name] != nil {
-            lines += Self.lines("latest:       ", response.root.objects(name))
-        }
+        lines += Self.lines("purchases:    ", response.snapshotRows)
+        if response.hasLatest { lines += Self.lines("latest:       ", response.latestRows) }
         let renewals = response.renewals.sorted { $0.key < $1.key }
         if !renewals.isEmpty { lines.append("  renewals:     \(renewals.count)") }
         lines += renewals.map { original, renewal in
@@ -43,8 +41,10 @@ struct ResponseText {
             + rows.map { row in
                 let line = InspectionReport.line(
                     row.text("product_id"), row.text("transaction_id"), row.text("original_transaction_id"),
-                    from: row.date("purchase_date_ms"), to: row.date("expires_date_ms") ?? row.date("expires_date"))
-                return line + (row["cancellation_date"] == nil ? "" : ", canceled")
+                    from: row.instant(ResponseDocument.Purchase.purchaseDate),
+                    to: row.instant(ResponseDocument.Purchase.expiresDate))
+                let isCancelled = row.instant(ResponseDocument.Purchase.cancellationDate) != nil
+                return line + (isCancelled ? ", canceled" : "")
             }
     }
 

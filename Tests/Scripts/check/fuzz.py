@@ -20,7 +20,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 WORK = ROOT / ".build-fuzz"
 # Folders with additional seeds of a target, below `Fuzzing/Corpus`.
-ADDITIONAL_SEEDS = {"certificate": ["trust/roots", "trust/intermediates"], "json": ["request", "claims", "answer"]}
+ADDITIONAL_SEEDS = {"certificate": ["trust/roots", "trust/intermediates"], "document": ["answer"],
+                    "json": ["request", "claims", "answer"]}
 
 
 def number(pattern, text):

@@ -3,9 +3,9 @@ import Responses
 import Testing
 
 @Suite("Reading a verifyReceipt response")
-struct VerifyReceiptResponseTests {
-    private func response(_ json: String) throws -> VerifyReceiptResponse {
-        try VerifyReceiptResponse(Array(json.utf8))
+struct ResponseDocumentTests {
+    private func response(_ json: String) throws -> ResponseDocument {
+        try ResponseDocument(Array(json.utf8))
     }
 
     @Test("The rows of an App Receipt's response are the purchases of the receipt, then the latest ones")
@@ -42,7 +42,7 @@ struct VerifyReceiptResponseTests {
             "latest_expired_receipt_info":{"transaction-id":"2","original_transaction_id":"1","expires_date":1700}}
             """#)
         #expect(response.bundleId == "com.example.reader" && response.environment == nil)
-        #expect(response.receipt?.isFlatReceipt == true)
+        #expect(response.isFlat)
         #expect(response.purchases.map(\.transactionId) == ["1", "2"] && response.purchases.allSatisfy(\.isFlat))
         #expect(response.purchases.map(\.expires?.milliseconds) == [1_600, 1_700])
         #expect(response.renewals["1"]?.isOn == true)
@@ -53,7 +53,7 @@ struct VerifyReceiptResponseTests {
         let states = try response(
             #"""
             {"latest_receipt_info":[{"transaction_id":"1","cancellation_date_ms":"5","is_upgraded":"true"},
-            {"transaction_id":"2","cancellation_date":"2011-02-17 06:20:57 Etc/GMT"},{"transaction_id":"3"}]}
+            {"transaction_id":"2","cancellation_date":"soon"},{"transaction_id":"3"}]}
             """#
         ).revocationStates
         #expect(states.map(\.transactionId) == ["1", "3"] && states.allSatisfy { $0.revocation == nil })
@@ -65,7 +65,7 @@ struct VerifyReceiptResponseTests {
             #"{"a":1,"a":"2","b":null,"\u0063":"x","d-e":"f","n":4990.0,"m":1.5e3,"t":"4990.0","o":{},"l":[null,{}]}"#
         ).root
         #expect(root["a"]?.integer == 2 && root["b"] == nil && root["c"]?.text == "x" && root["d_e"]?.text == "f")
-        #expect(root["n"]?.integer == 4_990 && root["n"]?.text == "4990.0" && root["m"]?.integer == 1_500)
+        #expect(root["n"]?.integer == 4_990 && root["n"]?.text == "4990" && root["m"]?.integer == 1_500)
         #expect(root["t"]?.integer == nil && root["o"]?.object != nil && root["o"]?.elements == nil)
         #expect(root["l"]?.elements?.count == 2 && root.objects("l").count == 1 && root.objects("x").isEmpty)
     }
@@ -84,6 +84,6 @@ struct VerifyReceiptResponseTests {
         "A body that is not one JSON object is rejected",
         arguments: ["", "[]", #"{"a":1} x"#, String(repeating: #"{"a":"#, count: 70)])
     func rejected(body: String) {
-        #expect(throws: JSONStructureError.self) { try VerifyReceiptResponse(Array(body.utf8)) }
+        #expect(throws: JSONStructureError.self) { try ResponseDocument(Array(body.utf8)) }
     }
 }

@@ -1,6 +1,6 @@
 package import Base
 
-extension VerifyReceiptResponse {
+extension ResponseDocument {
     /// One purchase as a row of a response shows it. Unreadable values are `nil`.
     package struct Purchase: Sendable, Hashable {
         /// The offset of the closing brace of the object in the body. New members can be inserted there.
@@ -29,19 +29,23 @@ extension VerifyReceiptResponse {
             transactionId = row.text("transaction_id")
             originalTransactionId = row.text("original_transaction_id")
             webOrderLineItemId = row.text("web_order_line_item_id")
-            // In a flat response, this key contains milliseconds.
-            expires = row.date("expires_date_ms") ?? (isFlat ? row.date("expires_date") : nil)
+            expires = row.instant(Self.expiresDate)
             isUpgraded = row.text("is_upgraded") == "true"
-            isCancelled = row["cancellation_date"] != nil || row["cancellation_date_ms"] != nil
-            revocation =
-                isCancelled && !isUpgraded
-                ? row.date("cancellation_date_ms").map {
-                    RevocationIndex.Revocation(date: $0, reason: row["cancellation_reason"]?.integer)
-                } : nil
+            let cancellation = row.read(Self.cancellationDate, as: .instant)
+            isCancelled = cancellation != nil
+            if !isUpgraded, case .value(.instant(let date?))? = cancellation {
+                revocation = .init(date: date, reason: row["cancellation_reason"]?.integer)
+            } else {
+                revocation = nil
+            }
         }
 
         /// Whether the row has a cancellation whose date cannot be read.
         var hasUnreadableCancellation: Bool { isCancelled && !isUpgraded && revocation == nil }
+
+        package static let purchaseDate = ValueKind.instant.keys(of: "purchase_date")
+        package static let expiresDate = ValueKind.instant.keys(of: "expires_date")
+        package static let cancellationDate = ValueKind.instant.keys(of: "cancellation_date")
     }
 
     /// The renewal state of one subscription.
@@ -56,7 +60,18 @@ extension VerifyReceiptResponse {
         init(_ row: DocumentObject) {
             isOn = row.text("auto_renew_status").map { $0 != "0" }
             isRetrying = row.text("is_in_billing_retry_period") == "1"
-            graceEnds = row.date("grace_period_expires_date_ms")
+            graceEnds = row.instant(Self.gracePeriodExpiresDate)
         }
+
+        private static let gracePeriodExpiresDate = ValueKind.instant.keys(of: "grace_period_expires_date")
+    }
+}
+
+extension CustomerIdentifiers {
+    /// Collects the identifiers of a response's purchases.
+    package init(_ purchases: [ResponseDocument.Purchase]) {
+        self.init(
+            originalTransactionIds: purchases.map(\.originalTransactionId),
+            transactionIds: purchases.map(\.transactionId))
     }
 }
