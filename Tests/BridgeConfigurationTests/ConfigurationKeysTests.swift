@@ -19,8 +19,6 @@ struct ConfigurationKeysTests {
           drainSeconds: 1 | 2
         tokens:
           - file: a.txt | b.txt
-        handleKeys:
-          - file: a.txt | b.txt
         store: sqlite:a.sqlite | sqlite:b.sqlite
         instance: a | b
         events: true | false
@@ -120,7 +118,7 @@ struct ConfigurationKeysTests {
                 password:
                   file: a.txt | b.txt
                 v1Profile: current | 2020
-                latestReceipt: handle | absent
+                latestReceipt: transaction | absent
                 numbers: true | false
           - bundleId: com.example.two
             sandbox:

@@ -35,7 +35,6 @@ struct StoreUse {
             of: scope)
         try await store.comparisons.add(comparisons: [comparison], differences: [])
         try await store.refunds.beginRefundOutput("refunds.jsonl")
-        _ = try await store.handles.handleKey(orInserting: Redacted([1]))
         _ = try await store.leases.claim(.refunds, for: "holder", lasting: .seconds(60))
         try await store.reconciliations.save(ReconciliationRow(startedAt: now, window: 1))
         try await store.cluster?.add(NotificationGap(from: now, to: now))
@@ -94,8 +93,6 @@ struct StoreUse {
         await call { _ = try await store.lastGoodUsage() }
         await call { _ = try await store.comparisons(since: 0) }
         await call { _ = try await store.comparedCustomers(since: 0) }
-        await call { _ = try await store.handleKey(orInserting: Redacted([1])) }
-        await call { _ = try await store.lastErasure(leaving: [[9]]) }
         await call { _ = try await store.lastErasure() }
         await call { _ = try await store.claim(.refunds, for: "other", lasting: .seconds(1)) }
         await call { _ = try await store.lastReconciliation() }

@@ -10,7 +10,6 @@ package enum DataKind: String, Sendable, CaseIterable {
     case learntIdentifiers, lastGoodAnswers
     case comparisonExamples, comparedCustomers, comparisons, differences
     case apps, targets, refundOutputs, signers, erasures
-    case handleKeys, erasedIdentifiers
     case presenters, leases
     case changes, lookups, callBuckets, servers
     case rollouts, rolloutCustomers
@@ -77,8 +76,6 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .signers: (.unlimited, .exempt("certificates of the App Store's signers"))
         case .erasures:
             (.unlimited, .exempt("time and number of rows of each erasure, without identifiers"))
-        case .handleKeys: (.unlimited, .exempt("a random key"))
-        case .erasedIdentifiers: (.unlimited, .exempt("keyed digests of erased ids, with the time of the erasure"))
         case .events: (.period("events", days: \.events), .deleted)
         case .presenters: (.period("presenters", days: \.customers), .deleted)
         case .changes, .lookups: (.minutes, .exempt("ids of transactions, which expire within minutes"))

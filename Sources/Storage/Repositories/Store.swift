@@ -4,7 +4,7 @@
 /// store is open. It has all repositories; callers take the ones that they need.
 package protocol Store:
     CustomerStore, NotificationStore, DeliveryOutbox, RevocationStore, RefundStore, ResponseArchiveStore, ComparisonLog,
-    ExtensionLog, OrderLog, ConsumptionCaseStore, PersonalDataStore, EventStore, BridgeHandleStore, PresenterStore,
+    ExtensionLog, OrderLog, ConsumptionCaseStore, PersonalDataStore, EventStore, PresenterStore,
     LeaseStore, RolloutStore, ReconciliationStore
 {
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
@@ -58,8 +58,6 @@ extension Store {
     package var personalData: any PersonalDataStore { self }
     /// Changes of customers, for export.
     package var events: any EventStore { self }
-    /// The key of bridge handles, and which customers they must no longer open.
-    package var handles: any BridgeHandleStore { self }
     /// The first presenters of purchases.
     package var presenters: any PresenterStore { self }
     /// Leases of tasks that one process does for all.

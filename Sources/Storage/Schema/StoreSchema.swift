@@ -80,7 +80,9 @@ package struct StoreSchema: Sendable {
                         + "WHERE needsLookupSince \(condition)"
                 }),
             SchemaStep("reconciledHistory", ["ALTER TABLE reconciliation ADD COLUMN history \(text)"]),
-        ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : [])
+        ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : []) + [
+            SchemaStep("retiredTables", isCompatible: false, ["DROP TABLE handleKey", "DROP TABLE erasedIdentifier"])
+        ]
     }
 
     /// The names of the steps of this version, in the order in which they are applied.

@@ -4,7 +4,7 @@ extension StoreTable {
         app, signedHeader, notification, customer, companion, transactionRecord, supersededTransaction, subscription,
         revocation, events, presenter, learntIdentifiers, addressee, delivery, unusualBody, consumptionCase, lastGood,
         refundSweep, refund, refundOutput, renewalExtension, orderLookup, comparison, difference, differenceExample,
-        comparedCustomer, rollout, rolloutCustomer, erasure, handleKey, erasedIdentifier, lease, reconciliation, change,
+        comparedCustomer, rollout, rolloutCustomer, erasure, lease, reconciliation, change,
         lookup, callBucket, server, notificationGap, comparisonFlush, lockSlot,
     ]
 
@@ -286,20 +286,10 @@ extension StoreTable {
             .boolean("isDifferent"), .time("comparedAt"),
         ])
 
-    // MARK: - Erasures and handles
+    // MARK: - Erasures
 
     /// Erasures. Other processes read them to find out that data in their memory may belong to an erased customer.
     static let erasure = StoreTable(
         "erasure", .erasures, copiedAs: "erasures",
         [.number("id", .neverReused), .time("erasedAt"), .count("rows")])
-
-    /// The key of bridge handles, at most one row.
-    static let handleKey = StoreTable(
-        "handleKey", .handleKeys, copiedAs: "handle keys", key: ["id"],
-        [.integer("id", "CHECK (id = 1)"), .bytes("key")])
-
-    /// Keyed digests of erased ids.
-    static let erasedIdentifier = StoreTable(
-        "erasedIdentifier", .erasedIdentifiers, copiedAs: "erased ids", key: ["digest"],
-        [.bytes("digest"), .time("erasedAt")])
 }
