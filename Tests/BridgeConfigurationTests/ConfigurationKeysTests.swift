@@ -37,7 +37,6 @@ struct ConfigurationKeysTests {
           forwardedDeliveries: 500 | forever
           learntIdentifiers: 500 | forever
           refunds: 500 | forever
-          renewalExtensions: 500 | forever
           events: 5 | forever
           orders: 500 | forever
         reconcile:

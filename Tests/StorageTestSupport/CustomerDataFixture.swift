@@ -24,7 +24,7 @@ package struct CustomerDataFixture: Sendable {
     package static let kinds = [
         "deliveries 2", "bodies 2", "consumptionCases 1", "notifications 4", "supersededTransactions 3",
         "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "events 5",
-        "presenters 2", "refunds 1", "refundSweeps 1", "renewalExtensions 1", "orders 1",
+        "presenters 2", "refunds 1", "refundSweeps 1",
         "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
         "rolloutCustomers 1",
     ]
@@ -123,15 +123,6 @@ package struct CustomerDataFixture: Sendable {
         let download = TransactionIdentifier(rawValue: "\(prefix)7")
         _ = try await store.presenters.presenters(
             of: [identifier, download].compactMap(\.self), in: scope, claimingFor: [1, 2], at: Self.now)
-        try await store.extensions.save(
-            ExtensionRow(
-                originalTransactionId: original, requestIdentifier: "\(prefix)e", days: 3, reason: 1,
-                extendedAt: Self.now, effectiveDate: nil), of: scope)
-        _ = try await store.orders.record(
-            OrderLookupRow(
-                orderId: "M\(prefix)", status: 0,
-                transactions: [Array("{\"transactionId\":\"\(second)\"}".utf8)], identifiers: [original, second]),
-            of: scope, at: Self.now)
     }
 
     private func saveObservations(to store: any Store) async throws {

@@ -43,7 +43,7 @@ struct StoreTransferTests {
         "notification.type", "notification.signedDate", "notification.originalTransactionId", "customer.revision",
         "transactionRecord.customer", "transactionRecord.appTransactionId", "subscription.renewal",
         "subscription.status", "revocation.reason", "delivery.lastFailure", "lastGood.latestReceipt",
-        "renewalExtension.effectiveDate", "refundSweep.revision",
+        "refundSweep.revision",
     ]
 
     private static func value(
@@ -157,10 +157,11 @@ struct StoreTransferTests {
         // The database continues the numbers of the rows.
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.new"))
         let scope = AppScope(bundleId: bundleId, environment: .sandbox)
-        try await database.extensions.save(
-            ExtensionRow(
-                originalTransactionId: "1", requestIdentifier: "r", days: 1, reason: 1, extendedAt: .now,
-                effectiveDate: nil), of: scope)
+        try await database.revocations.save(
+            revoked: [
+                RevocationRow(
+                    transactionId: "1", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+            ], valid: [], askedAt: .now, of: scope)
         #expect(try await database.count(of: StoreTable.copied[0]) == 8)
         await database.close()
         await back.close()

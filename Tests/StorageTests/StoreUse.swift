@@ -86,8 +86,6 @@ struct StoreUse {
         await call { _ = try await store.previousNotifications(of: 99, type: nil, limit: 9) }
         await call { _ = try await store.arrivals() }
         await call { _ = try await store.readEvents(after: 0) { _ in } }
-        await call { _ = try await store.extensions(of: first, in: scope) }
-        await call { _ = try await store.order("M\(prefix)", in: scope) }
         await call { _ = try await store.presenters(of: [first], in: scope, claimingFor: [1, 2], at: now) }
         await call { _ = try await store.archivedResponse(to: Array("\(prefix)-question".utf8)) }
         await call { _ = try await store.lastGoodUsage() }

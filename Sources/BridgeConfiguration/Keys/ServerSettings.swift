@@ -69,10 +69,6 @@ extension ProxyConfiguration: Configurable {
             retention("learntIdentifiers", \.retention.learntIdentifiers, "identifiers of receipts"),
             retention("refunds", \.retention.refunds, "reported refunds"),
             retention("events", \.retention.events, "events of customers"),
-            // Apple allows two extensions of a subscription in 365 days, so the record of one must not be deleted
-            // earlier.
-            retention("renewalExtensions", \.retention.renewalExtensions, from: 366, "extended renewal dates"),
-            retention("orders", \.retention.orders, "looked up orders, since they were last asked for"),
         ]
     }
 

@@ -129,22 +129,13 @@ package struct CustomerPage: Sendable {
 package struct CustomerOrder: Sendable {
     /// Number of purchases in it.
     package let purchases: Int
-    /// Number of earlier lookups of the same order; `nil` if they are not counted.
-    package let askedBefore: Int64?
 
-    package init(purchases: Int, askedBefore: Int64? = nil) {
-        self.purchases = purchases
-        self.askedBefore = askedBefore
-    }
+    package init(purchases: Int) { self.purchases = purchases }
 
     fileprivate func write(into html: inout HTMLWriter) {
         let purchases = purchases == 1 ? "one purchase" : "\(Int64(purchases).grouped) purchases"
-        var sentence = "The order is genuine. It has \(purchases) of this app."
-        if let askedBefore, askedBefore > 0 {
-            let times = askedBefore == 1 ? "once" : "\(askedBefore.grouped) times"
-            sentence += " It was looked up \(times) before: the same invoice may have been sent by several people."
-        }
-        html.element("p", ["class": (askedBefore ?? 0) > 0 ? "standing" : "standing done"], text: sentence)
+        html.element(
+            "p", ["class": "standing done"], text: "The order is genuine. It has \(purchases) of this app.")
     }
 }
 

@@ -6,7 +6,7 @@
 package enum DataKind: String, Sendable, CaseIterable {
     case notifications, deliveries, bodies
     case transactions, supersededTransactions, subscriptions, companions, customers, revocations
-    case refunds, refundSweeps, renewalExtensions, orders, consumptionCases
+    case refunds, refundSweeps, consumptionCases
     case learntIdentifiers, lastGoodAnswers
     case comparisonExamples, comparedCustomers, comparisons, differences
     case apps, targets, refundOutputs, signers, erasures
@@ -60,8 +60,6 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .revocations: (.unlimited, .reducedOnRequest)
         case .refunds: (.period("refunds", days: \.refunds), .deleted)
         case .refundSweeps: (.sameAs(.transactions), .deleted)
-        case .renewalExtensions: (.period("renewalExtensions", days: \.renewalExtensions), .deleted)
-        case .orders: (.period("orders", days: \.orders), .deleted)
         case .consumptionCases: (.sameAs(.notifications), .deleted)
         case .learntIdentifiers: (.period("learntIdentifiers", days: \.learntIdentifiers), .deleted)
         case .lastGoodAnswers: (.archiveLimits, .deleted)

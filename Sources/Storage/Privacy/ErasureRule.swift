@@ -30,8 +30,6 @@ package struct ErasureRule: Sendable {
             .init(.presenter, "\(dialect.isAny("originalTransactionId", "$11")) AND app = $1"),
             .init(.refund, isTheirs("transactionId")),
             .init(.refundSweep, isTheirs("identifier")),
-            .init(.renewalExtension, isTheirs("originalTransactionId")),
-            .init(.orderLookup, "app = $1 AND \(dialect.hasWord("identifiers", "$2"))"),
             .init(.learntIdentifiers, dialect.isAnyBytes("receipt", "$7")),
             .init(.lastGood, dialect.isAny("id", "$6")),
             .init(.differenceExample, dialect.isAny(dialect.rowID, "$5")),

@@ -45,8 +45,6 @@ struct RetentionRule: Sendable {
         .init(table: .presenter, search: .idsByAge, expired: "seenAt < $1"),
         .init(table: .refund, search: .ids, expired: "date < $1", deletable: "isTold"),
         .init(table: .learntIdentifiers, search: .key, expired: "learntAt < $1"),
-        .init(table: .renewalExtension, search: .key, expired: "extendedAt < $1"),
-        .init(table: .orderLookup, search: .ids, expired: "lastAskedAt < $1"),
         .init(table: .difference, search: .key, expired: "day < $2"),
         .init(table: .comparison, search: .key, expired: "day < $2"),
         .init(table: .comparedCustomer, search: .key, expired: "day < $2"),

@@ -60,7 +60,6 @@ extension PersonalDataStore {
                 ("transactionId", "text", "transactionRecord"), ("transactionId", "text", "supersededTransaction"),
                 ("transactionId", "text", "refund"), ("originalTransactionId", "renewal", "subscription"),
                 ("originalTransactionId", "text", "notification"), ("originals", "body", "lastGood"),
-                ("identifiers", "transactions", "orderLookup"),
             ] {
                 try await scan(
                     """

@@ -4,7 +4,7 @@
 /// store is open. It has all repositories; callers take the ones that they need.
 package protocol Store:
     CustomerStore, NotificationStore, DeliveryOutbox, RevocationStore, RefundStore, ResponseArchiveStore, ComparisonLog,
-    ExtensionLog, OrderLog, ConsumptionCaseStore, PersonalDataStore, EventStore, PresenterStore,
+    ConsumptionCaseStore, PersonalDataStore, EventStore, PresenterStore,
     LeaseStore, RolloutStore, ReconciliationStore
 {
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
@@ -48,10 +48,6 @@ extension Store {
     package var archive: any ResponseArchiveStore { self }
     /// Results of the shadow comparison.
     package var comparisons: any ComparisonLog { self }
-    /// Extensions of renewal dates.
-    package var extensions: any ExtensionLog { self }
-    /// Orders that were looked up.
-    package var orders: any OrderLog { self }
     /// Apple's requests for consumption information.
     package var consumption: any ConsumptionCaseStore { self }
     /// Erasure and retention.

@@ -81,7 +81,9 @@ package struct StoreSchema: Sendable {
                 }),
             SchemaStep("reconciledHistory", ["ALTER TABLE reconciliation ADD COLUMN history \(text)"]),
         ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : []) + [
-            SchemaStep("retiredTables", isCompatible: false, ["DROP TABLE handleKey", "DROP TABLE erasedIdentifier"])
+            SchemaStep(
+                "retiredTables", isCompatible: false,
+                ["handleKey", "erasedIdentifier", "renewalExtension", "orderLookup"].map { "DROP TABLE \($0)" })
         ]
     }
 

@@ -3,7 +3,7 @@ extension StoreTable {
     package static let all: [StoreTable] = [
         app, signedHeader, notification, customer, companion, transactionRecord, supersededTransaction, subscription,
         revocation, events, presenter, learntIdentifiers, addressee, delivery, unusualBody, consumptionCase, lastGood,
-        refundSweep, refund, refundOutput, renewalExtension, orderLookup, comparison, difference, differenceExample,
+        refundSweep, refund, refundOutput, comparison, difference, differenceExample,
         comparedCustomer, rollout, rolloutCustomer, erasure, lease, reconciliation, change,
         lookup, callBucket, server, notificationGap, comparisonFlush, lockSlot,
     ]
@@ -217,26 +217,6 @@ extension StoreTable {
     /// file.
     static let refundOutput = StoreTable(
         "refundOutput", .refundOutputs, copiedAs: "outputs of sweeps", key: ["path"], [.text("path"), .integer("size")])
-
-    /// Extensions of renewal dates (``ExtensionRow``).
-    static let renewalExtension = StoreTable(
-        "renewalExtension", .renewalExtensions, copiedAs: "extensions",
-        key: ["originalTransactionId", "app", "requestIdentifier"],
-        [
-            .app, .text("originalTransactionId"), .text("requestIdentifier"), .count("days"), .integer("reason"),
-            .time("extendedAt"), .time("effectiveDate").optional,
-        ])
-
-    /// Looked up orders. `identifiers` are transaction ids, separated by spaces. `lastRequest` identifies the last
-    /// lookup, so that a statement that is repeated after a lost connection counts once.
-    static let orderLookup = StoreTable(
-        "orderLookup", .orders, copiedAs: "order lookups", unique: "orderId, app",
-        [
-            .number(), .app, .text("orderId"), .integer("status"), .bytes("transactions"), .text("identifiers"),
-            .count("asked"), .time("firstAskedAt"), .time("lastAskedAt"),
-            .digest("lastRequest", "DEFAULT 0").only(.postgreSQL),
-        ],
-        indexes: [Index("orderByTime", "(app, lastAskedAt)")])
 
     // MARK: - Comparisons and rollouts
 
