@@ -26,7 +26,6 @@ package struct CustomerDataFixture: Sendable {
         "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "events 5",
         "presenters 2", "refunds 1", "refundSweeps 1",
         "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
-        "rolloutCustomers 1",
     ]
 
     // MARK: - Rows
@@ -150,10 +149,8 @@ package struct CustomerDataFixture: Sendable {
             ],
             customers: [
                 ComparedCustomers(
-                    day: 1, bundleId: bundleId, environment: environment, digests: [SHA.short(second)])
+                    day: 1, bundleId: bundleId, environment: environment, digests: [SHA.short(second)],
+                    block: "api 5.0 0.5", different: [SHA.short(second)])
             ])
-        _ = try await store.rollouts.add(
-            [RolloutCustomer(environment: environment, digest: SHA.short(second), isDifferent: true)],
-            to: RolloutKey(bundleId: scope.bundleId, block: "api 5.0 0.5"), limit: 10, at: Self.now)
     }
 }

@@ -12,7 +12,7 @@ package enum DataKind: String, Sendable, CaseIterable {
     case apps, targets, refundOutputs, signers, erasures
     case presenters, leases
     case changes, lookups, callBuckets, servers
-    case rollouts, rolloutCustomers
+    case rollouts
     case events
     case reconciliations
     /// What the engine needs for itself. It has no values from outside.
@@ -83,7 +83,6 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .rollouts: (.unlimited, .exempt("counts, and when a rollout stopped"))
         case .reconciliations: (.unlimited, .exempt("counts, and when a reconciliation began and ended"))
         case .internals: (.unlimited, .exempt("locks, times and random numbers of servers"))
-        case .rolloutCustomers: (.period("comparisons", days: \.comparisons), .deleted)
         }
     }
 }

@@ -36,12 +36,6 @@ package struct ErasureRule: Sendable {
             .init(
                 .comparedCustomer,
                 "\(dialect.isAny("customer", "$8")) AND bundleId = $9 AND environment = $10"),
-            .init(
-                .rolloutCustomer,
-                """
-                \(dialect.isAny("customer", "$8")) AND environment = $10
-                AND rollout IN (SELECT id FROM rollout WHERE bundleId = $9)
-                """),
         ]
     }
 

@@ -48,7 +48,6 @@ struct RetentionRule: Sendable {
         .init(table: .difference, search: .key, expired: "day < $2"),
         .init(table: .comparison, search: .key, expired: "day < $2"),
         .init(table: .comparedCustomer, search: .key, expired: "day < $2"),
-        .init(table: .rolloutCustomer, search: .key, expired: "comparedAt < $1"),
     ]
 
     /// The column with the id.

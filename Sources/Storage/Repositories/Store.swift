@@ -5,7 +5,7 @@
 package protocol Store:
     CustomerStore, NotificationStore, DeliveryOutbox, RevocationStore, RefundStore, ResponseArchiveStore, ComparisonLog,
     ConsumptionCaseStore, PersonalDataStore, EventStore, PresenterStore,
-    LeaseStore, RolloutStore, ReconciliationStore
+    LeaseStore, ReconciliationStore
 {
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
     var cluster: (any ClusterStore)? { get }
@@ -46,7 +46,7 @@ extension Store {
     package var refunds: any RefundStore { self }
     /// Apple's last good verifyReceipt responses.
     package var archive: any ResponseArchiveStore { self }
-    /// Results of the shadow comparison.
+    /// Results of the shadow comparison, and gradual switches of apps to another source.
     package var comparisons: any ComparisonLog { self }
     /// Apple's requests for consumption information.
     package var consumption: any ConsumptionCaseStore { self }
@@ -58,8 +58,6 @@ extension Store {
     package var presenters: any PresenterStore { self }
     /// Leases of tasks that one process does for all.
     package var leases: any LeaseStore { self }
-    /// Gradual switches of apps to another source.
-    package var rollouts: any RolloutStore { self }
     /// The customers that a reconciliation asks about, and when the last one ended.
     package var reconciliations: any ReconciliationStore { self }
 }

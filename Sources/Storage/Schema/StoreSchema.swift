@@ -81,10 +81,34 @@ package struct StoreSchema: Sendable {
                 }),
             SchemaStep("reconciledHistory", ["ALTER TABLE reconciliation ADD COLUMN history \(text)"]),
         ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : []) + [
-            SchemaStep(
-                "retiredTables", isCompatible: false,
-                ["handleKey", "erasedIdentifier", "renewalExtension", "orderLookup"].map { "DROP TABLE \($0)" })
+            retiredTables(text)
         ]
+    }
+
+    /// The customers of rollouts become compared customers, each with the last rollout.
+    private func retiredTables(_ text: String) -> SchemaStep {
+        let boolean = StoreTable.ColumnType.boolean.name(dialect)
+        return SchemaStep(
+            "retiredTables", isCompatible: false,
+            [
+                "ALTER TABLE comparedCustomer ADD COLUMN block \(text)",
+                "ALTER TABLE comparedCustomer ADD COLUMN isDifferent \(boolean) NOT NULL DEFAULT \(dialect.either(sqlite: "0", postgreSQL: "false"))",
+                """
+                INSERT INTO comparedCustomer (bundleId, environment, customer, day, block, isDifferent)
+                SELECT bundleId, environment, customer, comparedAt / 86400000, block, isDifferent
+                FROM rolloutCustomer AS one JOIN rollout ON rollout.id = one.rollout
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM rollout AS other JOIN rolloutCustomer AS later ON later.rollout = other.id
+                    WHERE other.bundleId = rollout.bundleId AND later.environment = one.environment
+                        AND later.customer = one.customer
+                        AND (later.comparedAt, other.id) > (one.comparedAt, rollout.id))
+                ON CONFLICT (bundleId, environment, customer) DO UPDATE SET
+                    block = excluded.block, isDifferent = excluded.isDifferent
+                """,
+            ]
+                + ["handleKey", "erasedIdentifier", "renewalExtension", "orderLookup", "rolloutCustomer"].map {
+                    "DROP TABLE \($0)"
+                })
     }
 
     /// The names of the steps of this version, in the order in which they are applied.

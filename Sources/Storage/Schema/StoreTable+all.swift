@@ -4,7 +4,7 @@ extension StoreTable {
         app, signedHeader, notification, customer, companion, transactionRecord, supersededTransaction, subscription,
         revocation, events, presenter, learntIdentifiers, addressee, delivery, unusualBody, consumptionCase, lastGood,
         refundSweep, refund, refundOutput, comparison, difference, differenceExample,
-        comparedCustomer, rollout, rolloutCustomer, erasure, lease, reconciliation, change,
+        comparedCustomer, rollout, erasure, lease, reconciliation, change,
         lookup, callBucket, server, notificationGap, comparisonFlush, lockSlot,
     ]
 
@@ -243,27 +243,22 @@ extension StoreTable {
         indexes: [Index("exampleByDifference", "(difference)")])
 
     /// Each customer once, as a digest, with the day of the last comparison. So several receipts of a customer count
-    /// once, also across restarts and days.
+    /// once, also across restarts and days. `block` is that of the last rollout in which the customer was compared, and
+    /// `isDifferent` is its result.
     static let comparedCustomer = StoreTable(
         "comparedCustomer", .comparedCustomers, copiedAs: "compared customers",
         key: ["bundleId", "environment", "customer"],
-        [.text("bundleId"), .text("environment"), .digest("customer"), .count("day")])
+        [
+            .text("bundleId"), .text("environment"), .digest("customer"), .count("day"), .text("block").optional,
+            .boolean("isDifferent", "DEFAULT false"),
+        ])
 
-    /// An app and a block of its configuration, with the counts of its customers.
+    /// An app and a block of its configuration, with the counts of its customers when it stopped.
     static let rollout = StoreTable(
         "rollout", .rollouts, copiedAs: "rollouts", unique: "bundleId, block",
         [
             .number(), .text("bundleId"), .text("block"), .time("startedAt"), .time("stoppedAt").optional,
             .count("compared"), .count("different"),
-        ])
-
-    /// Each compared customer of a rollout once, as a digest.
-    static let rolloutCustomer = StoreTable(
-        "rolloutCustomer", .rolloutCustomers, copiedAs: "customers of rollouts",
-        key: ["rollout", "environment", "customer"],
-        [
-            .reference("rollout", .rollout, "ON DELETE CASCADE"), .text("environment"), .digest("customer"),
-            .boolean("isDifferent"), .time("comparedAt"),
         ])
 
     // MARK: - Erasures
