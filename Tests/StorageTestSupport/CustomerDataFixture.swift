@@ -24,8 +24,7 @@ package struct CustomerDataFixture: Sendable {
     package static let kinds = [
         "deliveries 2", "bodies 2", "consumptionCases 1", "notifications 4", "supersededTransactions 3",
         "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "events 5",
-        "presenters 2", "refunds 1", "refundSweeps 1",
-        "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
+        "presenters 2", "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
     ]
 
     // MARK: - Rows
@@ -118,7 +117,7 @@ package struct CustomerDataFixture: Sendable {
                 RefundRow(
                     transaction: Self.transaction(second, original, at: 4_000, isRefunded: true),
                     date: Timestamp(milliseconds: 4_000))
-            ], of: RefundTarget(scope: scope, identifier: identifier, revision: nil), revision: "r", at: Self.now)
+            ], in: scope, at: Self.now)
         let download = TransactionIdentifier(rawValue: "\(prefix)7")
         _ = try await store.presenters.presenters(
             of: [identifier, download].compactMap(\.self), in: scope, claimingFor: [1, 2], at: Self.now)

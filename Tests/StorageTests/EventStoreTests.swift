@@ -70,7 +70,7 @@ struct EventStoreTests {
     /// The events as `customer type body`.
     private func events(_ store: any Store, after sequence: Int64 = 0) async throws -> [String] {
         var rows: [EventRow] = []
-        _ = try await store.events.readEvents(after: sequence) { rows += $0 }
+        rows += try await store.events(after: sequence, upTo: store.eventHorizon(), limit: .max)
         #expect(rows.map(\.sequence) == rows.map(\.sequence).sorted())
         #expect(rows.allSatisfy { $0.time.seconds > 1_000_000_000 })
         #expect(rows.allSatisfy { $0.app == "com.example.app" && $0.environment == "Production" })
@@ -216,13 +216,10 @@ struct EventStoreTests {
         let stage = try await StoreStage(engine)
         try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
         let start = try await last(stage.store)
-        let id = try #require(TransactionIdentifier(rawValue: Self.first))
         let refund = RefundRow(
             transaction: transaction(Self.first, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
         for _ in 1...2 {
-            try await stage.store.refunds.save(
-                [refund], of: RefundTarget(scope: stage.scope, identifier: id, revision: nil), revision: "r",
-                at: Timestamp(milliseconds: 30))
+            try await stage.store.refunds.save([refund], in: stage.scope, at: Timestamp(milliseconds: 30))
         }
         for _ in 1...2 {
             try await stage.store.revocations.save(
@@ -250,15 +247,13 @@ struct EventStoreTests {
     @Test("More events than one block has sequences for are in their order", arguments: StoreTestEngine.available)
     func manyEvents(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let id = try #require(TransactionIdentifier(rawValue: Self.first))
-        let target = RefundTarget(scope: stage.scope, identifier: id, revision: nil)
         let ids = (0...1_100).map { "\(730000000001000 + $0)" }
         for some in [ids.dropLast(), ids.suffix(1)] {
             let refunds = some.map { id in
                 RefundRow(
                     transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
             }
-            try await stage.store.refunds.save(refunds, of: target, revision: "r", at: Timestamp(milliseconds: 30))
+            try await stage.store.refunds.save(refunds, in: stage.scope, at: Timestamp(milliseconds: 30))
         }
         for some in [ids.dropLast(), ids.suffix(1)] {
             try await stage.store.revocations.save(revoked: [], valid: Array(some), askedAt: .now, of: stage.scope)
@@ -344,7 +339,7 @@ struct EventStoreTests {
         }
         @Sendable func customers() async throws -> [String] {
             var rows: [EventRow] = []
-            _ = try await store.readEvents(after: 0) { rows += $0 }
+            rows += try await store.events(after: 0, upTo: store.eventHorizon(), limit: .max)
             return rows.map(\.customer)
         }
         try await save("1")

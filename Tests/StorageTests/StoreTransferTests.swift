@@ -43,7 +43,6 @@ struct StoreTransferTests {
         "notification.type", "notification.signedDate", "notification.originalTransactionId", "customer.revision",
         "transactionRecord.customer", "transactionRecord.appTransactionId", "subscription.renewal",
         "subscription.status", "revocation.reason", "delivery.lastFailure", "lastGood.latestReceipt",
-        "refundSweep.revision",
     ]
 
     private static func value(

@@ -19,26 +19,38 @@ package enum EventExport {
         package var oldest: Int64?
     }
 
-    /// Passes the lines of all events above a sequence to `write`, several at a time.
+    /// Passes the lines of all events above a sequence to `write`, several at a time. Events that are stored meanwhile are
+    /// left out.
     package static func run(
-        _ store: any EventStore, as format: Format, after sequence: Int64, _ write: ([UInt8]) -> Void
+        _ store: any EventStore, as format: Format, after sequence: Int64, of type: EventType? = nil,
+        _ write: ([UInt8]) -> Void
     ) async throws(StorageError) -> Summary {
         var summary = Summary(last: sequence)
         if sequence > 0 {
             let oldest = try await store.events(after: 0, upTo: .max, limit: 1).first?.sequence
             if let oldest, oldest - 1 > sequence { summary.oldest = oldest }
         }
-        if format == .csv { write(Array((columns.joined(separator: ",") + "\n").utf8)) }
-        let last = try await store.readEvents(after: sequence) { page in
+        if let header = format.header { write(header + [0x0A]) }
+        let horizon = try await store.eventHorizon()
+        while true {
+            let page = try await store.events(after: summary.last, upTo: horizon, of: type)
+            guard let last = page.last else { return summary }
             summary.count += page.count
-            write(page.flatMap { (format == .csv ? csv($0) : json($0)) + [0x0A] })
+            summary.last = last.sequence
+            write(page.flatMap { format.line($0) + [0x0A] })
         }
-        if let last { summary.last = last }
-        return summary
     }
+}
 
+extension EventExport.Format {
     /// The names of the columns. They are part of the interface.
     private static let columns = ["sequence", "time", "app", "environment", "customer", "type", "body"]
+
+    /// The first line of a file, without a line feed; `nil` if there is none.
+    package var header: [UInt8]? { self == .csv ? Array(Self.columns.joined(separator: ",").utf8) : nil }
+
+    /// The line of an event, without a line feed.
+    package func line(_ event: EventRow) -> [UInt8] { self == .csv ? Self.csv(event) : Self.json(event) }
 
     private static func json(_ event: EventRow) -> [UInt8] {
         JSONWriter.object(reserving: event.body.utf8.count + 256) {

@@ -1,5 +1,4 @@
 package import AppStoreClients
-package import Base
 import Foundation
 package import Operations
 

@@ -52,7 +52,7 @@ struct CallRun {
     ///   - finish: receives the results, in any order.
     /// - Returns: The reason for stopping early; `nil` if every item was tried.
     func run<Item: Sendable, Output: Sendable>(
-        next: () async throws -> Item?, call: (Item) -> (@Sendable (CallOptions) async throws -> Output)?,
+        next: () async throws -> Item?, call: (Item) throws -> (@Sendable (CallOptions) async throws -> Output)?,
         finish: (Item, Result<Output, UpstreamError>) async throws -> Void
     ) async throws -> RunStop? {
         try await withThrowingTaskGroup(of: (Item, Result<Output, UpstreamError>).self) { group in
@@ -62,7 +62,7 @@ struct CallRun {
                     stop = reason(started: started)
                     guard stop == nil else { break }
                     started += 1
-                    guard let call = call(item) else { continue }
+                    guard let call = try call(item) else { continue }
                     let options = options
                     inFlight += 1
                     group.addTask {

@@ -1,6 +1,6 @@
 package import AppStoreClients
 import AppStorePayloads
-package import Base
+import Base
 
 /// The id of an order on a customer's invoice: 1 to 64 ASCII letters and digits. Customers type it, so it can be any
 /// text.

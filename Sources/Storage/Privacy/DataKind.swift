@@ -6,10 +6,10 @@
 package enum DataKind: String, Sendable, CaseIterable {
     case notifications, deliveries, bodies
     case transactions, supersededTransactions, subscriptions, companions, customers, revocations
-    case refunds, refundSweeps, consumptionCases
+    case refunds, consumptionCases
     case learntIdentifiers, lastGoodAnswers
     case comparisonExamples, comparedCustomers, comparisons, differences
-    case apps, targets, refundOutputs, signers, erasures
+    case apps, targets, signers, erasures
     case presenters, leases
     case changes, lookups, callBuckets, servers
     case rollouts
@@ -59,7 +59,6 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .customers: (.period("customers", days: \.customers), .deleted)
         case .revocations: (.unlimited, .reducedOnRequest)
         case .refunds: (.period("refunds", days: \.refunds), .deleted)
-        case .refundSweeps: (.sameAs(.transactions), .deleted)
         case .consumptionCases: (.sameAs(.notifications), .deleted)
         case .learntIdentifiers: (.period("learntIdentifiers", days: \.learntIdentifiers), .deleted)
         case .lastGoodAnswers: (.archiveLimits, .deleted)
@@ -70,7 +69,6 @@ package enum DataKind: String, Sendable, CaseIterable {
             (.period("comparisons", days: \.comparisons), .exempt("counts; the examples are erased"))
         case .apps: (.unlimited, .exempt("a bundle id and an environment"))
         case .targets: (.unlimited, .exempt("where notifications are forwarded to"))
-        case .refundOutputs: (.unlimited, .exempt("the length of a file"))
         case .signers: (.unlimited, .exempt("certificates of the App Store's signers"))
         case .erasures:
             (.unlimited, .exempt("time and number of rows of each erasure, without identifiers"))

@@ -28,8 +28,6 @@ package struct ErasureRule: Sendable {
             .init(.revocation, isTheirs("transactionId")),
             .init(.events, events(dialect)),
             .init(.presenter, "\(dialect.isAny("originalTransactionId", "$11")) AND app = $1"),
-            .init(.refund, isTheirs("transactionId")),
-            .init(.refundSweep, isTheirs("identifier")),
             .init(.learntIdentifiers, dialect.isAnyBytes("receipt", "$7")),
             .init(.lastGood, dialect.isAny("id", "$6")),
             .init(.differenceExample, dialect.isAny(dialect.rowID, "$5")),

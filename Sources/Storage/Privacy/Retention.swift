@@ -15,9 +15,9 @@ package struct Retention: Sendable, Hashable {
     package var forwardedDeliveries: Int64? = 30
     /// Identifiers of receipts, since Apple returned them.
     package var learntIdentifiers: Int64? = 400
-    /// Reported refunds, since the refund.
+    /// Events of type `refund`, since they were stored.
     package var refunds: Int64? = 800
-    /// Events of customers, and what is left of erased ones, since they were stored.
+    /// Other events of customers, and what is left of erased ones, since they were stored.
     package var events: Int64? = 30
 
     package init() {}

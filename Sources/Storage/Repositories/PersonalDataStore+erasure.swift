@@ -58,8 +58,8 @@ extension PersonalDataStore {
             var found: Set<String> = []
             for (identifiers, text, table) in [
                 ("transactionId", "text", "transactionRecord"), ("transactionId", "text", "supersededTransaction"),
-                ("transactionId", "text", "refund"), ("originalTransactionId", "renewal", "subscription"),
-                ("originalTransactionId", "text", "notification"), ("originals", "body", "lastGood"),
+                ("originalTransactionId", "renewal", "subscription"), ("originalTransactionId", "text", "notification"),
+                ("originals", "body", "lastGood"),
             ] {
                 try await scan(
                     """

@@ -3,7 +3,7 @@ extension StoreTable {
     package static let all: [StoreTable] = [
         app, signedHeader, notification, customer, companion, transactionRecord, supersededTransaction, subscription,
         revocation, events, presenter, learntIdentifiers, addressee, delivery, unusualBody, consumptionCase, lastGood,
-        refundSweep, refund, refundOutput, comparison, difference, differenceExample,
+        comparison, difference, differenceExample,
         comparedCustomer, rollout, erasure, lease, reconciliation, change,
         lookup, callBucket, server, notificationGap, comparisonFlush, lockSlot,
     ]
@@ -104,12 +104,14 @@ extension StoreTable {
             .time("renewalClock"),
         ])
 
-    /// Revoked purchases.
+    /// Revoked purchases. `reportedDate` is `date` if there was an event of type `refund`, 0 if 0.1.0 has printed the
+    /// refund, and NULL if no refund history had it yet.
     static let revocation = StoreTable(
         "revocation", .revocations, copiedAs: "revocations", key: ["transactionId", "app"],
         [
             .app, .text("transactionId"), .text("webOrderLineItemId").optional, .time("date"),
             .integer("reason").optional, .time("signedDate").optional, .time("askedAt").optional,
+            .time("reportedDate").optional,
         ],
         indexes: [
             Index("revocationByDate", "(app, date)", .postgreSQL),
@@ -195,28 +197,6 @@ extension StoreTable {
             Index("lastGoodByDate", "(keptAt) INCLUDE (size)", .postgreSQL),
             Index("lastGoodByOriginals", "(app, originals)"),
         ])
-
-    /// The revision of a customer's refund history, and when it was last read.
-    static let refundSweep = StoreTable(
-        "refundSweep", .refundSweeps, copiedAs: "swept customers", key: ["identifier", "app"],
-        [.app, .text("identifier"), .text("revision").optional, .time("sweptAt")])
-
-    /// Refunds found so far. `isTold` is true once a refund was reported.
-    static let refund = StoreTable(
-        "refund", .refunds, copiedAs: "refunds", unique: "transactionId, app, date",
-        [
-            .number(), .app, .text("transactionId"), .time("date"), .jws("text"),
-            .boolean("isTold", "DEFAULT false"),
-        ],
-        indexes: [
-            Index("refundUntold", "(id) WHERE isTold = 0", .sqlite),
-            Index("refundUntold", "(id) WHERE NOT isTold", .postgreSQL),
-        ])
-
-    /// The size in bytes of each output file after the last report, so that a sweep that was killed can continue the
-    /// file.
-    static let refundOutput = StoreTable(
-        "refundOutput", .refundOutputs, copiedAs: "outputs of sweeps", key: ["path"], [.text("path"), .integer("size")])
 
     // MARK: - Comparisons and rollouts
 

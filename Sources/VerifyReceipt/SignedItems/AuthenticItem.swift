@@ -141,9 +141,9 @@ package struct AuthenticItem: Sendable {
         of own: Signed<TransactionPayload>?, _ records: CustomerRecords?
     ) -> Redacted<[UInt8]>? {
         let known = records?.transactions.filter { !$0.payload.isConsumable } ?? []
-        func rank(_ payload: TransactionPayload) -> (Int, Timestamp, Timestamp) {
+        func rank(_ payload: TransactionPayload) -> (Int, Int64, Int64) {
             let kind = payload.isAutoRenewable ? 2 : payload.isConsumable ? 0 : 1
-            return (kind, payload.purchaseDate ?? .zero, payload.signedDate ?? .zero)
+            return (kind, payload.purchaseDate?.milliseconds ?? 0, payload.signedDate?.milliseconds ?? 0)
         }
         let newest = (known + [own].compactMap(\.self)).filter { AuthenticItem($0) != nil }.max {
             rank($0.payload) < rank($1.payload)
