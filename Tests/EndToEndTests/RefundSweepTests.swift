@@ -184,7 +184,7 @@ struct RefundSweepTests {
         // By the lease in the store, which other machines see too. The lock of the progress file has no such advice.
         #expect(second.errors.contains("try again after 15 seconds"), "\(second.errors)")
         sweep.stop()
-        #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: a signal"))
+        #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: interrupted by a signal"))
         await stage.stop()
     }
 }

@@ -26,7 +26,9 @@ struct RetentionServiceTests {
             store: store, leases: store, retention: { Retention() }, logger: .silent,
             now: { clock.withLock { $0 } },
             sleep: { time in
-                let left = try await store.extensions(of: id, in: scope).map(\.requestIdentifier)
+                let left = try await store.revocations.customerIdentifiersByReceipt(limit: 9).map {
+                    String(decoding: $0.receipt, as: UTF8.self)
+                }
                 let count = seen.withLock {
                     $0.append(left)
                     return $0.count

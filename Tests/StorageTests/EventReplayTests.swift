@@ -109,7 +109,7 @@ struct EventReplayTests {
             targets, &checkpoint)
         var cursor = try EventCursor(in: checkpoint.ledger)
         var lines = 0
-        var output = try cursor.open(nil) { _ in lines += 1 }
+        var output = try cursor.open(nil) { lines += $0.count { $0 == 0x0A } }
         let printed = try await RefundSweep.print(
             from: store, since: nil, after: &cursor, to: &output, at: nil)
         #expect(printed > 0 && lines == printed)

@@ -23,9 +23,9 @@ struct StoreUse {
     /// Inserts rows into every table.
     func fill(_ store: some Store) async throws {
         try await CustomerDataFixture("84000000000000", token: nil, in: scope).save(to: store)
-        var request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "840000000000001"))))
-        request.marks = ErasureMarks { _, _ in [[9]] }
+        let request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "840000000000001"))))
         _ = try await store.erase(request, at: now)
+        _ = try await store.comparisons.rollout(RolloutKey(bundleId: scope.bundleId, block: "api 5.0 0.5"), at: now)
         try await CustomerDataFixture(prefix, token: nil, in: scope).save(to: store)
         _ = try await store.notifications.save(
             NotificationRow(

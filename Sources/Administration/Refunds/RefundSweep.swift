@@ -12,7 +12,6 @@ package struct RefundSweep: Sendable {
     private let limits: RunLimits
     private let monitor: SweepMonitor
     private let reportTargets: @Sendable (BundleIdentifier) -> [ForwardingTargetKey]
-    private let now: @Sendable () -> Timestamp
 
     /// - Parameters:
     ///   - source: becomes part of the events.
@@ -20,8 +19,7 @@ package struct RefundSweep: Sendable {
     package init(
         clients: UpstreamClients, store: any RefundStore, source: EventSource = .refundSweep, limits: RunLimits,
         monitor: SweepMonitor,
-        reportTargets: @escaping @Sendable (BundleIdentifier) -> [ForwardingTargetKey] = { _ in [] },
-        now: @escaping @Sendable () -> Timestamp = { .now }
+        reportTargets: @escaping @Sendable (BundleIdentifier) -> [ForwardingTargetKey] = { _ in [] }
     ) {
         self.clients = clients
         self.store = store
@@ -29,7 +27,6 @@ package struct RefundSweep: Sendable {
         self.limits = limits
         self.monitor = monitor
         self.reportTargets = reportTargets
-        self.now = now
     }
 
     /// Runs the sweep.
@@ -39,50 +36,50 @@ package struct RefundSweep: Sendable {
     package func run(
         _ targets: RefundTargets, _ checkpoint: inout SweepCheckpoint, found: () async throws -> Void = {}
     ) async throws -> RunStop? {
-        monitor.change { $0.customers = min(targets.count, limits.items ?? .max) }
+        monitor.change { $0.customers = min(targets.count, limits.items.map(Int.init) ?? .max) }
         var targets = targets
-        let run = CallRun(limits: limits, maximumCalls: 600) { [monitor] in monitor.isStopped }
+        let run = Run(limits: limits, maximumCalls: 600) { [monitor] in monitor.isStopped }
         return try await run.run(
             next: { try await targets.next() },
-            call: {
-                (target: RefundTarget) throws -> (
-                    @Sendable (CallOptions) async throws -> [Signed<TransactionPayload>]?
-                )? in
-                checkpoint.begin(target)
-                guard let client = clients.client(for: target.scope.bundleId) else {
-                    monitor.change { $0.withoutKey += 1 }
-                    try checkpoint.end(target, isDone: true)
-                    return nil
-                }
-                return { try await Self.refunds(of: target, client, $0) }
-            },
-            finish: { (target: RefundTarget, result: Result<[Signed<TransactionPayload>]?, UpstreamError>) in
-                var isDone = true
+            perform: { [clients] target, options in try await Answer(of: target, from: clients, options) },
+            finish: { target, result in
                 switch result {
-                case .success(let refunds?):
+                case .success(.refunds(let refunds)):
                     let unknown = try await store.save(
-                        refunds.compactMap { RefundRow($0) }, in: target.scope, at: now(), source: source,
+                        refunds.compactMap { RefundRow($0) }, in: target.scope, at: .now, source: source,
                         reportingTo: reportTargets(target.scope.bundleId))
                     monitor.change { ($0.swept, $0.unknown) = ($0.swept + 1, $0.unknown + unknown) }
                     if !refunds.isEmpty { try await found() }
-                case .success(nil): monitor.change { $0.notFound += 1 }
-                case .failure:
-                    isDone = false
-                    monitor.change { $0.failed += 1 }
+                case .success(.unknown): monitor.change { $0.notFound += 1 }
+                case .success(.withoutKey): monitor.change { $0.withoutKey += 1 }
+                case .failure: monitor.change { $0.failed += 1 }
                 }
+                var isDone = true
+                if case .failure = result { isDone = false }
                 try checkpoint.end(target, isDone: isDone)
             })
     }
 
-    /// Looks up refunds; `nil` if the App Store does not know the customer.
-    private static func refunds(
-        of target: RefundTarget, _ client: ServerAPIClient, _ options: CallOptions
-    ) async throws(UpstreamError) -> [Signed<TransactionPayload>]? {
-        do throws(UpstreamError) {
-            return try await client.refunds(target.identifier, in: target.scope.environment, options).transactions
-        } catch {
-            guard error.isUnknownTransaction else { throw error }
-            return nil
+    private enum Answer: Sendable {
+        case refunds([Signed<TransactionPayload>])
+        /// The App Store does not know the customer.
+        case unknown
+        /// The app has no key.
+        case withoutKey
+
+        init(of target: RefundTarget, from clients: UpstreamClients, _ options: CallOptions) async throws(UpstreamError)
+        {
+            guard let client = clients.client(for: target.scope.bundleId) else {
+                self = .withoutKey
+                return
+            }
+            do throws(UpstreamError) {
+                self = .refunds(
+                    try await client.refunds(target.identifier, in: target.scope.environment, options).transactions)
+            } catch {
+                guard error.isUnknownTransaction else { throw error }
+                self = .unknown
+            }
         }
     }
 

@@ -36,8 +36,6 @@ package struct SweepCheckpoint {
     package let ledger: ProgressFile
     private let name: String
     private var state: State
-    private var inFlight: Set<Int64> = []
-    private var last: Int64
 
     /// Opens the file, or creates it: next to the file of the store, or `DATABASE.sweep` in the working directory for
     /// a store that has no file.
@@ -58,35 +56,27 @@ package struct SweepCheckpoint {
         }
         self.name = "refunds of \(name)"
         state = try ledger.state(self.name, as: State.self) ?? State()
-        last = state.position
     }
 
     /// The position after which no target was asked about.
     package var position: Int64 { state.position }
     /// The positions before it that are asked about again.
-    package var failed: [Int64] { state.failed.filter { $0 <= state.position } }
+    package var failed: [Int64] { state.failed }
 
     /// Returns whether a target is to be asked about.
     package func includes(_ position: Int64) -> Bool { position > self.position || failed.contains(position) }
 
-    mutating func begin(_ target: RefundTarget) {
-        guard target.position > state.position else { return }
-        inFlight.insert(target.position)
-        last = max(last, target.position)
-    }
-
-    /// Records the end of a lookup.
+    /// Records the end of a lookup. They end in the order of the targets.
     mutating func end(_ target: RefundTarget, isDone: Bool) throws {
         state.failed.removeAll { $0 == target.position }
         if !isDone { state.failed.append(target.position) }
-        inFlight.remove(target.position)
-        state.position = max(state.position, inFlight.min().map { $0 - 1 } ?? last)
+        state.position = max(state.position, target.position)
         try save()
     }
 
     /// Marks the run as finished, so that the next one starts over.
     package mutating func finish() throws {
-        (state, last) = (State(), 0)
+        state = State()
         try save()
     }
 

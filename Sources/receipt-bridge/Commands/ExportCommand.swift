@@ -56,37 +56,26 @@ struct ExportCommand: ParsableCommand {
         }
 
         func run() async throws {
-            if let followFrom { return try await follow(followFrom) }
-            let since = since ?? 0
-            let summary = try await configuration.withStore { store throws(StorageError) in
-                try await EventExport.run(store.events, as: format, after: since, of: type) { Terminal.result($0) }
+            let result = try await configuration.withStore { store throws(StorageError) in
+                await Result { try await export(store.events) }
             }
-            if let oldest = summary.oldest {
-                Terminal.say("the oldest event is \(oldest): events after \(since) may have expired")
-            }
-            Terminal.inform("\(summary.count) events; the next export: --since \(summary.last)")
+            do { try result.get() } catch { throw OperationFailure.exit(for: error) }
         }
 
-        /// Exports what is new since the sequence in a file.
-        private func follow(_ file: String) async throws {
-            let result = try await configuration.withStore { store throws(StorageError) in
-                await Result {
-                    var cursor = try EventCursor(at: file)
-                    let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
-                    var output = try cursor.open(path) { Terminal.result($0) }
-                    if let header = format.header, output.size ?? 0 == 0 { try output.append(header) }
-                    let count = try await cursor.export(type, from: store.events, to: &output, at: path) { [format] in
-                        $0.map(format.line)
-                    }
-                    try cursor.close(path)
-                    return count
-                }
+        private func export(_ store: any EventStore) async throws {
+            var cursor = try followFrom.map { try EventCursor(at: $0) } ?? EventCursor(after: since ?? 0)
+            if let oldest = try await cursor.oldest(in: store) {
+                Terminal.say("the oldest event is \(oldest): events after \(cursor.sequence) may have expired")
             }
-            do {
-                Terminal.inform("\(try result.get()) events; the next export: --follow-from \(file)")
-            } catch {
-                throw OperationFailure.exit(for: error)
+            let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
+            var output = try cursor.open(path) { Terminal.result($0) }
+            if let header = format.header, output.size ?? 0 == 0 { try output.append(header) }
+            let count = try await cursor.export(type, from: store, to: &output, at: path) { [format] in
+                $0.map(format.line)
             }
+            try cursor.close(path)
+            let next = followFrom.map { "--follow-from \($0)" } ?? "--since \(cursor.sequence)"
+            Terminal.inform("\(count) events; the next export: \(next)")
         }
     }
 }

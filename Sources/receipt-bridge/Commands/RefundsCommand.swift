@@ -104,7 +104,7 @@ struct RefundsCommand: ParsableCommand {
             var output = try cursor.open(path) { Terminal.result($0) }
             let sweep = RefundSweep(
                 clients: clients, store: store.refunds,
-                limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor)
+                limits: .init(items: limit.map { Int64($0.value) }, time: maxHours?.duration), monitor: monitor)
             func report() async throws {
                 let printed = try await RefundSweep.print(
                     from: store, since: since?.timestamp, after: &cursor, to: &output, at: path)
