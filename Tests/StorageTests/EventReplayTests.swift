@@ -99,7 +99,7 @@ struct EventReplayTests {
             }
         }
         #expect(erased > 0)
-        let clients = try UpstreamClients(
+        let clients = try ServerAPISource.batch(
             settings: settings, transport: transport, trust: TrustStore(settings: settings), share: 1, store: store)
         let folder = try TemporaryFolder()
         var checkpoint = try SweepCheckpoint(of: .sqlite(path: folder.path("bridge.sqlite")), for: "store")

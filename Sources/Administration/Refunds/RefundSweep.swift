@@ -6,7 +6,7 @@ package import VerifyReceipt
 
 /// Reads the refund histories of many customers and stores the refunds, each of which gives one event.
 package struct RefundSweep: Sendable {
-    private let clients: UpstreamClients
+    private let clients: ServerAPISource
     private let store: any RefundStore
     private let source: EventSource
     private let limits: RunLimits
@@ -17,7 +17,7 @@ package struct RefundSweep: Sendable {
     ///   - source: becomes part of the events.
     ///   - reportTargets: the targets to which refunds of an app are forwarded that were not known.
     package init(
-        clients: UpstreamClients, store: any RefundStore, source: EventSource = .refundSweep, limits: RunLimits,
+        clients: ServerAPISource, store: any RefundStore, source: EventSource = .refundSweep, limits: RunLimits,
         monitor: SweepMonitor,
         reportTargets: @escaping @Sendable (BundleIdentifier) -> [ForwardingTargetKey] = { _ in [] }
     ) {
@@ -67,7 +67,7 @@ package struct RefundSweep: Sendable {
         /// The app has no key.
         case withoutKey
 
-        init(of target: RefundTarget, from clients: UpstreamClients, _ options: CallOptions) async throws(UpstreamError)
+        init(of target: RefundTarget, from clients: ServerAPISource, _ options: CallOptions) async throws(UpstreamError)
         {
             guard let client = clients.client(for: target.scope.bundleId) else {
                 self = .withoutKey

@@ -40,8 +40,8 @@ package struct AppResolver: Sendable {
     }
 
     /// Creates the resolver of a command.
-    package init(_ settings: ProxyConfiguration, _ clients: UpstreamClients, store: (any Store)?) {
-        (apps, self.store, serverAPI) = (AppRegistry(settings: settings), store, clients.source)
+    package init(_ settings: ProxyConfiguration, _ source: ServerAPISource, store: (any Store)?) {
+        (apps, self.store, serverAPI) = (AppRegistry(settings: settings), store, source)
     }
 
     /// Returns the app that a request names, or the only one.

@@ -68,7 +68,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     private func run(
-        _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store, _ clients: UpstreamClients
+        _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store, _ clients: ServerAPISource
     ) async throws {
         guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
         let services = try ServiceGraph(
@@ -77,7 +77,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         await services.whenLoaded()
         let progress = ReconciliationProgress()
         let reconciliation = Reconciliation(
-            receiver: services.notifications, store: store, clients: clients.all,
+            receiver: services.notifications, store: store, clients: clients.clients,
             window: window.flatMap { ReconcileConfiguration.window($0) } ?? settings.reconcile?.window
                 ?? ReconcileConfiguration.standardWindow,
             progress: progress)
@@ -99,7 +99,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     /// Reads the refund histories, and prints the summary.
-    private func readRefunds(_ run: RefundRun, _ clients: UpstreamClients, _ monitor: SweepMonitor) async throws {
+    private func readRefunds(_ run: RefundRun, _ clients: ServerAPISource, _ monitor: SweepMonitor) async throws {
         var checkpoint = try SweepCheckpoint(of: run.address, for: "store")
         let targets = try await RefundTargets(in: run.store.refunds, checkpoint)
         let apps = AppRegistry(settings: run.settings)
@@ -136,7 +136,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     /// The progress so far.
-    private static func text(_ progress: ReconciliationProgress, _ clients: UpstreamClients) -> ProgressText? {
+    private static func text(_ progress: ReconciliationProgress, _ clients: ServerAPISource) -> ProgressText? {
         let counts = progress.now
         var parts: [ProgressText.Part] = [
             .init("\(counts.row.notifications.grouped) lost notifications", importance: 2),

@@ -20,7 +20,7 @@ struct RefundRun {
 
     /// Runs `body`, unless another run uses the same store. The run is stopped if its lease is lost.
     func whileHoldingLease(
-        over curl: CurlTransport, _ body: (UpstreamClients, SweepMonitor) async throws -> Void
+        over curl: CurlTransport, _ body: (ServerAPISource, SweepMonitor) async throws -> Void
     ) async throws {
         let monitor = RunMonitor(SweepCounts())
         let limited = RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * share)
@@ -46,7 +46,7 @@ struct RefundRun {
     }
 
     /// The progress so far.
-    static func progress(_ counts: SweepCounts, _ clients: UpstreamClients) -> ProgressText {
+    static func progress(_ counts: SweepCounts, _ clients: ServerAPISource) -> ProgressText {
         let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
         var parts: [ProgressText.Part] = [
             .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),

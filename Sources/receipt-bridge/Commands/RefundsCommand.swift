@@ -93,7 +93,7 @@ struct RefundsCommand: ParsableCommand {
         /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
         /// the next run retries them.
         private func sweep(
-            _ run: RefundRun, _ clients: UpstreamClients, _ store: any Store, _ monitor: SweepMonitor
+            _ run: RefundRun, _ clients: ServerAPISource, _ store: any Store, _ monitor: SweepMonitor
         ) async throws {
             if let bundleId { _ = try AppRegistry(settings: run.settings).selected(bundleId, needsKey: true) }
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"

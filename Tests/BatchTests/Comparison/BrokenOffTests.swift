@@ -74,7 +74,7 @@ struct BrokenOffTests {
             let settings = Recordings.settings(recordings.store, port: 9)
             live = LiveComparison(
                 verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
-                serverAPI: try BatchServerAPIClient(
+                serverAPI: try ServerAPISource.batch(
                     settings: settings, transport: apple, trust: recordings.trust, share: 1,
                     now: { SharedSimulator.noon }))
         }
