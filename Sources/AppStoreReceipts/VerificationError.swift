@@ -40,7 +40,7 @@ public struct VerificationError: Error, Hashable, Sendable, CustomStringConverti
         public static let trailingBytes = Self(rawValue: "trailingBytes")
         /// A receipt was expected, and this is a JWS of StoreKit 2.
         public static let signedTransaction = Self(rawValue: "signedTransaction")
-        /// A receipt was expected, and this is a handle that a Receipt Bridge server issued.
+        /// A receipt was expected, and this is a handle that a Receipt Bridge server of version 0.1.0 issued.
         public static let bridgeHandle = Self(rawValue: "bridgeHandle")
         /// A JWS of another kind, for example a renewal where a transaction is expected.
         public static let wrongKind = Self(rawValue: "wrongKind")

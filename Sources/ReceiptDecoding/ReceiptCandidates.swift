@@ -42,7 +42,7 @@ struct ReceiptCandidates {
         case signedText
         /// The beginning of a receipt, or a damaged one: only for the reason of the refusal.
         case fragment
-        /// A signed text without certificates, and a handle of this program: the same.
+        /// A signed text without certificates, and a handle of version 0.1.0: the same.
         case other
     }
 
@@ -124,7 +124,7 @@ struct ReceiptCandidates {
             guard let header = claims.first ?? nil, header.has("x5c") else { return .other }
             guard let payload = claims.last ?? nil else { return .signedText }
             return payload.has("originalTransactionId") || payload.has("notificationType") ? .transaction : .signedText
-        case .unknown: return input.bytes.starts(with: BridgeHandle.prefix) ? .other : nil
+        case .unknown: return input.isHandle ? .other : nil
         }
     }
 

@@ -85,8 +85,7 @@ package struct ReceiptDecoder: Sendable {
             return (.transaction(blob.receipt), ReceiptBytes(message))
         case .jws:
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
-        case .unknown where input.bytes.starts(with: BridgeHandle.prefix):
-            throw ReceiptDecodingError(.bridgeHandle, at: "text", "a handle of this program instead of a receipt")
+        case .unknown where input.isHandle: throw .handle
         case .unknown:
             throw ReceiptDecodingError(.notAReceipt, at: "bytes", "neither a PKCS#7 container nor a property list")
         }

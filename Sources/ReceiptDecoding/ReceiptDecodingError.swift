@@ -19,7 +19,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case notAReceipt
         /// The text is a signed transaction of StoreKit 2 instead of a receipt.
         case signedTransaction
-        /// The text is a handle that a server of this program issued instead of a receipt.
+        /// The text is a handle, which a server of version 0.1.0 of this program issued instead of a receipt.
         case bridgeHandle
         /// The text is the inner list of a transactionReceipt, without its signature.
         case purchaseInfoOnly
@@ -97,6 +97,9 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         self.place = place
         self.reason = reason
     }
+
+    static let handle = ReceiptDecodingError(
+        .bridgeHandle, at: "text", "a handle of receipt-bridge 0.1.0, which only that version accepts")
 
     package var description: String { "\(code.rawValue) at \(place): \(reason)" }
 

@@ -53,6 +53,9 @@ struct ReceiptInput: Sendable {
 
     private static let tooLarge = ReceiptDecodingError(.tooLarge, at: "text", "more than \(maximumTextSize) bytes")
 
+    /// Whether this is a handle of version 0.1.0, which begins with its version.
+    var isHandle: Bool { bytes.starts(with: Array("rb1.".utf8)) }
+
     init(kind: ReceiptKind, bytes: [UInt8], repairs: [ReceiptRepair]) {
         self.kind = kind
         self.bytes = bytes

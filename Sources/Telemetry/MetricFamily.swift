@@ -148,10 +148,6 @@ extension MetricFamily {
         "forwarding_concurrency",
         "Deliveries to a target that may be in flight at this server, as it adapts to the target.",
         by: "app", "host", "as")
-    package static let orderLookups = counter(
-        "order_lookups",
-        "Lookups of orders over HTTP, by outcome and by whether the order was asked for before.",
-        by: "app", "outcome", "repeated")
     package static let consumptionOpen = gauge(
         "consumption_requests_open",
         "Apple's requests for consumption information that were neither answered nor decided and whose 12 hours are not over.",
@@ -217,7 +213,7 @@ extension MetricFamily {
             .upstreamRequests, .upstreamDurations, .foreignRecords, .circuitOpen, .circuitOpened, .upstreamInFlight,
             .upstreamRefused,
             .callsLeft, .callsPerHour, .notifications, .rejectedNotifications, .droppedHints,
-            .deliveries, .deliveriesWaiting, .deliveriesDead, .deliveryLimit, .orderLookups, .consumptionOpen,
+            .deliveries, .deliveriesWaiting, .deliveriesDead, .deliveryLimit, .consumptionOpen,
             .consumptionDeadline, .refundDecisions, .reconciliationEnd, .customersToLookUp, .comparisons, .differences,
             .comparisonsWaiting, .rolloutShare, .rolloutStopped, .rolloutCustomers, .rolloutResponses, .storeOpen,
             .storeWritesWaiting, .storeWrites, .storeErrors, .storeClockDifference, .droppedLogLines, .processCPU,

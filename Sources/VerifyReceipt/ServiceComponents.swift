@@ -37,8 +37,6 @@ package struct ServiceComponents: Sendable {
     let replays: ReplayDetector
     /// The gradual switches of apps to another source. Without a store they do not begin.
     package let rollouts: RolloutRegistry
-    /// The keys of bridge handles.
-    package let handles: HandleKeyring
     /// The records of customers in memory.
     package let recordsAtHand: RecordsAtHand
     /// The other servers with the same store; `nil` if there can be none.
@@ -146,7 +144,6 @@ package struct ServiceComponents: Sendable {
                 logger: logger)
         lastGood = store.flatMap { ResponseArchive(settings, apps: apps, store: $0, observations, logger) }
         rollouts = previous?.rollouts ?? RolloutRegistry()
-        handles = HandleKeyring(settings: settings, store: store)
         replays = previous?.replays ?? ReplayDetector(store: store)
         self.deadline = deadline ?? RequestDeadline.Limit(settings.deadline)
         (self.now, self.sleep, self.logger) = (now, sleep, logger)

@@ -15,8 +15,8 @@ import Telemetry
 /// A request passes these steps, each of which may end it:
 ///
 /// 1. The response cache, if an app's first source is `stored` or `api`.
-/// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002. Signed transactions and handles
-///    are verified by ``SignedItemVerifier``.
+/// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002. Signed transactions are
+///    verified by ``SignedItemVerifier``.
 /// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
 /// 4. Replay detection, if the caller names its user.
 /// 5. The app's rules and sources, in ``RequestEvaluation``. The rules are checked again on what the response shows.
@@ -144,7 +144,7 @@ package final class VerifyReceiptService: Sendable {
     ///
     /// 1. The same request was answered before, and nothing has changed that its response depends on.
     /// 2. The request is JSON with a receipt. Otherwise 21002.
-    /// 3. The receipt is authentic, see ``ReceiptVerification``; a signed transaction or a handle, see
+    /// 3. The receipt is authentic, see ``ReceiptVerification``; a signed transaction, see
     ///    ``SignedItemVerifier``. What this server cannot judge goes on.
     /// 4. The app of the receipt is configured, or `unknownApps` allows it.
     /// 5. No other user presented the purchase first, under `replay: refuse`.
@@ -179,8 +179,8 @@ package final class VerifyReceiptService: Sendable {
             return await evaluated(presented, in: consume request, on: route, requestOptions, within: deadline)
         }
         let verification = verification(of: request, requestOptions)
-        if case .rejected = verification, !request.hasBase64Text {
-            logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "receiptNotBase64"])
+        if case .rejected(let error, _) = verification, error.code == .bridgeHandle || !request.hasBase64Text {
+            evaluation.logger.logMalformedReceipt(error, at: now())
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         switch apps.resolution(of: verification) {
@@ -202,14 +202,12 @@ package final class VerifyReceiptService: Sendable {
             environment: environment)
     }
 
-    /// Answers a request that holds a signed transaction or a handle. Nothing of it is sent to Apple.
+    /// Answers a request that holds a signed transaction. Nothing of it is sent to Apple.
     private func evaluated(
         _ presented: PresentedItem, in request: consuming VerifyReceiptRequest, on route: UpstreamRouter.Route,
         _ requestOptions: RequestOptions, within deadline: RequestDeadline
     ) async -> VerifyReceiptResult {
-        let outcome = await signedItems.verify(
-            presented, at: now(), within: deadline.reading(before: 1), text: request.receiptText.reveal())
-        switch outcome {
+        switch signedItems.verify(presented, at: now()) {
         case .refused(let status, let failure, let app):
             if let failure, requestOptions.priority == .live {
                 let code = ReceiptDecodingError(failure).code
@@ -223,12 +221,11 @@ package final class VerifyReceiptService: Sendable {
             var reply = refusal(status, environment: route.environment)
             reply.unconfiguredApp = app
             return reply
-        case .authentic(let item, let app, let keys):
+        case .authentic(let item, let app):
             var options = requestOptions
             options.sources = signedItems.sources(options.sources ?? app.answer, for: item)
             return await afterRules(
-                .authentic(item), of: app, in: request, on: route, options, within: deadline, cacheKey: nil,
-                handleKeys: keys)
+                .authentic(item), of: app, in: request, on: route, options, within: deadline, cacheKey: nil)
         }
     }
 
@@ -236,7 +233,7 @@ package final class VerifyReceiptService: Sendable {
     private func afterRules(
         _ verification: ReceiptVerification, of app: AppConfiguration, in request: consuming VerifyReceiptRequest,
         on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, within deadline: RequestDeadline,
-        cacheKey: [UInt8]?, handleKeys: BridgeHandleKeys? = nil
+        cacheKey: [UInt8]?
     ) async -> VerifyReceiptResult {
         let item = rules.item(for: app, verification, in: request, requestOptions)
         var isReplay = false
@@ -262,7 +259,7 @@ package final class VerifyReceiptService: Sendable {
             ResolvedRequest(
                 request, on: route, verification, itemForRules: item, isReplay: isReplay,
                 app: app, options: requestOptions, cacheKey: cacheKey, now: now(),
-                deadline: deadline, handleKeys: handleKeys))
+                deadline: deadline))
         reply.authenticApp = verification.authenticItem?.receipt?.bundleId
         reply.claimedApp = app.bundleId
         reply.unconfiguredApp = verification.authenticItem.flatMap { apps.unconfigured($0.bundleId) }
@@ -274,7 +271,7 @@ package final class VerifyReceiptService: Sendable {
     /// Returns the rollout that puts its source first for a request; `nil` if none does.
     ///
     /// Rollouts are about receipts with an original transaction id. A receipt without one is answered from itself by
-    /// every source. Signed transactions and handles are never sent to Apple, so they have no response to compare with.
+    /// every source. Signed transactions are never sent to Apple, so they have no response to compare with.
     private func rollout(
         of app: AppConfiguration, for verification: ReceiptVerification, _ requestOptions: RequestOptions
     ) -> RolloutConfiguration? {

@@ -1,7 +1,5 @@
 import Administration
-import Base
 import Operations
-import Storage
 import Testing
 
 @Suite("Rules of renewal extensions")
@@ -34,45 +32,5 @@ struct ExtensionRuleTests {
         ])
     func storefronts(text: String, codes: [String]?) {
         #expect((try? Storefronts.codes(text)) == codes)
-    }
-
-    private static let day: Int64 = 86_400_000
-
-    private func extended(_ name: String, day: Int64) -> ExtensionRow {
-        ExtensionRow(
-            originalTransactionId: "1", requestIdentifier: name, days: 30, reason: 1,
-            extendedAt: Timestamp(milliseconds: day * Self.day), effectiveDate: nil)
-    }
-
-    @Test(
-        "A third extension has to wait until the first is 365 days old; a repeated request does not count",
-        arguments: [
-            ([], 0, nil), ([0], 0, nil), ([0, 10], 20, 365), ([0, 10], 364, 365), ([0, 10], 365, nil),
-            ([10, 0], 20, 365), ([0, 10, 380], 381, nil), ([0, 200, 380], 381, 565),
-        ] as [([Int64], Int64, Int64?)])
-    func twice(days: [Int64], today: Int64, next: Int64?) throws {
-        let rows = days.map { extended("r\($0)", day: $0) }
-        let now = Timestamp(milliseconds: today * Self.day)
-        #expect(
-            ExtensionQuota(rows, for: try RequestIdentifier("other")).next(at: now)
-                == next.map { Timestamp(milliseconds: $0 * Self.day) })
-        if let last = rows.last, rows.count == 2 {
-            #expect(
-                ExtensionQuota(rows, for: try RequestIdentifier(last.requestIdentifier)).next(at: now) == nil)
-        }
-    }
-
-    @Test("The error says when the next extension is possible")
-    func sentence() throws {
-        let allowance = ExtensionQuota(
-            [extended("a", day: 20_000), extended("b", day: 20_001)], for: try RequestIdentifier("c"))
-        let now = Timestamp(milliseconds: 20_002 * Self.day)
-        #expect(
-            throws: InvalidOperation(
-                "this subscription was extended twice in 365 days; the next extension is possible at 2025-10-04T00:00:00Z"
-            )
-        ) {
-            try allowance.check(at: now)
-        }
     }
 }

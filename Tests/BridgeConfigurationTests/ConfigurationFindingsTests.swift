@@ -81,27 +81,18 @@ struct ConfigurationFindingsTests {
             ("database.password", "database: {password: {file: secret.txt}}"),
         ]
         let new = "set another one, for example from: openssl rand -hex 32"
-        let handles = "\(new) (handles that this one signed are answered with 21003)"
         let (tokens, target) = ("\(new), here and in its clients", "\(new), here and at the target")
         for (place, yaml) in uses {
-            let isTarget = place.contains("forward")
-            for (key, advice) in [("handleKeys", handles), ("tokens", tokens)] {
-                let expected =
-                    isTarget && key == "handleKeys"
-                    ? "\(place): is also handleKeys[1]: \(target)" : "\(key)[1]: is also \(place): \(advice)"
-                let list = "\(key): [{env: THIRD}, {env: KEY}]\n"
-                #expect(try findings(list + yaml, in: folder, environment: environment) == [expected])
-                #expect(try findings("\(key): [{env: THIRD}]\n\(yaml)", in: folder, environment: environment) == [])
-            }
+            let list = "tokens: [{env: THIRD}, {env: KEY}]\n"
+            #expect(
+                try findings(list + yaml, in: folder, environment: environment)
+                    == ["tokens[1]: is also \(place): \(tokens)"])
+            #expect(try findings("tokens: [{env: THIRD}]\n\(yaml)", in: folder, environment: environment) == [])
         }
         // Different uses of one shared secret are one purpose.
         let same = "sharedSecret: {env: KEY}\n" + app("sharedSecret: {env: KEY}, acceptedSecrets: [{env: KEY}]")
         #expect(try findings(same, environment: environment) == [])
         let rows = [
-            (
-                "tokens: [{env: KEY}]\nhandleKeys: [{env: KEY}]",
-                "tokens[0]: is also handleKeys[0]: \(tokens)"
-            ),
             (
                 app("forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}], sharedSecret: {env: KEY}"),
                 "apps[0].forward[0].secret: is also apps[0].sharedSecret: \(target)"
@@ -129,7 +120,7 @@ struct ConfigurationFindingsTests {
             ("sharedSecret", "sharedSecret: {file: s}", true),
             ("apps[0].sharedSecret", app("sharedSecret: {file: s}"), true),
             ("apps[0].acceptedSecrets[0]", app("acceptedSecrets: [{file: s}]"), true),
-            ("tokens[0]", "tokens: [{file: s}]", false), ("handleKeys[0]", "handleKeys: [{file: s}]", false),
+            ("tokens[0]", "tokens: [{file: s}]", false),
             ("database.password", "database: {password: {file: s}}", false),
             ("apps[0].forward[0].password", app("\(forward) password: {file: s}}]"), true),
             ("apps[0].forward[0].secret", app("\(forward) secret: {file: s}}]"), false),
@@ -153,7 +144,7 @@ struct ConfigurationFindingsTests {
         #expect(
             try findings("sharedSecret: {env: KEY}", environment: ["KEY": "a\u{7}b"])
                 == ["sharedSecret: environment variable KEY \(line)"])
-        #expect(try findings("store: none\n", environment: ["RECEIPT_BRIDGE_HANDLEKEYS": "two lines\nof a key"]) == [])
+        #expect(try findings("store: none\n", environment: ["RECEIPT_BRIDGE_TOKENS": "a token\nof two lines"]) == [])
     }
 
     @Test("A byte order mark before a secret, a key or the configuration is removed")

@@ -19,8 +19,6 @@ struct ConfigurationKeysTests {
           drainSeconds: 1 | 2
         tokens:
           - file: a.txt | b.txt
-        handleKeys:
-          - file: a.txt | b.txt
         store: sqlite:a.sqlite | sqlite:b.sqlite
         instance: a | b
         events: true | false
@@ -39,7 +37,6 @@ struct ConfigurationKeysTests {
           forwardedDeliveries: 500 | forever
           learntIdentifiers: 500 | forever
           refunds: 500 | forever
-          renewalExtensions: 500 | forever
           events: 5 | forever
           orders: 500 | forever
         reconcile:
@@ -120,7 +117,7 @@ struct ConfigurationKeysTests {
                 password:
                   file: a.txt | b.txt
                 v1Profile: current | 2020
-                latestReceipt: handle | absent
+                latestReceipt: transaction | absent
                 numbers: true | false
           - bundleId: com.example.two
             sandbox:

@@ -80,6 +80,10 @@ struct ForwardingConfigurationTests {
                 "apps[0].forward[0].latestReceipt: needs as: v1"
             ),
             (
+                "[{url: \"https://a.example\", as: v1, password: {env: PASSWORD}, latestReceipt: handle}]",
+                "apps[0].forward[0].latestReceipt: handle is not one of transaction, absent"
+            ),
+            (
                 "[{url: \"https://a.example\", as: camel, numbers: true}]",
                 "apps[0].forward[0].numbers: needs as: v1"
             ),
@@ -103,11 +107,12 @@ struct ForwardingConfigurationTests {
         #expect(finding.hasPrefix("bridge.yaml: \(expected)"), "\(finding)")
     }
 
-    @Test("A key of handles has at least 16 bytes")
+    @Test("The key of handles of 0.1.0 is named with what to do")
     func handleKeys() throws {
         #expect(
             try finding("[]", before: "handleKeys: [{env: SECRET}]").hasSuffix(
-                "handleKeys: a key has fewer than 16 bytes"))
+                "handleKeys: remove this key: handles of version 0.1.0 are not accepted, and `latest_receipt` is a signed transaction"
+            ))
     }
 
     @Test("Forwarding needs a store, and version 1 also the Server API and a password")

@@ -241,19 +241,21 @@ struct ProxyConfigurationTests {
 
     @Test("Retention periods are days or `forever`")
     func retention() throws {
-        let yaml = "retention: {notifications: 10, customers: forever, renewalExtensions: 366}"
+        let yaml = "retention: {notifications: 10, customers: forever, events: 366}"
         var expected = Retention()
         expected.notifications = 10
         expected.customers = nil
-        expected.renewalExtensions = 366
+        expected.events = 366
         #expect(try read(yaml, in: Folder()).retention == expected)
-        let wrong = "retention: {notifications: 0, customers: 29, refunds: long, renewalExtensions: 365, cookies: 1}"
+        let wrong =
+            "retention: {notifications: 0, customers: 29, refunds: long, renewalExtensions: 365, orders: 1, cookies: 1}"
         #expect(
             try Set(findings(wrong)) == [
                 "bridge.yaml: retention.notifications: 0: expected 1 to 36500 days, or forever",
                 "bridge.yaml: retention.customers: 29: expected 30 to 36500 days, or forever",
                 "bridge.yaml: retention.refunds: long: expected 1 to 36500 days, or forever",
-                "bridge.yaml: retention.renewalExtensions: 365: expected 366 to 36500 days, or forever",
+                "bridge.yaml: retention.renewalExtensions: remove this key: extensions are not stored, the App Store counts them",
+                "bridge.yaml: retention.orders: remove this key: lookups of orders are not stored",
                 "bridge.yaml: retention.cookies: unknown key",
             ])
     }

@@ -55,7 +55,7 @@ struct OrderTests {
         let found = try await stage.run("orders", "lookup", purchase.orderId)
         #expect(found.exit == 0 && found.errors.isEmpty, "\(found.errors)")
         let line = try #require(found.lines.first)
-        #expect(line.keys == ["orderId", "status", "transactions", "signedTransactions", "askedBefore"])
+        #expect(line.keys == ["orderId", "status", "transactions", "signedTransactions"])
         #expect(line["orderId"]?.text == purchase.orderId && line["status"]?.integer == 0)
         #expect(
             line["transactions"]?.elements?.compactMap { $0["transactionId"]?.text } == [purchase.transactionId])

@@ -1,6 +1,5 @@
 import Base
 import Foundation
-import GRDB
 import Simulator
 import Testing
 import TestSupport
@@ -24,21 +23,6 @@ struct RefundSweepTests {
 
     private func ids(_ lines: [JSONValue]) -> [String] {
         lines.compactMap { line in line["transaction"]?["transactionId"]?.text }
-    }
-
-    @Test("A refund that a damaged store keeps as unreported is written once", .timeLimit(.minutes(1)))
-    func stuck() async throws {
-        let stage = try await CommandFixture(customers: 12)
-        try await refund(stage, 1)
-        try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
-            try db.execute(
-                sql: """
-                    CREATE TRIGGER stuck AFTER UPDATE ON refund BEGIN UPDATE refund SET isTold = 0 WHERE id = new.id; END
-                    """)
-        }
-        let sweep = try await stage.run("refunds", "sweep", "--budget", "1")
-        #expect(sweep.exit == 0 && Set(ids(sweep.lines)).count >= 1, "\(sweep.errors)")
-        await stage.stop()
     }
 
     @Test("refunds sweep reports each refund once, and later only new ones", .timeLimit(.minutes(1)))
@@ -200,7 +184,7 @@ struct RefundSweepTests {
         // By the lease in the store, which other machines see too. The lock of the progress file has no such advice.
         #expect(second.errors.contains("try again after 15 seconds"), "\(second.errors)")
         sweep.stop()
-        #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: a signal"))
+        #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: interrupted by a signal"))
         await stage.stop()
     }
 }

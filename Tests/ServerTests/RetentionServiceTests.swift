@@ -13,26 +13,22 @@ struct RetentionServiceTests {
     func hours() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let begin = Timestamp(milliseconds: 20_000 * Self.day)
         // The 400 days have passed now, in half an hour, in 100 minutes, in ten hours.
         for (name, minutes) in [("a", -1), ("b", 30), ("c", 100), ("d", 600)] as [(String, Int64)] {
-            try await store.save(
-                ExtensionRow(
-                    originalTransactionId: "11", requestIdentifier: name, days: 1, reason: 1,
-                    extendedAt: begin.advanced(by: .milliseconds(minutes * 60_000 - 400 * Self.day)), effectiveDate: nil
-                ),
-                of: scope)
+            try await store.revocations.saveIdentifiers(
+                CustomerIdentifiers(originalTransactionIds: ["1\(minutes + 1)"], transactionIds: []),
+                of: Array(name.utf8), at: begin.advanced(by: .milliseconds(minutes * 60_000 - 400 * Self.day)))
         }
         let clock = Mutex(begin)
         let seen = Mutex<[[String]]>([])
-        let id = try #require(TransactionIdentifier(rawValue: "11"))
         let housekeeping = RetentionService(
             store: store, leases: store, retention: { Retention() }, logger: .silent,
             now: { clock.withLock { $0 } },
             sleep: { time in
-                let left = try await store.extensions(of: id, in: scope).map(\.requestIdentifier)
+                let left = try await store.revocations.customerIdentifiersByReceipt(limit: 9).map {
+                    String(decoding: $0.receipt, as: UTF8.self)
+                }
                 let count = seen.withLock {
                     $0.append(left)
                     return $0.count

@@ -24,9 +24,7 @@ package struct CustomerDataFixture: Sendable {
     package static let kinds = [
         "deliveries 2", "bodies 2", "consumptionCases 1", "notifications 4", "supersededTransactions 3",
         "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "events 5",
-        "presenters 2", "refunds 1", "refundSweeps 1", "renewalExtensions 1", "orders 1",
-        "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
-        "rolloutCustomers 1",
+        "presenters 2", "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
     ]
 
     // MARK: - Rows
@@ -119,19 +117,10 @@ package struct CustomerDataFixture: Sendable {
                 RefundRow(
                     transaction: Self.transaction(second, original, at: 4_000, isRefunded: true),
                     date: Timestamp(milliseconds: 4_000))
-            ], of: RefundTarget(scope: scope, identifier: identifier, revision: nil), revision: "r", at: Self.now)
+            ], in: scope, at: Self.now)
         let download = TransactionIdentifier(rawValue: "\(prefix)7")
         _ = try await store.presenters.presenters(
             of: [identifier, download].compactMap(\.self), in: scope, claimingFor: [1, 2], at: Self.now)
-        try await store.extensions.save(
-            ExtensionRow(
-                originalTransactionId: original, requestIdentifier: "\(prefix)e", days: 3, reason: 1,
-                extendedAt: Self.now, effectiveDate: nil), of: scope)
-        _ = try await store.orders.record(
-            OrderLookupRow(
-                orderId: "M\(prefix)", status: 0,
-                transactions: [Array("{\"transactionId\":\"\(second)\"}".utf8)], identifiers: [original, second]),
-            of: scope, at: Self.now)
     }
 
     private func saveObservations(to store: any Store) async throws {
@@ -159,10 +148,8 @@ package struct CustomerDataFixture: Sendable {
             ],
             customers: [
                 ComparedCustomers(
-                    day: 1, bundleId: bundleId, environment: environment, digests: [SHA.short(second)])
+                    day: 1, bundleId: bundleId, environment: environment, digests: [SHA.short(second)],
+                    block: "api 5.0 0.5", different: [SHA.short(second)])
             ])
-        _ = try await store.rollouts.add(
-            [RolloutCustomer(environment: environment, digest: SHA.short(second), isDifferent: true)],
-            to: RolloutKey(bundleId: scope.bundleId, block: "api 5.0 0.5"), limit: 10, at: Self.now)
     }
 }

@@ -33,7 +33,7 @@ struct ComparedCustomerTests {
     }
 
     @Test(
-        "Customers are stored up to the limit, and stored ones are still updated", arguments: StoreTestEngine.available)
+        "Of more customers than the limit those compared last are stored", arguments: StoreTestEngine.available)
     func bounded(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let store = stage.store

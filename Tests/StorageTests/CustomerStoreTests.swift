@@ -173,11 +173,6 @@ struct CustomerStoreTests {
             try await customers.appsWithSharedIdentifiers().map(\.rawValue) == [
                 "com.example.app", "com.example.second",
             ])
-        let order = OrderLookupRow(orderId: "M1", status: 0, transactions: [], identifiers: ["11"])
-        _ = try await stage.store.orders.record(order, of: first, at: Timestamp(milliseconds: 1))
-        let unknown = OrderLookupRow(orderId: "M1", status: 1, transactions: [], identifiers: [])
-        _ = try await stage.store.orders.record(unknown, of: second, at: Timestamp(milliseconds: 1))
-        #expect(try await stage.store.orders.apps(with: "M1").map(\.rawValue) == ["com.example.app"])
     }
 
     @Test("A stale customer stays stale until a lookup that was signed later", arguments: StoreTestEngine.available)

@@ -99,24 +99,29 @@ struct EventReplayTests {
             }
         }
         #expect(erased > 0)
-        let clients = try UpstreamClients(
+        let clients = try ServerAPISource.batch(
             settings: settings, transport: transport, trust: TrustStore(settings: settings), share: 1, store: store)
-        var output = try LineOutput(path: nil, cutAt: nil) { _ in }
+        let folder = try TemporaryFolder()
+        var checkpoint = try SweepCheckpoint(of: .sqlite(path: folder.path("bridge.sqlite")), for: "store")
+        let targets = try await RefundTargets(in: store.refunds, checkpoint)
         let monitor = RunMonitor(SweepCounts())
         _ = try await RefundSweep(clients: clients, store: store.refunds, limits: .init(), monitor: monitor).run(
-            RefundTargets(in: store.refunds, notSweptSince: .now), to: &output, at: nil)
-        #expect(monitor.now.reported > 0)
+            targets, &checkpoint)
+        var cursor = try EventCursor(in: checkpoint.ledger)
+        var lines = 0
+        var output = try cursor.open(nil) { lines += $0.count { $0 == 0x0A } }
+        let printed = try await RefundSweep.print(
+            from: store, since: nil, after: &cursor, to: &output, at: nil)
+        #expect(printed > 0 && lines == printed)
     }
 
     private func compare(_ store: any Store, _ appStore: SimulatedStore) async throws {
         var replay = EventReplay()
         var types: [String: Int] = [:]
         var failure: (any Error)?
-        _ = try await store.events.readEvents(after: 0) { page in
-            for event in page {
-                types[event.type, default: 0] += 1
-                do { try replay.apply(event) } catch { failure = error }
-            }
+        for event in try await store.events.events(after: 0, upTo: .max, limit: .max) {
+            types[event.type, default: 0] += 1
+            do { try replay.apply(event) } catch { failure = error }
         }
         #expect(failure == nil)
         var (customers, transactions) = (0, 0)

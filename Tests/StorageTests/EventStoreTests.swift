@@ -70,7 +70,7 @@ struct EventStoreTests {
     /// The events as `customer type body`.
     private func events(_ store: any Store, after sequence: Int64 = 0) async throws -> [String] {
         var rows: [EventRow] = []
-        _ = try await store.events.readEvents(after: sequence) { rows += $0 }
+        rows += try await store.events(after: sequence, upTo: store.eventHorizon(), limit: .max)
         #expect(rows.map(\.sequence) == rows.map(\.sequence).sorted())
         #expect(rows.allSatisfy { $0.time.seconds > 1_000_000_000 })
         #expect(rows.allSatisfy { $0.app == "com.example.app" && $0.environment == "Production" })
@@ -216,13 +216,10 @@ struct EventStoreTests {
         let stage = try await StoreStage(engine)
         try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
         let start = try await last(stage.store)
-        let id = try #require(TransactionIdentifier(rawValue: Self.first))
         let refund = RefundRow(
             transaction: transaction(Self.first, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
         for _ in 1...2 {
-            try await stage.store.refunds.save(
-                [refund], of: RefundTarget(scope: stage.scope, identifier: id, revision: nil), revision: "r",
-                at: Timestamp(milliseconds: 30))
+            try await stage.store.refunds.save([refund], in: stage.scope, at: Timestamp(milliseconds: 30))
         }
         for _ in 1...2 {
             try await stage.store.revocations.save(
@@ -247,18 +244,47 @@ struct EventStoreTests {
         await stage.store.close()
     }
 
+    @Test("An export continues from its file, and cuts off what it repeats", arguments: StoreTestEngine.available)
+    func follow(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let folder = try TemporaryFolder()
+        let (file, path) = (folder.path("cursor"), folder.path("refunds.jsonl"))
+        func refund(_ id: String) async throws {
+            try await stage.store.refunds.save(
+                [
+                    RefundRow(
+                        transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
+                ], in: stage.scope, at: Timestamp(milliseconds: 30))
+        }
+        func export() async throws -> Int {
+            var cursor = try EventCursor(at: file)
+            var output = try cursor.open(path) { _ in }
+            return try await cursor.export(.refund, from: stage.store, to: &output, at: path) {
+                $0.map { Array($0.customer.utf8) }
+            }
+        }
+        try await refund("1")
+        try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
+        #expect(try await export() == 1)
+        #expect(try await export() == 0)
+        // An export that was killed has written a line that it does not know.
+        try folder.append("refunds.jsonl", "2\n".utf8)
+        try await refund("2")
+        #expect(try await export() == 1)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "1\n2\n")
+        await stage.store.close()
+    }
+
     @Test("More events than one block has sequences for are in their order", arguments: StoreTestEngine.available)
     func manyEvents(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let id = try #require(TransactionIdentifier(rawValue: Self.first))
-        let target = RefundTarget(scope: stage.scope, identifier: id, revision: nil)
         let ids = (0...1_100).map { "\(730000000001000 + $0)" }
         for some in [ids.dropLast(), ids.suffix(1)] {
             let refunds = some.map { id in
                 RefundRow(
                     transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
             }
-            try await stage.store.refunds.save(refunds, of: target, revision: "r", at: Timestamp(milliseconds: 30))
+            try await stage.store.refunds.save(refunds, in: stage.scope, at: Timestamp(milliseconds: 30))
         }
         for some in [ids.dropLast(), ids.suffix(1)] {
             try await stage.store.revocations.save(revoked: [], valid: Array(some), askedAt: .now, of: stage.scope)
@@ -294,17 +320,17 @@ struct EventStoreTests {
         let stage = try await StoreStage(engine)
         try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
         try await lookUp([transaction(Self.second, Self.second, at: 10)], at: 10, on: stage)
-        func export(_ format: EventExport.Format, after sequence: Int64) async throws -> (
-            [Substring], EventExport.Summary
-        ) {
+        func export(_ format: EventExport.Format, _ cursor: inout EventCursor) async throws -> [Substring] {
             var text = ""
-            let summary = try await EventExport.run(stage.store.events, as: format, after: sequence) {
-                text += String(decoding: $0, as: UTF8.self)
-            }
-            return (text.split(separator: "\n"), summary)
+            var output = try cursor.open(nil) { text += String(decoding: $0, as: UTF8.self) }
+            if let header = format.header { try output.append(header) }
+            _ = try await cursor.export(nil, from: stage.store, to: &output, at: nil) { $0.map(format.line) }
+            return text.split(separator: "\n")
         }
-        let (lines, summary) = try await export(.jsonl, after: 0)
-        #expect(summary.count == 2 && summary.oldest == nil)
+        var cursor = EventCursor(after: 0)
+        let lines = try await export(.jsonl, &cursor)
+        let oldest = try await cursor.oldest(in: stage.store)
+        #expect(lines.count == 2 && oldest == nil)
         let row = try #require(try await stage.store.events.events(after: 0, upTo: .max, limit: 1).first)
         #expect(
             lines.first == """
@@ -313,8 +339,9 @@ struct EventStoreTests {
                 "transactions":[{"transactionId":"730000000000010","originalTransactionId":"730000000000010",\
                 "productId":"pro","signedDate":10}]}}
                 """)
-        let (table, rest) = try await export(.csv, after: row.sequence)
-        #expect(rest.count == 1 && rest.last == summary.last)
+        var second = EventCursor(after: row.sequence)
+        let table = try await export(.csv, &second)
+        #expect(table.count == 2 && second.sequence == cursor.sequence)
         #expect(table.first == "sequence,time,app,environment,customer,type,body")
         #expect(
             table.last?.hasSuffix(
@@ -323,7 +350,7 @@ struct EventStoreTests {
                 [{""transactionId"":""730000000000021"",""originalTransactionId"":""730000000000021"",\
                 ""productId"":""pro"",""signedDate"":10}]}"
                 """) == true)
-        #expect(try await export(.jsonl, after: summary.last).1.count == 0)
+        #expect(try await export(.jsonl, &cursor) == [])
         await stage.store.close()
     }
 
@@ -344,7 +371,7 @@ struct EventStoreTests {
         }
         @Sendable func customers() async throws -> [String] {
             var rows: [EventRow] = []
-            _ = try await store.readEvents(after: 0) { rows += $0 }
+            rows += try await store.events(after: 0, upTo: store.eventHorizon(), limit: .max)
             return rows.map(\.customer)
         }
         try await save("1")

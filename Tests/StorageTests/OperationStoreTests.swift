@@ -4,7 +4,7 @@ import StorageTestSupport
 import Testing
 import TestSupport
 
-@Suite("Refunds and extensions in the store")
+@Suite("Refunds in the store")
 struct OperationStoreTests {
     private static let begin = Timestamp(milliseconds: 5_000)
 
@@ -27,15 +27,11 @@ struct OperationStoreTests {
                 renewals: [], aliases: []), of: stage.scope)
     }
 
-    private func targets(on stage: StoreStage) async throws -> [String] {
-        try await page(on: stage).map(\.identifier.rawValue)
-    }
-
     /// Returns the targets of the first page, which is the only one of a small store.
-    private func page(on stage: StoreStage, since start: Timestamp = Self.begin) async throws -> [RefundTarget] {
-        let page = try await stage.store.refunds.refundTargets(notSweptSince: start, after: 0)
+    private func targets(on stage: StoreStage, after position: Int64 = 0) async throws -> [RefundTarget] {
+        let page = try await stage.store.refunds.refundTargets(after: position)
         #expect(page.next == nil)
-        #expect(try await stage.store.refunds.countRefundTargets(notSweptSince: start) == page.targets.count)
+        #expect(try await stage.store.refunds.countRefundTargets(after: position) == page.targets.count)
         return page.targets
     }
 
@@ -44,61 +40,50 @@ struct OperationStoreTests {
         let stage = try await StoreStage(engine)
         let count = RefundTargetPage.size / 2 + 100
         for number in 1...count { try await save("r", ["\(number)1", "\(number)2"], on: stage) }
-        let first = try await stage.store.refunds.refundTargets(notSweptSince: Self.begin, after: 0)
-        let second = try await stage.store.refunds.refundTargets(
-            notSweptSince: Self.begin, after: try #require(first.next))
+        let first = try await stage.store.refunds.refundTargets(after: 0)
+        let second = try await stage.store.refunds.refundTargets(after: try #require(first.next))
         #expect(first.targets.count == RefundTargetPage.size / 2 && second.next == nil)
         #expect((first.targets + second.targets).map(\.identifier.rawValue) == (1...count).map { "\($0)1" })
-        #expect(try await stage.store.refunds.countRefundTargets(notSweptSince: Self.begin) == count)
+        #expect(try await stage.store.refunds.countRefundTargets(after: 0) == count)
+        let last = try #require(second.targets.last)
+        let single = try await stage.store.refunds.refundTargets(after: last.position - 1, size: 1)
+        #expect(single.targets == [last])
+        #expect(try await targets(on: stage, after: last.position - 1) == [last])
+    }
+
+    /// The events of type `refund`, each as the texts of the transactions in it.
+    private func refunds(on stage: StoreStage) async throws -> [String] {
+        try await stage.store.events.events(after: 0, upTo: .max, of: .refund, limit: 9).map(\.customer)
     }
 
     @Test(
-        "Every customer is a target once, and after being swept only in the next sweep, with the revision",
-        arguments: StoreTestEngine.available)
-    func targets(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        try await save("a", ["11", "12"], on: stage)
-        try await save("b", ["21"], on: stage)
-        #expect(try await targets(on: stage) == ["11", "21"])
-        let first = try #require(try await page(on: stage).first)
-        try await stage.store.refunds.save([], of: first, revision: "r7", at: Timestamp(milliseconds: 5_001))
-        #expect(try await targets(on: stage) == ["21"])
-        let next = try await page(on: stage, since: Timestamp(milliseconds: 6_000))
-        #expect(next.map(\.revision) == ["r7", nil])
-        let id = try #require(TransactionIdentifier(rawValue: "11"))
-        #expect(try await stage.store.refunds.refundTarget(id, in: stage.scope, notSweptSince: Self.begin) == nil)
-        let later = try await stage.store.refunds.refundTarget(
-            id, in: stage.scope, notSweptSince: Timestamp(milliseconds: 6_000))
-        #expect(later?.revision == "r7")
-    }
-
-    @Test(
-        "A refund takes effect at once, marks its customer for a lookup, and is reported once",
+        "A refund takes effect at once, marks its customer for a lookup, and gives one event",
         arguments: StoreTestEngine.available)
     func refund(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await save("a", ["11", "12"], on: stage)
-        let target = try #require(try await page(on: stage).first)
-        let row = RefundRow(
-            transaction: transaction("12", "12", at: 2_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
-        for _ in 0..<2 { try await stage.store.refunds.save([row], of: target, revision: "r8", at: Self.begin) }
+        // A history signs every refund again.
+        for date in [Int64(2_000), 3_000, 2_500] {
+            let row = RefundRow(
+                transaction: transaction("12", "12", at: date, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
+            try await stage.store.refunds.save([row], in: stage.scope, at: Self.begin)
+        }
         #expect(try await stage.store.revocations.revoked(in: stage.scope).map(\.transactionId) == ["12"])
         let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == true)
-        let unreported = try await stage.store.refunds.unreportedRefunds(limit: 9)
-        #expect(unreported.map(\.text) == ["12@2000"])
-        try await stage.store.refunds.markReported(unreported, in: ("refunds.jsonl", 100))
-        #expect(try await stage.store.refunds.unreportedRefunds(limit: 9).isEmpty)
-        #expect(try await stage.store.refunds.sizeOfRefundOutput("refunds.jsonl") == 100)
-        #expect(try await stage.store.refunds.sizeOfRefundOutput("other.jsonl") == nil)
+        #expect(try await refunds(on: stage) == ["11"])
         // The refund was reversed and then repeated, which is a new refund.
         let again = RefundRow(
-            transaction: transaction("12", "12", at: 3_000, refunded: 2_500), date: Timestamp(milliseconds: 2_500))
-        try await stage.store.refunds.save([again], of: target, revision: "r9", at: Self.begin)
-        #expect(try await stage.store.refunds.unreportedRefunds(limit: 9).map(\.text) == ["12@3000"])
+            transaction: transaction("12", "12", at: 4_000, refunded: 2_500), date: Timestamp(milliseconds: 2_500))
+        try await stage.store.refunds.save([again], in: stage.scope, at: Self.begin)
+        #expect(try await refunds(on: stage) == ["11", "11"])
+        let stored = try await stage.store.refunds.reportedRefunds(of: ["11", "12"], in: stage.scope)
+        #expect(stored.mapValues(\.text) == ["12": "12@4000"] && stored["12"]?.isReported == true)
     }
 
-    @Test("A refund that is already known does not mark its customer as stale", arguments: StoreTestEngine.available)
+    @Test(
+        "A refund that is already known does not mark its customer as stale, and gives one event",
+        arguments: StoreTestEngine.available)
     func known(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await stage.store.customers.save(
@@ -106,20 +91,18 @@ struct OperationStoreTests {
                 askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 2_000), appAppleId: 7,
                 revision: "r", transactions: [transaction("11", "11", at: 2_000, refunded: 1_500)], statuses: [],
                 renewals: [], aliases: []), of: stage.scope)
-        let target = try #require(try await page(on: stage).first)
         let row = RefundRow(
             transaction: transaction("11", "11", at: 3_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
-        try await stage.store.refunds.save([row], of: target, revision: "r8", at: Self.begin)
+        for _ in 0..<2 { try await stage.store.refunds.save([row], in: stage.scope, at: Self.begin) }
         let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
-        #expect(try await stage.store.refunds.unreportedRefunds(limit: 9).count == 1)
+        #expect(try await refunds(on: stage) == ["11"])
     }
 
     @Test("A refund that a history contains twice counts once", arguments: StoreTestEngine.available)
     func repeated(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await save("a", ["11"], on: stage)
-        let target = try #require(try await page(on: stage).first)
         // Signed again, with the same content.
         let rows = [Int64(2_000), 3_000].map { date in
             RefundRow(
@@ -127,86 +110,7 @@ struct OperationStoreTests {
                 date: Timestamp(milliseconds: 1_500))
         }
         let unknown = try await stage.store.refunds.save(
-            rows, of: target, revision: "r8", at: Self.begin, source: .refundSweep, reportingTo: [])
+            rows, in: stage.scope, at: Self.begin, source: .refundSweep, reportingTo: [])
         #expect(unknown == 1)
-    }
-
-    @Test("An extension is stored once for each request", arguments: StoreTestEngine.available)
-    func extensions(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        let id = try #require(TransactionIdentifier(rawValue: "11"))
-        func row(_ request: String, at date: Int64) -> ExtensionRow {
-            ExtensionRow(
-                originalTransactionId: "11", requestIdentifier: request, days: 30, reason: 1,
-                extendedAt: Timestamp(milliseconds: date), effectiveDate: nil)
-        }
-        for row in [row("b", at: 2), row("a", at: 1), row("b", at: 3)] {
-            try await stage.store.extensions.save(row, of: stage.scope)
-        }
-        #expect(
-            try await stage.store.extensions.extensions(of: id, in: stage.scope) == [row("a", at: 1), row("b", at: 2)])
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
-        #expect(try await stage.store.extensions.extensions(of: id, in: sandbox).isEmpty)
-    }
-
-    private func order(_ id: String, _ status: Int64 = 0, _ identifiers: [String] = []) -> OrderLookupRow {
-        OrderLookupRow(
-            orderId: id, status: status, transactions: identifiers.map { Array("{\"id\":\"\($0)\"}".utf8) },
-            identifiers: identifiers)
-    }
-
-    @Test(
-        "An order has one row with the latest answer, and counts its lookups per app and environment",
-        arguments: StoreTestEngine.available)
-    func orders(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        let orders = stage.store.orders
-        var before: [Int64] = []
-        for (row, time) in [
-            (order("A", 1), Int64(10)), (order("A", 0, ["11", "12"]), 30), (order("A", 0, ["11"]), 20),
-        ] {
-            before.append(try await orders.record(row, of: stage.scope, at: Timestamp(milliseconds: time)))
-        }
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
-        before.append(try await orders.record(order("A"), of: sandbox, at: Timestamp(milliseconds: 40)))
-        before.append(try await orders.record(order("a"), of: stage.scope, at: Timestamp(milliseconds: 40)))
-        #expect(before == [0, 1, 2, 0, 0])
-        let stored = try #require(try await orders.order("A", in: stage.scope))
-        #expect(stored.orderId == "A" && stored.status == 0 && stored.asked == 3)
-        #expect(String(decoding: stored.transactionsJSON, as: UTF8.self) == #"[{"id":"11"}]"#)
-        #expect(stored.firstAskedAt.milliseconds == 10 && stored.lastAskedAt.milliseconds == 30)
-        #expect(try await orders.order("B", in: stage.scope) == nil)
-    }
-
-    @Test("Concurrent lookups of one order all count", arguments: StoreTestEngine.available)
-    func concurrentOrders(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        let other = try await stage.second()
-        let counts = try await withThrowingTaskGroup(of: Int64.self) { group in
-            for index in 0..<20 {
-                let store = index.isMultiple(of: 2) ? stage.store : other
-                let row = order("A", 0, ["11", "\(index + 1)"])
-                group.addTask { try await store.orders.record(row, of: stage.scope, at: Self.begin) }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        #expect(counts.sorted() == Array(0..<20))
-        await other.close()
-    }
-
-    @Test(
-        "Beyond the limit the orders that were not asked for the longest are deleted",
-        arguments: StoreTestEngine.available)
-    func orderLimit(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        for (id, time) in [("A", Int64(1)), ("B", 2), ("A", 3), ("C", 4)] {
-            _ = try await stage.store.orders.record(
-                order(id), of: stage.scope, at: Timestamp(milliseconds: time), limit: 2)
-        }
-        var left: [String] = []
-        for id in ["A", "B", "C"] where try await stage.store.orders.order(id, in: stage.scope) != nil {
-            left.append(id)
-        }
-        #expect(left == ["A", "C"])
     }
 }

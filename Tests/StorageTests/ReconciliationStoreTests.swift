@@ -116,13 +116,11 @@ struct ReconciliationStoreTests {
         let rows = ["1", "2"].map { transaction($0, $0, ends: 500) }
         for row in rows { try await store.customers.save(customer([row]), of: scope) }
         #expect(try await waiting(in: stage) == ["0"])
-        let target = RefundTarget(
-            scope: scope, identifier: try #require(TransactionIdentifier(rawValue: "2")), revision: nil)
         let refund = RefundRow(
             transaction: transaction("2", "2", ends: 500, at: 30, refunded: 25), date: date(25))
         #expect(
             try await store.refunds.save(
-                [refund], of: target, revision: "r", at: date(1_000), source: .reconcile, reportingTo: []) == 1)
+                [refund], in: scope, at: date(1_000), source: .reconcile, reportingTo: []) == 1)
         #expect(try await waiting(in: stage) == ["2", "1"])
         // Looked up since the run began, but it still needs a lookup.
         #expect(try await waiting(begin: 50, in: stage) == ["1"])
@@ -208,6 +206,7 @@ struct ReconciliationStoreTests {
         (row.endedAt, row.continuesAt, row.notifications, row.customers) = (date(6), date(7), 1, 2)
         (row.different, row.refunds, row.failed) = (3, 4, 5)
         row.history = [stage.scope: date(8), AppScope(bundleId: stage.scope.bundleId, environment: .sandbox): date(9)]
+        row.refunded = [stage.scope: 4_711]
         try await stage.store.reconciliations.save(row)
         let reopened = try await stage.reopened()
         #expect(try await reopened.reconciliations.lastReconciliation() == row)
@@ -284,8 +283,6 @@ struct ReconciliationStoreTests {
                 text: "text"), NotificationUpdate(transaction: known), of: scope)
         try await store.customers.save(
             customer([known, transaction("2", "2", ends: 600)], signed: 20), of: scope)
-        let refundTarget = RefundTarget(
-            scope: scope, identifier: try #require(TransactionIdentifier(rawValue: "1")), revision: nil)
         // A history signs every refund again.
         let found = [
             transaction("1", "1", ends: 500, at: 30, refunded: 15),
@@ -293,7 +290,7 @@ struct ReconciliationStoreTests {
         ].map { RefundRow(transaction: $0, date: $0.revocation?.date ?? date(0)) }
         for expected in [1, 0] {
             let unknown = try await store.refunds.save(
-                found, of: refundTarget, revision: "r", at: date(1_000), source: .reconcile, reportingTo: [target])
+                found, in: scope, at: date(1_000), source: .reconcile, reportingTo: [target])
             #expect(unknown == expected)
         }
         let bodies = try await reports(store, target)

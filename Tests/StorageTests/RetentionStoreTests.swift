@@ -116,18 +116,10 @@ struct RetentionStoreTests {
         #expect(customer?.transactions == [text] && customer?.subscriptions.map(\.renewal) == [renewal.text])
     }
 
-    /// Stores a refund, an extension, a receipt's identifiers and comparisons of some days ago.
+    /// Stores a refund, a receipt's identifiers and comparisons of some days ago.
     private func saveOperations(_ id: String, _ days: Int64, on stage: StoreStage) async throws {
-        let identifier = try #require(TransactionIdentifier(rawValue: id))
         try await stage.store.refunds.save(
-            [RefundRow(transaction: transaction(id, days, isRefunded: true), date: ago(days))],
-            of: RefundTarget(scope: stage.scope, identifier: identifier, revision: nil), revision: nil, at: ago(days))
-        try await stage.store.extensions.save(
-            ExtensionRow(
-                originalTransactionId: id, requestIdentifier: "e", days: 1, reason: 1, extendedAt: ago(days),
-                effectiveDate: nil), of: stage.scope)
-        _ = try await stage.store.orders.record(
-            OrderLookupRow(orderId: "M\(id)", status: 1, transactions: [], identifiers: []), of: stage.scope,
+            [RefundRow(transaction: transaction(id, days, isRefunded: true), date: ago(days))], in: stage.scope,
             at: ago(days))
         try await stage.store.revocations.saveIdentifiers(
             CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []), of: Array(id.utf8),
@@ -147,9 +139,6 @@ struct RetentionStoreTests {
                 ComparedCustomers(
                     day: 20_000 - days, bundleId: bundleId, environment: environment, digests: [days])
             ])
-        _ = try await stage.store.rollouts.add(
-            [RolloutCustomer(environment: environment, digest: days, isDifferent: false)],
-            to: RolloutKey(bundleId: stage.scope.bundleId, block: "\(days)"), limit: 10, at: ago(days))
     }
 
     @Test(
@@ -167,18 +156,10 @@ struct RetentionStoreTests {
         try await receive("n5", 399, about: "51", on: stage)
         try await saveOperations("61", 900, on: stage)
         try await saveOperations("62", 10, on: stage)
-        try await store.refunds.markReported(
-            try await store.refunds.unreportedRefunds(limit: 9).filter { $0.date == ago(900) }, in: nil)
-        // A refund that was not reported stays, whatever its age.
-        try await store.refunds.save(
-            [RefundRow(transaction: transaction("63", 10, isRefunded: true), date: ago(899))],
-            of: RefundTarget(
-                scope: stage.scope, identifier: try #require(TransactionIdentifier(rawValue: "63")), revision: nil),
-            revision: nil, at: ago(10))
 
         let expected = [
-            "notifications 2", "superseded 2", "customers 1", "transactions 2", "refunds 1", "learntIdentifiers 1",
-            "renewalExtensions 1", "orders 1", "comparisons 4",
+            "notifications 2", "superseded 2", "customers 1", "transactions 2", "learntIdentifiers 1",
+            "comparisons 3",
         ]
         // A dry run does not count the records of a customer twice.
         #expect(try await expire(dry: true, on: stage) == expected)
@@ -200,11 +181,8 @@ struct RetentionStoreTests {
             #expect(kinds.contains("subscriptions 1") && kinds.contains("companions 1"), "\(id): \(kinds)")
         }
         #expect(try await footprint("61", on: stage) == ["revocations 1"])
-        #expect(try await Set(store.refunds.unreportedRefunds(limit: 9).map(\.text)) == ["62 10", "63 10"])
         let receipts = try await store.revocations.customerIdentifiersByReceipt(limit: 9)
         #expect(receipts.map(\.keys.originalTransactionIds) == [[try #require(TransactionIdentifier(rawValue: "10"))]])
-        let id = try #require(TransactionIdentifier(rawValue: "62"))
-        #expect(try await store.extensions.extensions(of: id, in: stage.scope).count == 1)
         let remaining = try await store.comparisons.comparisons(since: 0)
         #expect(remaining.comparisons.count == 1 && remaining.differences.map(\.examples) == [[[1]]])
         #expect(try await store.comparisons.comparedCustomers(since: 0).map(\.count) == [1])

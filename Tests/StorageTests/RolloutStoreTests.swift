@@ -8,8 +8,24 @@ struct RolloutStoreTests {
         RolloutKey(bundleId: stage.scope.bundleId, block: block)
     }
 
-    private func customers(_ digests: some Sequence<Int64>, isDifferent: Bool = false) -> [RolloutCustomer] {
-        digests.map { RolloutCustomer(environment: "Production", digest: $0, isDifferent: isDifferent) }
+    /// Adds compared customers of a rollout, or of none.
+    private func add(
+        _ digests: some Sequence<Int64>, different: Set<Int64> = [], to block: String? = "api 5.0 0.5", day: Int64 = 1,
+        environment: String = "Production", limit: Int = 100, in store: any Store, of stage: StoreStage
+    ) async throws {
+        try await store.comparisons.add(
+            comparisons: [], differences: [],
+            customers: [
+                ComparedCustomers(
+                    day: day, bundleId: stage.scope.bundleId.rawValue, environment: environment,
+                    digests: Array(digests), block: block, different: different)
+            ], limit: limit)
+    }
+
+    private func counts(_ block: String = "api 5.0 0.5", in store: any Store, of stage: StoreStage) async throws
+        -> String
+    {
+        summary(try await store.comparisons.rollout(key(block, on: stage), at: noon))
     }
 
     /// Compared and different customers, and whether the rollout has stopped. For example, `3 1`, or `3 1 stopped`.
@@ -23,15 +39,26 @@ struct RolloutStoreTests {
         "A rollout starts once, stops once, and another block is another rollout", arguments: StoreTestEngine.available)
     func stop(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let first = try await stage.store.rollouts.rollout(key(on: stage), at: noon)
+        let first = try await stage.store.comparisons.rollout(key(on: stage), at: noon)
         #expect(summary(first) == "0 0")
-        let stopped = try await stage.store.rollouts.stop(key(on: stage), at: noon)
+        let stopped = try await stage.store.comparisons.stop(key(on: stage), at: noon)
         let reopened = try await stage.reopened()
         let later = noon.advanced(by: .seconds(5))
-        #expect(try await reopened.rollouts.rollout(key(on: stage), at: later) == stopped)
-        #expect(try await reopened.rollouts.stop(key(on: stage), at: later) == stopped)
+        #expect(try await reopened.comparisons.rollout(key(on: stage), at: later) == stopped)
+        #expect(try await reopened.comparisons.stop(key(on: stage), at: later) == stopped)
         #expect(stopped.startedAt == first.startedAt && stopped.stoppedAt != nil)
-        #expect(summary(try await reopened.rollouts.rollout(key("api 6.0 0.5", on: stage), at: later)) == "0 0")
+        #expect(summary(try await reopened.comparisons.rollout(key("api 6.0 0.5", on: stage), at: later)) == "0 0")
+    }
+
+    @Test("A stopped rollout keeps its counts, whatever is compared later", arguments: StoreTestEngine.available)
+    func counts(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        try await add(1...3, different: [3], in: stage.store, of: stage)
+        #expect(try await counts(in: stage.store, of: stage) == "3 1")
+        #expect(summary(try await stage.store.comparisons.stop(key(on: stage), at: noon)) == "3 1 stopped")
+        try await add(2...9, different: [2], to: "api 6.0 0.5", in: stage.store, of: stage)
+        #expect(try await counts(in: stage.store, of: stage) == "3 1 stopped")
+        #expect(try await counts("api 6.0 0.5", in: stage.store, of: stage) == "8 1")
     }
 
     @Test(
@@ -39,49 +66,33 @@ struct RolloutStoreTests {
         arguments: StoreTestEngine.available)
     func once(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        func add(_ customers: [RolloutCustomer], to store: any Store) async throws -> String {
-            summary(try await store.rollouts.add(customers, to: key(on: stage), limit: 100, at: noon))
-        }
-        #expect(try await add(customers([1, 2, 2]), to: stage.store) == "2 0")
         let second = engine == .postgresql ? try await stage.second() : stage.store
-        #expect(try await add(customers([2, 3], isDifferent: true), to: second) == "3 2")
-        #expect(try await add(customers([1, 2, 3, 4]) + customers([4], isDifferent: true), to: stage.store) == "4 3")
+        try await add([1, 2, 2], in: stage.store, of: stage)
+        #expect(try await counts(in: second, of: stage) == "2 0")
+        try await add([2, 3], different: [2, 3], in: second, of: stage)
+        #expect(try await counts(in: stage.store, of: stage) == "3 2")
+        try await add(1...4, different: [4], in: stage.store, of: stage)
+        // A comparison without a rollout changes neither.
+        try await add(1...9, to: nil, in: stage.store, of: stage)
+        #expect(try await counts(in: stage.store, of: stage) == "4 3")
         // The same digest in another environment is another customer.
-        let sandbox = RolloutCustomer(environment: "Sandbox", digest: 1, isDifferent: false)
-        #expect(try await add([sandbox], to: stage.store) == "5 3")
+        try await add([1], environment: "Sandbox", in: stage.store, of: stage)
         let reopened = try await stage.reopened()
-        #expect(try await add(customers([3]), to: reopened) == "5 3")
-        #expect(try await add([], to: reopened) == "5 3")
-    }
-
-    @Test("Two servers that add at the same time count the customers of both", arguments: StoreTestEngine.available)
-    func atTheSameTime(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        let second = engine == .postgresql ? try await stage.second() : stage.store
-        let counts = try await withThrowingTaskGroup(of: Int64.self) { group in
-            for number in 0..<20 as Range<Int64> {
-                let (store, key) = (number % 2 == 0 ? stage.store : second, key(on: stage))
-                let added = customers(number..<number + 5, isDifferent: number % 2 == 0)
-                group.addTask { try await store.rollouts.add(added, to: key, limit: 100, at: noon).compared }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
-        // Each addition counted what was there before it, so the last one counted everything.
-        #expect(counts.max() == 24)
-        #expect(summary(try await stage.store.rollouts.rollout(key(on: stage), at: noon)) == "24 23")
+        try await add([3], in: reopened, of: stage)
+        #expect(try await counts(in: reopened, of: stage) == "5 3")
+        #expect(try await reopened.comparisons.comparedCustomers(since: 0).map(\.count) == [9, 1])
     }
 
     @Test("Only the customers compared last are kept and counted", arguments: StoreTestEngine.available)
     func bounded(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        func add(_ customers: [RolloutCustomer], at minute: Int64) async throws -> String {
-            summary(
-                try await stage.store.rollouts.add(
-                    customers, to: key(on: stage), limit: 5, at: noon.advanced(by: .minutes(minute))))
+        var found: [String] = []
+        for (digests, different, day) in [
+            (1...4 as ClosedRange<Int64>, Set(1...4), 1), (1...1, [], 2), (5...7, [], 3), (8...12, [], 4),
+        ] as [(ClosedRange<Int64>, Set<Int64>, Int64)] {
+            try await add(digests, different: different, day: day, limit: 5, in: stage.store, of: stage)
+            found.append(try await counts(in: stage.store, of: stage))
         }
-        #expect(try await add(customers(1...4, isDifferent: true), at: 1) == "4 4")
-        #expect(try await add(customers([1]), at: 2) == "4 4")
-        #expect(try await add(customers(5...7), at: 3) == "5 2")
-        #expect(try await add(customers(8...12), at: 4) == "5 0")
+        #expect(found == ["4 4", "4 4", "5 2", "5 0"])
     }
 }

@@ -23,9 +23,9 @@ struct StoreUse {
     /// Inserts rows into every table.
     func fill(_ store: some Store) async throws {
         try await CustomerDataFixture("84000000000000", token: nil, in: scope).save(to: store)
-        var request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "840000000000001"))))
-        request.marks = ErasureMarks { _, _ in [[9]] }
+        let request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "840000000000001"))))
         _ = try await store.erase(request, at: now)
+        _ = try await store.comparisons.rollout(RolloutKey(bundleId: scope.bundleId, block: "api 5.0 0.5"), at: now)
         try await CustomerDataFixture(prefix, token: nil, in: scope).save(to: store)
         _ = try await store.notifications.save(
             NotificationRow(
@@ -34,8 +34,6 @@ struct StoreUse {
             NotificationUpdate(transaction: CustomerDataFixture.transaction("\(prefix)3", "\(prefix)1")),
             of: scope)
         try await store.comparisons.add(comparisons: [comparison], differences: [])
-        try await store.refunds.beginRefundOutput("refunds.jsonl")
-        _ = try await store.handles.handleKey(orInserting: Redacted([1]))
         _ = try await store.leases.claim(.refunds, for: "holder", lasting: .seconds(60))
         try await store.reconciliations.save(ReconciliationRow(startedAt: now, window: 1))
         try await store.cluster?.add(NotificationGap(from: now, to: now))
@@ -86,16 +84,12 @@ struct StoreUse {
         await call { _ = try await store.notifications("REFUND", about: first.rawValue, in: scope) }
         await call { _ = try await store.previousNotifications(of: 99, type: nil, limit: 9) }
         await call { _ = try await store.arrivals() }
-        await call { _ = try await store.readEvents(after: 0) { _ in } }
-        await call { _ = try await store.extensions(of: first, in: scope) }
-        await call { _ = try await store.order("M\(prefix)", in: scope) }
+        await call { _ = try await store.events(after: 0, upTo: .max) }
         await call { _ = try await store.presenters(of: [first], in: scope, claimingFor: [1, 2], at: now) }
         await call { _ = try await store.archivedResponse(to: Array("\(prefix)-question".utf8)) }
         await call { _ = try await store.lastGoodUsage() }
         await call { _ = try await store.comparisons(since: 0) }
         await call { _ = try await store.comparedCustomers(since: 0) }
-        await call { _ = try await store.handleKey(orInserting: Redacted([1])) }
-        await call { _ = try await store.lastErasure(leaving: [[9]]) }
         await call { _ = try await store.lastErasure() }
         await call { _ = try await store.claim(.refunds, for: "other", lasting: .seconds(1)) }
         await call { _ = try await store.lastReconciliation() }
@@ -111,10 +105,8 @@ struct StoreUse {
                 after: .start)
         }
         await call { _ = try await store.transactionsWithoutExpiry(limit: 1) }
-        await call { _ = try await store.refundTargets(notSweptSince: now, after: 0) }
-        await call { _ = try await store.refundTarget(first, in: scope, notSweptSince: now) }
-        await call { _ = try await store.unreportedRefunds(limit: 1) }
-        await call { _ = try await store.sizeOfRefundOutput("refunds.jsonl") }
+        await call { _ = try await store.refundTargets(after: 0) }
+        await call { _ = try await store.reportedRefunds(of: [first.rawValue], in: scope) }
         await call { _ = try await store.footprint(of: ErasureRequest(.transaction(first))) }
         await call { _ = try await store.expired(Retention(), at: now) }
         await call { _ = try await store.doubt(about: now) }

@@ -24,7 +24,7 @@ struct CustomerRulesTests {
         let listed: [SimulatedTransaction]
         var kind = Kind.receipt
 
-        enum Kind { case receipt, signed, handle }
+        enum Kind { case receipt, signed }
     }
 
     /// Where a response is from.
@@ -44,11 +44,10 @@ struct CustomerRulesTests {
         /// Whether responses are rendered from the records of the customer.
         var hasRecords: Bool { self == .api || self == .stored }
 
-        /// Apple sees receipts only, and a handle alone says nothing.
+        /// Apple sees receipts only.
         func takes(_ form: Form) -> Bool {
             switch self {
-            case .api, .stored: true
-            case .receipt: form.kind != .handle
+            case .api, .stored, .receipt: true
             case .apple, .archive: form.kind == .receipt
             }
         }
@@ -62,8 +61,6 @@ struct CustomerRulesTests {
         let folder: TemporaryFolder
         let customers: [(customer: SimulatedCustomer, forms: [Form])]
 
-        private static let handleKey = "a key of sixteen bytes or more"
-
         init(_ appStore: SimulatedStore, _ port: Int, _ transport: CurlTransport, _ kinds: [CustomerKind]) throws {
             (self.appStore, self.port, self.transport) = (appStore, port, transport)
             folder = try TemporaryFolder()
@@ -72,7 +69,7 @@ struct CustomerRulesTests {
             }
         }
 
-        /// Its receipts, its signed transactions, its app transaction, and handles of its purchases.
+        /// Its receipts, its signed transactions and its app transaction.
         private static func forms(of customer: SimulatedCustomer, _ appStore: SimulatedStore) throws -> [Form] {
             // A receipt from before the first purchase belongs to no customer.
             var forms = appStore.receipts(of: customer).filter {
@@ -80,21 +77,13 @@ struct CustomerRulesTests {
             }.map { Form(name: $0.id, text: $0.base64, listed: $0.transactions) }
             // The first and the last period of each subscription, and every other purchase.
             let purchases = Dictionary(grouping: customer.transactions, by: \.originalTransactionId)
-            for (original, transactions) in purchases.sorted(by: { $0.key < $1.key }) {
+            for (_, transactions) in purchases.sorted(by: { $0.key < $1.key }) {
                 for transaction in Set([transactions.first, transactions.last].compactMap(\.self)) {
                     let signed = try appStore.pki.jwsSigner.jws(
                         payload: transaction.row(customer.environment, signedDate: SharedSimulator.noon))
                     forms.append(
                         Form(name: transaction.transactionId, text: signed, listed: [transaction], kind: .signed))
                 }
-                let key = try #require(BridgeHandleKeys.Key(Array(handleKey.utf8)))
-                let handle = BridgeHandle(
-                    bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)),
-                    environment: customer.environment,
-                    originalTransactionId: try #require(TransactionIdentifier(rawValue: original)),
-                    issuedAt: SharedSimulator.noon)
-                let text = try #require(BridgeHandleKeys([key])).text(of: handle).reveal()
-                forms.append(Form(name: "handle \(original)", text: text, listed: [], kind: .handle))
             }
             if let signed = try appStore.signedAppTransaction(of: customer) {
                 forms.append(Form(name: "app transaction", text: signed, listed: [], kind: .signed))
@@ -125,7 +114,6 @@ struct CustomerRulesTests {
         ) throws -> ServiceGraph {
             try ServerAPIWorld.graph(
                 appStore, port: port, transport: transport, store: store, answer: source.answer,
-                handleKeys: [Self.handleKey],
                 changing: {
                     if source == .receipt { $0.serverAPI = nil }
                     change(&$0)
@@ -217,7 +205,7 @@ struct CustomerRulesTests {
                     } _: { service in
                         for (customer, form) in stage.forms(for: source) {
                             let shown = stage.unprotected(form, of: customer, from: source)
-                            let isRefused = form.kind == .handle || shown.contains(where: \.isAutoRenewable)
+                            let isRefused = shown.contains(where: \.isAutoRenewable)
                             // The third response comes from a cache, if there is one.
                             for _ in 0..<(form.kind == .receipt ? 3 : 1) {
                                 let reply = await Self.ask(service, form, password: password)

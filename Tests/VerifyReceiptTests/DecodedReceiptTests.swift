@@ -67,7 +67,7 @@ struct DecodedReceiptTests {
         #expect(try reader().read(Array(changed.utf8)).failure?.code == .badSignature)
     }
 
-    @Test("A handle is of no known kind, with a failure of its own, also inside a verifyReceipt response")
+    @Test("A handle of 0.1.0 is of no known kind, with a failure of its own, also inside a verifyReceipt response")
     func handle() throws {
         let handle = Base64.encode(Array("rb1.".utf8) + Array(repeating: 7, count: 90))
         for text in [handle, " \(handle)\n", "{\"status\":0,\"latest_receipt\":\"\(handle)\"}"] {

@@ -132,7 +132,7 @@ struct ResponseArchiveTests {
         down.pipelines.rollouts.apply(settings)
         let bundleId = try #require(app.bundleId)
         _ = try await down.pipelines.rollouts.synchronize(
-            bundleId, with: stage.store.rollouts, at: SharedSimulator.noon)
+            bundleId, with: stage.store.comparisons, at: SharedSimulator.noon)
         #expect(down.pipelines.rollouts.states[bundleId]?.percent == 100)
         #expect(await down.ask(receipt.base64).short == "0 stored Production")
     }

@@ -124,7 +124,7 @@ struct RolloutTests {
 
         /// Phase, compared and different customers, and responses whose comparison is not in the store.
         func synchronize(_ registry: RolloutRegistry) async throws -> String {
-            _ = try await registry.synchronize(app, with: store.rollouts, at: SharedSimulator.noon)
+            _ = try await registry.synchronize(app, with: store.comparisons, at: SharedSimulator.noon)
             let state = try #require(registry.states[app])
             let stored = state.stored.map { "\($0.compared) \($0.different)" } ?? "-"
             return "\(state.phase.rawValue) \(stored), \(state.unjudged) unjudged"
@@ -180,7 +180,7 @@ struct RolloutTests {
         let broken = try SQLiteStore(path: servers.folder.path("other.sqlite"))
         await broken.close()
         await #expect(throws: StorageError.self) {
-            _ = try await servers.first.synchronize(servers.app, with: broken.rollouts, at: SharedSimulator.noon)
+            _ = try await servers.first.synchronize(servers.app, with: broken.comparisons, at: SharedSimulator.noon)
         }
         #expect(servers.first.states[servers.app]?.unjudged == 3)
         #expect(try await servers.synchronize(servers.first) == "running 3 3, 0 unjudged")

@@ -27,12 +27,12 @@ enum ServerAPIWorld {
     /// - Parameter port: the port of the simulated App Store.
     static func pipeline(
         _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: (any Store)? = nil,
-        answer: [AnswerSource], handleKeys: [String] = [],
+        answer: [AnswerSource],
         now: @escaping @Sendable () -> Timestamp = { SharedSimulator.noon },
         changing change: (inout AppConfiguration) -> Void = { _ in }
     ) throws -> VerifyReceiptService {
         try graph(
-            store, port: port, transport: transport, store: remembering, answer: answer, handleKeys: handleKeys,
+            store, port: port, transport: transport, store: remembering, answer: answer,
             now: now, changing: change
         ).verifyReceipt
     }
@@ -40,7 +40,7 @@ enum ServerAPIWorld {
     /// All services of such a proxy, for tests that wait for its writes.
     static func graph(
         _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: (any Store)? = nil,
-        answer: [AnswerSource], handleKeys: [String] = [],
+        answer: [AnswerSource],
         now: @escaping @Sendable () -> Timestamp = { SharedSimulator.noon },
         changing change: (inout AppConfiguration) -> Void = { _ in }
     ) throws -> ServiceGraph {
@@ -50,7 +50,6 @@ enum ServerAPIWorld {
         change(&app)
         var settings = ProxyConfiguration(of: store, port: port)
         settings.apps = [app]
-        settings.handleKeys = handleKeys.map { Redacted($0) }
         return try ServiceGraph(
             settings: settings, transport: transport, store: remembering, tables: .bundled, logger: .silent, now: now,
             sleep: { _ in })

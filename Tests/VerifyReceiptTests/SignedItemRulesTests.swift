@@ -7,7 +7,7 @@ import TestSupport
 import Transport
 import VerifyReceipt
 
-@Suite("Rules of an app for signed transactions and handles")
+@Suite("Rules of an app for signed transactions")
 struct SignedItemRulesTests {
     /// A simulated App Store, a customer of production and one of the sandbox.
     private struct Stage {
@@ -16,20 +16,18 @@ struct SignedItemRulesTests {
         let transport: CurlTransport
         let customers: [SimulatedCustomer]
 
-        /// A service whose handles all services of this suite accept.
         func service(_ change: (inout AppConfiguration) -> Void = { _ in }) throws -> VerifyReceiptService {
             try ServerAPIWorld.pipeline(
-                appStore, port: port, transport: transport, answer: [.api],
-                handleKeys: ["a key of sixteen bytes or more"], changing: change)
+                appStore, port: port, transport: transport, answer: [.api], changing: change)
         }
 
-        /// The receipt, the newest signed transaction and a handle of a customer.
+        /// The receipt, the newest signed transaction and the `latest_receipt` of a customer.
         func items(of customer: SimulatedCustomer) async throws -> [String] {
             let receipt = try #require(appStore.receipts(of: customer).first)
             let signed = try #require(try appStore.signedLine(of: customer)?["signedTransaction"]?.text)
             let answer = await (try service()).answer(body: Question.body(signed), route: .auto)
-            let handle = try #require(try JSONValue(reading: answer.answer.body)["latest_receipt"]?.text)
-            return [receipt.base64, signed, handle]
+            let latest = try #require(try JSONValue(reading: answer.answer.body)["latest_receipt"]?.text)
+            return [receipt.base64, signed, latest]
         }
     }
 
@@ -54,7 +52,9 @@ struct SignedItemRulesTests {
     }
 
     // T32
-    @Test("The sandbox rules have the same verdict for a receipt, a signed transaction and a handle of one customer")
+    @Test(
+        "The sandbox rules have the same verdict for a receipt, a signed transaction and a latest_receipt of one customer"
+    )
     func sandbox() async throws {
         try await Self.staged { stage in
             let tester = try #require(stage.customers.last?.transactions.last?.originalTransactionId)

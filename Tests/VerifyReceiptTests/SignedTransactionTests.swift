@@ -14,10 +14,8 @@ import Testing
 import TestSupport
 import VerifyReceipt
 
-@Suite("Signed transactions and handles in receipt-data")
+@Suite("Signed transactions in receipt-data")
 struct SignedTransactionTests {
-    private static let keys = ["a key of sixteen bytes or more", "another key, which is as long"]
-
     /// A proxy with a ``ScriptedAppStore``.
     private struct Bridge {
         let appStore = ScriptedAppStore()
@@ -25,8 +23,7 @@ struct SignedTransactionTests {
         let pipeline: VerifyReceiptService
 
         init(
-            _ answer: [AnswerSource] = [.api], keys: [String] = [SignedTransactionTests.keys[0]],
-            store: (any Store)? = nil,
+            _ answer: [AnswerSource] = [.api], store: (any Store)? = nil,
             _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
         ) throws {
             let pki = try MintedReceipts.pki
@@ -45,7 +42,6 @@ struct SignedTransactionTests {
             settings.serverAPI.sandbox = "http://127.0.0.1:9/sandbox"
             settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
             settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
-            settings.handleKeys = keys.map { Redacted($0) }
             change(&settings, &app)
             if app.bundleId != nil { settings.apps = [app] }
             let clock = clock
@@ -77,7 +73,7 @@ struct SignedTransactionTests {
         }
 
         /// The `latest_receipt` of the response.
-        func handle(_ item: String) async throws -> String {
+        func latest(_ item: String) async throws -> String {
             try #require(try await json(item)["latest_receipt"]?.text)
         }
 
@@ -135,8 +131,8 @@ struct SignedTransactionTests {
                     }
                     compared += 1
                 }
-                guard let handle = json["latest_receipt"]?.text else { continue }
-                let again = await pipeline.answer(body: Question.body(handle), route: .auto)
+                guard let latest = json["latest_receipt"]?.text else { continue }
+                let again = await pipeline.answer(body: Question.body(latest), route: .auto)
                 #expect(
                     try Self.rows("pending_renewal_info", again, without: [])
                         == Self.rows("pending_renewal_info", answer, without: []), "\(customer.id)")
@@ -214,18 +210,17 @@ struct SignedTransactionTests {
         ] { #expect(counts.contains(count), "\(counts)") }
         let refusing = try Bridge { $1.signedTransactions = .refuse }
         #expect(await refusing.short(signed) == "21002 receipt")
-        #expect(await refusing.short(try await bridge.handle(signed)) == "21002 receipt")
         let unconfigured = try Bridge { $1.bundleId = nil }
         #expect(await unconfigured.short(signed) == "21002 receipt")
     }
 
     // T34
     @Test(
-        "The endpoint, the password and the rules of the app hold for signed transactions and handles as for receipts")
+        "The endpoint, the password and the rules of the app hold for signed transactions as for receipts")
     func rules() async throws {
         let bridge = try Bridge()
         let signed = try bridge.signed()
-        for item in [signed, try await bridge.handle(signed)] {
+        for item in [signed, try await bridge.latest(signed)] {
             #expect(await bridge.short(item, route: .only(.sandbox)) == "21008 receipt")
             #expect(await bridge.short(item, route: .only(.production)) == "0 api")
             #expect(await bridge.short(item, password: "wrong") == "21004 receipt")
@@ -235,18 +230,16 @@ struct SignedTransactionTests {
         #expect(await required.short(signed) == "21004 receipt")
     }
 
-    @Test("Without records a signed transaction answers for itself, and a handle gets 21005")
+    @Test("Without records a signed transaction answers for itself")
     func offline() async throws {
-        let bridge = try Bridge([.apple, .receipt])
-        let signed = try bridge.signed()
-        let handle = try await bridge.handle(signed)
+        let signed = try Self.production()
         let offline = try Bridge([.apple]) { $1.serverAPI = nil }
         let json = try await offline.json(signed)
         #expect(json["status"]?.integer == 0)
         #expect(
             json["latest_receipt_info"]?.elements?.compactMap { $0["transaction_id"]?.text } == ["700000000000101"])
-        #expect(json["latest_receipt"]?.text?.hasPrefix("cmIxL") == true && json["pending_renewal_info"] == nil)
-        #expect(await offline.short(handle) == "21005 receipt")
+        #expect(json["latest_receipt"]?.text == Base64.encode(Array(signed.utf8)))
+        #expect(json["pending_renewal_info"] == nil)
         #expect(offline.appStore.questions.isEmpty)
     }
 
@@ -262,87 +255,75 @@ struct SignedTransactionTests {
         }
     }
 
-    // MARK: - Handles
+    // MARK: - latest_receipt
 
-    // T34
-    @Test("A handle is accepted by every server with its key, and by no other, and not with one changed byte")
-    func handles() async throws {
-        let bridge = try Bridge()
-        let handle = try await bridge.handle(try bridge.signed())
-        #expect(handle.utf8.count <= BridgeHandle.maximumTextSize && handle.utf8.count % 4 == 0)
-        #expect(try await bridge.json(handle)["receipt"]?["in_app"]?.elements?.count == 3)
-        let second = try Bridge(keys: Self.keys.reversed())
-        #expect(await second.short(handle) == "0 api")
-        #expect(await (try Bridge(keys: [Self.keys[1]])).short(handle) == "21003 receipt")
-        let stranger = try Bridge { $1.bundleId = BundleIdentifier(rawValue: "com.example.other") }
-        #expect(await stranger.short(handle) == "21003 receipt")
-        let bytes = try #require(Data(base64Encoded: handle))
-        for index in bytes.indices.dropFirst(4) {
-            var changed = bytes
-            changed[index] ^= 1
-            #expect(await bridge.short(changed.base64EncodedString()) == "21003 receipt", "\(index)")
+    @Test("latest_receipt is base64 of the newest signed transaction at hand, of a subscription if there is one")
+    func latestReceipt() throws {
+        func signed(_ id: String, _ product: String, purchased: Int64, bundleId: String = ScriptedAppStore.bundleId)
+            throws -> Signed<TransactionPayload>
+        {
+            let claims = """
+                {"transactionId":"\(id)","bundleId":"\(bundleId)","environment":"Sandbox","type":"\(product)",
+                "purchaseDate":\(purchased),"signedDate":9}
+                """
+            let payload = try TransactionPayload(JSONObject(Array(claims.utf8)))
+            return Signed(payload: payload, text: id)
         }
-        // The bundle id is cut by one character, with a length that fits.
-        var cut = Array(bytes)
-        let start = 4 + 1 + 8
-        cut[start] -= 1
-        cut.remove(at: start + 1 + Int(cut[start]))
-        #expect(await bridge.short(Data(cut).base64EncodedString()) == "21003 receipt")
-    }
-
-    @Test("Without configured keys the store makes one, and a handle gets 21005 while the store cannot be read")
-    func storedKey() async throws {
-        let folder = try TemporaryFolder()
-        let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        let handle = try await Bridge(keys: [], store: store).handle(try Self.production())
-        #expect(await (try Bridge(keys: [], store: store)).short(handle) == "0 api")
-        let waiting = try Bridge(keys: [], store: store)
-        await store.close()
-        #expect(await waiting.short(handle) == "21005 receipt")
-        // A signed transaction needs no key to be verified.
-        #expect(try await waiting.json(try Self.production())["latest_receipt"] == nil)
-        let reopened = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        #expect(await (try Bridge(keys: [], store: reopened)).short(handle) == "0 api")
-        await reopened.close()
-        // Without a store there are no handles.
-        let without = try Bridge(keys: [])
-        #expect(try await without.json(try Self.production())["latest_receipt"] == nil)
-        #expect(await without.short(handle) == "21003 receipt")
+        let (renewable, other, consumable) = ("Auto-Renewable Subscription", "Non-Consumable", "Consumable")
+        let (first, second) = (try signed("1", renewable, purchased: 1), try signed("2", renewable, purchased: 2))
+        let (third, fourth) = (try signed("3", other, purchased: 3), try signed("4", consumable, purchased: 4))
+        let foreign = try signed("5", renewable, purchased: 5, bundleId: "")
+        for (own, known, expected) in [
+            (nil, [first, second], "2"), (second, [first], "2"), (first, [second, third, fourth], "2"),
+            (third, [], "3"), (third, [fourth], "3"), (fourth, [], "4"), (nil, [fourth], nil), (nil, [], nil),
+            (first, [foreign], "1"), (foreign, [], nil),
+        ] as [(Signed<TransactionPayload>?, [Signed<TransactionPayload>], String?)] {
+            let records = CustomerRecords(
+                environment: .sandbox, bundleId: nil, appAppleId: nil, transactions: known, subscriptions: [],
+                revision: nil)
+            let text = AuthenticItem.latestReceipt(of: own, records).map {
+                String(decoding: $0.reveal(), as: UTF8.self)
+            }
+            #expect(text == expected.map { Base64.encode(Array($0.utf8)) })
+        }
     }
 
     // T34
-    @Test("A handle issued before its customer was erased is refused, and one issued after is accepted")
+    @Test("latest_receipt is accepted by every server of the app, and not with one changed byte")
+    func accepted() async throws {
+        let bridge = try Bridge()
+        let latest = try await bridge.latest(try bridge.signed())
+        #expect(try await bridge.json(latest)["receipt"]?["in_app"]?.elements?.count == 3)
+        #expect(await (try Bridge()).short(latest) == "0 api")
+        let stranger = try Bridge { $1.bundleId = BundleIdentifier(rawValue: "com.example.other") }
+        #expect(await stranger.short(latest) == "21002 receipt")
+        var changed = try #require(Data(base64Encoded: latest))
+        changed[changed.count - 20] = changed[changed.count - 20] == 0x41 ? 0x42 : 0x41
+        #expect(await bridge.short(changed.base64EncodedString()) == "21003 receipt")
+    }
+
+    // T34
+    @Test("A handle of 0.1.0 gets 21002, is counted by its name, and is not sent upstream")
+    func formerHandle() async throws {
+        let bridge = try Bridge([.apple, .api])
+        let handle = Base64.encode(Array("rb1.".utf8) + Array(repeating: 7, count: 90))
+        for text in [handle, "\(handle)\n"] { #expect(await bridge.short(text) == "21002 receipt") }
+        #expect(bridge.pipeline.counts.authenticationFailures.words.contains("bridgeHandle 2"))
+        #expect(bridge.appStore.questions.isEmpty)
+    }
+
+    @Test("After an erasure latest_receipt looks the customer up again, as a receipt does")
     func erased() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         let bridge = try Bridge(store: store)
-        let signed = try bridge.signed()
-        let handle = try await bridge.handle(signed)
-        // Its server's clock is two hours ahead.
-        bridge.clock.now = SharedSimulator.noon.advanced(by: .hours(2))
-        let future = try await bridge.handle(signed)
-        bridge.clock.now = SharedSimulator.noon
-        #expect(await bridge.short(future) == "0 api")
-        let id = try #require(TransactionIdentifier(rawValue: "700000000000100"))
-        #expect(
-            await eventually {
-                (try? await store.footprint(of: ErasureRequest(.transaction(id))))?.isEmpty == false
-            })
-        var settings = ProxyConfiguration()
-        settings.handleKeys = Self.keys.map { Redacted($0) }
-        settings.apps = [AppConfiguration(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))]
-        var request = ErasureRequest(.transaction(id))
-        request.marks = try await HandleKeyring(settings: settings, store: store).erasureMarks(within: .seconds(5))
-        // The other store has nothing of the customer.
-        let other = try SQLiteStore(path: folder.path("other.sqlite"))
-        let stranger = try Bridge(store: other)
-        for (bridge, store) in [(bridge, store), (stranger, other)] {
-            #expect(try await store.erase(request, at: bridge.clock.now).isEmpty == (store === other))
-            for handle in [handle, future] { #expect(await bridge.short(handle) == "21003 receipt") }
-        }
-        await other.close()
-        bridge.clock.now = bridge.clock.now.advanced(by: .seconds(1))
-        #expect(await bridge.short(try await bridge.handle(signed)) == "0 api")
+        let latest = try await bridge.latest(try bridge.signed())
+        let request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "700000000000100"))))
+        #expect(await eventually { (try? await store.footprint(of: request))?.isEmpty == false })
+        #expect(try await !store.erase(request, at: bridge.clock.now).isEmpty)
+        try await bridge.pipeline.invalidateErasedCustomers(in: store)
+        let lookups = bridge.appStore.questions.count
+        #expect(await bridge.short(latest) == "0 api" && bridge.appStore.questions.count > lookups)
         await store.close()
     }
 }

@@ -10,13 +10,13 @@ package import VerifyReceipt
 
 /// Looks up the customers of a list, and writes a line for each.
 package struct ListedLookups: Sendable {
-    private let client: BatchServerAPIClient
+    private let client: ServerAPISource
     private let renderer: CustomerViewRenderer
     private let settings: ProxyConfiguration
     private let rule: UnverifiedRule
 
     /// - Parameter app: The app of lines that name none; `nil` if they must name one.
-    package init(client: BatchServerAPIClient, settings: ProxyConfiguration, app: String?) {
+    package init(client: ServerAPISource, settings: ProxyConfiguration, app: String?) {
         self.client = client
         self.settings = settings
         renderer = CustomerViewRenderer(tables: settings.tables)

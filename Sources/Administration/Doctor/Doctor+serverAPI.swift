@@ -14,9 +14,9 @@ extension Doctor {
     /// Checks apps in both environments concurrently. Results are in the order of the apps.
     func serverAPIChecks(of apps: [BundleIdentifier], _ transport: any HTTPTransport) async -> [CheckResult] {
         guard !apps.isEmpty else { return [] }
-        let clients: UpstreamClients
+        let clients: ServerAPISource
         do {
-            clients = try UpstreamClients(
+            clients = try ServerAPISource.batch(
                 settings: settings, transport: transport, trust: TrustStore(settings: settings), now: now)
         } catch {
             return [CheckResult("serverAPI", .fail, "\(error)")]

@@ -1,8 +1,6 @@
 package import AppStoreClients
-package import Base
 import Foundation
 package import Operations
-package import Storage
 
 /// The length and reason of a renewal date extension, within the limits that Apple allows.
 ///
@@ -22,38 +20,6 @@ package struct ExtensionInput: Sendable, Hashable {
         }
         self.days = days
         self.reason = reason
-    }
-}
-
-/// The limit of extensions per subscription: two in 365 days, no matter who requests them.
-///
-/// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
-package struct ExtensionQuota: Sendable {
-    /// Number of extensions in a year.
-    private static let maximum = 2
-    private static let year = Duration.days(365)
-
-    private let dates: [Timestamp]
-
-    /// - Parameters:
-    ///   - extensions: Earlier extensions of the subscription.
-    ///   - request: The new request. Repeating an earlier request does not count as another extension.
-    package init(_ extensions: [ExtensionRow], for request: RequestIdentifier) {
-        dates = extensions.filter { $0.requestIdentifier != request.text }.map(\.extendedAt).sorted()
-    }
-
-    /// Returns the time of the next possible extension; `nil` if one is possible now.
-    package func next(at now: Timestamp) -> Timestamp? {
-        guard dates.count >= Self.maximum else { return nil }
-        let first = dates[dates.count - Self.maximum].advanced(by: Self.year)
-        return first > now ? first : nil
-    }
-
-    /// - Throws: ``InvalidOperation`` if the limit is reached.
-    package func check(at now: Timestamp) throws(InvalidOperation) {
-        guard let next = next(at: now) else { return }
-        throw InvalidOperation(
-            "this subscription was extended twice in 365 days; the next extension is possible at \(next.iso8601)")
     }
 }
 

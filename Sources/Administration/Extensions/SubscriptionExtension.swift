@@ -4,32 +4,29 @@ package import Base
 import Operations
 package import Storage
 
-/// Extends one subscription after another by the same number of days, within the limit of two extensions in 365 days.
+/// Extends one subscription after another by the same number of days.
 package struct SubscriptionExtender: Sendable {
     private let terms: ExtensionInput
     private let store: (any Store)?
     private let client: @Sendable (BundleIdentifier) -> ServerAPIClient?
-    private let now: @Sendable () -> Timestamp
 
-    /// - Parameter store: `nil` if no store is configured. Then only Apple counts the extensions.
+    /// - Parameter store: has the original transaction ids of other transactions; `nil` if no store is configured.
     package init(
         _ terms: ExtensionInput, store: (any Store)?,
-        client: @escaping @Sendable (BundleIdentifier) -> ServerAPIClient?,
-        now: @escaping @Sendable () -> Timestamp = { .now }
+        client: @escaping @Sendable (BundleIdentifier) -> ServerAPIClient?
     ) {
         self.terms = terms
         self.store = store
         self.client = client
-        self.now = now
     }
 
-    /// Extends a subscription and stores the extension.
+    /// Extends a subscription.
     ///
     /// The identifier of the request is the same whenever the run is repeated, so that Apple does not extend twice.
     ///
     /// - Parameters:
     ///   - run: identifies the run.
-    ///   - isDryRun: checks the limit only.
+    ///   - isDryRun: sends nothing.
     /// - Throws: ``UpstreamError`` if the extension can succeed later; `StorageError`.
     package func result(
         of entry: RefundList.Entry, run: String, isDryRun: Bool = false, _ options: CallOptions
@@ -38,14 +35,6 @@ package struct SubscriptionExtender: Sendable {
         let id = try await originalId(of: entry)
         let request = try RequestIdentifier("\(run)/\(id)")
         var line = ExtensionLine(entry: entry, originalTransactionId: id, request: request)
-        if let store {
-            let earlier = try await store.extensions.extensions(of: id, in: scope)
-            if let next = ExtensionQuota(earlier, for: request).next(at: now()) {
-                line.outcome = .limit
-                line.reason = "extended twice in 365 days; the next extension is possible at \(next.iso8601)"
-                return line.result
-            }
-        }
         guard let client = client(scope.bundleId) else {
             line.reason = "\(scope.bundleId) has no serverAPI in the configuration"
             return line.result
@@ -63,15 +52,9 @@ package struct SubscriptionExtender: Sendable {
             line.reason = extended.success ? nil : "Apple did not extend the subscription"
         } catch {
             guard error.isFinal || error.isUnknownTransaction else { throw error }
-            line.outcome = error.isUnknownTransaction ? .notFound : .refused
+            line.outcome =
+                error.isUnknownTransaction ? .notFound : error.errorNumber == .extensionLimit ? .limit : .refused
             line.reason = error.errorNumber?.meaning ?? "\(error)"
-        }
-        if line.outcome == .extended {
-            try await store?.extensions.save(
-                ExtensionRow(
-                    originalTransactionId: id.rawValue, requestIdentifier: request.text, days: terms.days,
-                    reason: terms.reason.rawValue, extendedAt: now(), effectiveDate: line.extended?.effectiveDate),
-                of: scope)
         }
         return line.result
     }
@@ -90,8 +73,8 @@ package struct SubscriptionExtender: Sendable {
 ///     { "transactionId", "bundleId", "environment", "originalTransactionId", "outcome", "reason", "effectiveDate",
 ///       "webOrderLineItemId", "requestIdentifier" }
 ///
-/// `outcome` is `extended`; `limit` if the subscription was extended twice in 365 days; `refused` or `notFound` by the
-/// App Store; `possible` in a dry run.
+/// `outcome` is `extended`, or why the App Store did not: `limit` if the subscription was extended twice in 365 days,
+/// `refused` or `notFound`. In a dry run it is `possible`.
 private struct ExtensionLine {
     enum Outcome: String {
         case extended, limit, refused, notFound, possible

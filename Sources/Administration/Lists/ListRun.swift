@@ -43,35 +43,25 @@ package enum ListRun {
         _ perform: @escaping @Sendable (Item, CallOptions) async throws -> ListResult
     ) async throws -> RunStop? {
         let queue = checkpoint.remaining(of: items.count)
-        let (first, refused) = (min(queue.count, limits.items ?? .max), checkpoint.refused)
+        let (first, refused) = (min(queue.count, limits.items.map(Int.init) ?? .max), checkpoint.refused)
         monitor.change { ($0.items, $0.refused) = (first, refused) }
-        // Results that wait for those of earlier items.
-        var results: [Int: Result<ListResult, UpstreamError>] = [:]
-        var (next, written) = (0, 0)
-        let run = CallRun(limits: limits, maximumCalls: 100) { monitor.isStopped }
+        var rest = queue[...]
+        let run = Run(limits: limits, maximumCalls: 100) { monitor.isStopped }
         return try await run.run(
-            next: {
-                guard next < queue.count, next - written < 16 * RunLimits.workers else { return nil }
-                defer { next += 1 }
-                return next
-            },
-            call: { position in { [item = items[queue[position]]] in try await perform(item, $0) } },
-            finish: { position, result in
-                results[position] = result
-                while let result = results.removeValue(forKey: written) {
-                    switch result {
-                    case .success(let result):
-                        try output.append(result.line)
-                        checkpoint.complete(queue[written], isSuccess: result.isSuccess)
-                        monitor.change {
-                            $0.done += 1
-                            $0.refused += result.isSuccess ? 0 : 1
-                        }
-                    case .failure:
-                        checkpoint.postpone(queue[written])
-                        monitor.change { $0.failed += 1 }
+            next: { rest.popFirst() },
+            perform: { try await perform(items[$0], $1) },
+            finish: { index, result in
+                switch result {
+                case .success(let result):
+                    try output.append(result.line)
+                    checkpoint.complete(index, isSuccess: result.isSuccess)
+                    monitor.change {
+                        $0.done += 1
+                        $0.refused += result.isSuccess ? 0 : 1
                     }
-                    written += 1
+                case .failure:
+                    checkpoint.postpone(index)
+                    monitor.change { $0.failed += 1 }
                 }
                 try checkpoint.save(size: try output.makeDurable())
             })

@@ -25,20 +25,26 @@ package enum OrderList {
     }
 }
 
-extension OrderLookups {
+extension OrderReport {
     /// Looks up an entry of a list and returns its line: the JSON of ``OrderAnswer``. If the text is no order id, or
     /// Apple refuses it, `status` is null and the member `reason` is added.
     ///
-    /// - Throws: ``UpstreamError`` if the lookup can succeed later; `StorageError`.
-    package func result(_ entry: String, _ options: CallOptions) async throws -> ListResult {
-        guard let id = OrderIdentifier(rawValue: entry) else {
-            return Self.refusal(of: entry, "an order id is 1 to 64 letters and digits")
+    /// - Parameter client: returns the client of the app that has an order.
+    /// - Throws: ``UpstreamError`` if the lookup can succeed later.
+    package static func result(
+        of entry: String, _ options: CallOptions, from client: (OrderIdentifier?) async throws -> ServerAPIClient
+    ) async throws -> ListResult {
+        let id = OrderIdentifier(rawValue: entry)
+        let client = try await client(id)
+        guard let id else {
+            return refusal(of: entry, "an order id is 1 to 64 letters and digits")
         }
-        do {
-            let report = try await lookUp(id, options)
+        do throws(UpstreamError) {
+            let report = try await OrderReport(of: id, from: client, options)
             return ListResult(line: OrderAnswer.json(report), isSuccess: report.isFound)
-        } catch let error as UpstreamError where error.isFinal {
-            return Self.refusal(of: entry, error.errorNumber?.meaning ?? "\(error)")
+        } catch {
+            guard error.isFinal else { throw error }
+            return refusal(of: entry, error.errorNumber?.meaning ?? "\(error)")
         }
     }
 
@@ -47,7 +53,6 @@ extension OrderLookups {
             writer.member("orderId", entry)
             writer.member("status", Int64?.none)
             writer.array("transactions", [Int]()) { _, _ in }
-            writer.member("askedBefore", 0)
             writer.member("reason", reason)
         }
         return ListResult(line: line, isSuccess: false)

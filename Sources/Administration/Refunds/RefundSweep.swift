@@ -4,124 +4,147 @@ package import Base
 package import Storage
 package import VerifyReceipt
 
-/// Looks up the refunds of many customers, stores them, and reports the refunds that were never reported before.
-///
-/// A refund is first stored, then reported, then marked as reported. When a run begins, an output file is truncated
-/// to the part that was marked. So files contain each refund exactly once, even if a run is killed. A pipe may
-/// receive the last few refunds twice.
+/// Reads the refund histories of many customers and stores the refunds, each of which gives one event.
 package struct RefundSweep: Sendable {
-    /// The refunds of one customer and the revision of its history.
-    private typealias Refunds = (transactions: [Signed<TransactionPayload>], revision: String?)
-
-    private let clients: UpstreamClients
+    private let clients: ServerAPISource
     private let store: any RefundStore
+    private let source: EventSource
     private let limits: RunLimits
     private let monitor: SweepMonitor
-    private let since: Timestamp?
-    private let now: @Sendable () -> Timestamp
+    private let reportTargets: @Sendable (BundleIdentifier) -> [ForwardingTargetKey]
 
-    /// - Parameter since: Refunds before this time are stored but not reported.
+    /// - Parameters:
+    ///   - source: becomes part of the events.
+    ///   - reportTargets: the targets to which refunds of an app are forwarded that were not known.
     package init(
-        clients: UpstreamClients, store: any RefundStore, limits: RunLimits, monitor: SweepMonitor,
-        since: Timestamp? = nil,
-        now: @escaping @Sendable () -> Timestamp = { .now }
+        clients: ServerAPISource, store: any RefundStore, source: EventSource = .refundSweep, limits: RunLimits,
+        monitor: SweepMonitor,
+        reportTargets: @escaping @Sendable (BundleIdentifier) -> [ForwardingTargetKey] = { _ in [] }
     ) {
         self.clients = clients
         self.store = store
+        self.source = source
         self.limits = limits
         self.monitor = monitor
-        self.since = since
-        self.now = now
+        self.reportTargets = reportTargets
     }
 
     /// Runs the sweep.
     ///
-    /// - Parameter path: Path of the output file; `nil` if the output is not a file.
+    /// - Parameter found: called after refunds were stored.
     /// - Returns: The reason for stopping early; `nil` if all customers were looked up.
-    /// - Throws: `StorageError`, `SinkError`.
     package func run(
-        _ targets: RefundTargets, to output: inout LineOutput, at path: String?
+        _ targets: RefundTargets, _ checkpoint: inout SweepCheckpoint, found: () async throws -> Void = {}
     ) async throws -> RunStop? {
-        try await report(&output, path)
-        monitor.change { $0.customers = min(targets.count, limits.items ?? .max) }
+        monitor.change { $0.customers = min(targets.count, limits.items.map(Int.init) ?? .max) }
         var targets = targets
-        let run = CallRun(limits: limits, maximumCalls: 600) { [monitor] in monitor.isStopped }
+        let run = Run(limits: limits, maximumCalls: 600) { [monitor] in monitor.isStopped }
         return try await run.run(
             next: { try await targets.next() },
-            call: { (target: RefundTarget) -> (@Sendable (CallOptions) async throws -> Refunds?)? in
-                guard let client = clients.client(for: target.scope.bundleId) else {
-                    monitor.change { $0.withoutKey += 1 }
-                    return nil
-                }
-                return { try await Self.refunds(of: target, client, $0) }
-            },
+            perform: { [clients] target, options in try await Answer(of: target, from: clients, options) },
             finish: { target, result in
                 switch result {
-                case .success(let found?):
-                    try await save(found.transactions, found.revision, of: target)
-                    monitor.change { $0.swept += 1 }
-                    if !found.transactions.isEmpty { try await report(&output, path) }
-                case .success(nil):
-                    try await store.save([], of: target, revision: nil, at: now())
-                    monitor.change { $0.notFound += 1 }
-                case .failure:
-                    monitor.change { $0.failed += 1 }
+                case .success(.refunds(let refunds)):
+                    let unknown = try await store.save(
+                        refunds.compactMap { RefundRow($0) }, in: target.scope, at: .now, source: source,
+                        reportingTo: reportTargets(target.scope.bundleId))
+                    monitor.change { ($0.swept, $0.unknown) = ($0.swept + 1, $0.unknown + unknown) }
+                    if !refunds.isEmpty { try await found() }
+                case .success(.unknown): monitor.change { $0.notFound += 1 }
+                case .success(.withoutKey): monitor.change { $0.withoutKey += 1 }
+                case .failure: monitor.change { $0.failed += 1 }
                 }
+                var isDone = true
+                if case .failure = result { isDone = false }
+                try checkpoint.end(target, isDone: isDone)
             })
     }
 
-    /// Looks up refunds since the last revision of the customer's history; `nil` if the App Store does not know the
-    /// customer.
-    private static func refunds(
-        of target: RefundTarget, _ client: ServerAPIClient, _ options: CallOptions
-    ) async throws(UpstreamError) -> Refunds? {
-        do throws(UpstreamError) {
-            return try await client.refunds(
-                target.identifier, in: target.scope.environment, since: target.revision, options)
-        } catch {
-            guard error.isUnknownTransaction else { throw error }
-            return nil
+    private enum Answer: Sendable {
+        case refunds([Signed<TransactionPayload>])
+        /// The App Store does not know the customer.
+        case unknown
+        /// The app has no key.
+        case withoutKey
+
+        init(of target: RefundTarget, from clients: ServerAPISource, _ options: CallOptions) async throws(UpstreamError)
+        {
+            guard let client = clients.client(for: target.scope.bundleId) else {
+                self = .withoutKey
+                return
+            }
+            do throws(UpstreamError) {
+                self = .refunds(
+                    try await client.refunds(target.identifier, in: target.scope.environment, options).transactions)
+            } catch {
+                guard error.isUnknownTransaction else { throw error }
+                self = .unknown
+            }
         }
     }
 
-    /// Stores the refunds and the revision from which the next sweep continues.
-    private func save(
-        _ transactions: [Signed<TransactionPayload>], _ revision: String?, of target: RefundTarget
-    ) async throws(StorageError) {
-        try await store.save(
-            transactions.compactMap { RefundRow($0) }, of: target, revision: revision ?? target.revision, at: now())
-    }
+    // MARK: - Output
 
-    /// Writes unreported refunds to the output and marks them as reported.
-    private func report(_ output: inout LineOutput, _ path: String?) async throws {
-        var last = Int64.min
-        while true {
-            let refunds = try await store.unreportedRefunds(limit: 500)
-            // In a damaged store a refund can stay unreported, and would be written without an end.
-            guard let end = refunds.last?.id, end > last else { return }
-            last = end
-            for refund in refunds where since.map({ refund.date >= $0 }) ?? true {
-                try output.append(refund.line)
-                monitor.change { $0.reported += 1 }
+    /// Writes the refunds since the last export to an output, each once.
+    ///
+    /// - Parameter since: refunds before this time are left out.
+    package static func print(
+        from store: any Store, since: Timestamp?, after cursor: inout EventCursor, to output: inout LineOutput,
+        at path: String?
+    ) async throws -> Int {
+        var printed: Set<String> = []
+        return try await cursor.export(.refund, from: store.events, to: &output, at: path) { events in
+            let refunds = events.map { PrintedRefund($0) }
+            var known: [AppScope: [String: ReportedRefund]] = [:]
+            for (scope, some) in Dictionary(grouping: refunds.compactMap(\.self), by: \.scope) {
+                known[scope] = try await store.refunds.reportedRefunds(of: some.map(\.transactionId), in: scope)
             }
-            let size = try output.makeDurable()
-            try await store.markReported(refunds, in: size.flatMap { size in path.map { ($0, size) } })
+            return refunds.compactMap { refund in
+                guard let refund, let stored = known[refund.scope]?[refund.transactionId], stored.isReported,
+                    since.map({ refund.date >= $0 }) ?? true, printed.insert(refund.key).inserted
+                else { return nil }
+                return refund.line(stored.text)
+            }
         }
     }
 }
 
-extension UnreportedRefund {
+/// The refund of an event of type `refund`.
+private struct PrintedRefund {
+    let scope: AppScope
+    let transactionId: String
+    let date: Timestamp
+    private let claims: [UInt8]
+
+    /// Returns `nil` if the event does not have the form of this version.
+    init?(_ event: EventRow) {
+        guard let body = try? JSONObject(Array(event.body.utf8)), let claims = body.rawElements("transactions")?.first,
+            let payload = try? TransactionPayload(JSONObject(claims)), let id = payload.transactionId,
+            let date = payload.revocationDate, let bundleId = BundleIdentifier(rawValue: event.app),
+            let environment = AppStoreEnvironment(rawValue: event.environment)
+        else { return nil }
+        scope = AppScope(bundleId: bundleId, environment: environment)
+        (transactionId, self.date, self.claims) = (id, date, Array(claims))
+    }
+
+    /// Identifies the refund: a purchase can be refunded again after a refund was reversed.
+    var key: String { "\(scope) \(transactionId) \(date.milliseconds)" }
+
     /// A line of the output of `refunds sweep`:
     ///
     ///     { "bundleId", "environment", "transaction": {…}, "signedTransaction": "eyJ…" }
     ///
     /// The transaction is written as it was signed, including its `revocationDate`.
-    fileprivate var line: [UInt8] {
-        JSONWriter.object {
+    ///
+    /// - Parameter text: the most recent JWS of the transaction.
+    func line(_ text: String?) -> [UInt8] {
+        let stored = text.flatMap { Signed<TransactionPayload>(storedText: $0) }
+        let signed = stored?.payload.revocationDate == date ? stored : nil
+        return JSONWriter.object {
             $0.member("bundleId", scope.bundleId.rawValue)
             $0.member("environment", scope.environment.rawValue)
-            $0.member("transaction", json: Signed<TransactionPayload>(storedText: text)?.payload.claims ?? [])
-            $0.member("signedTransaction", text)
+            $0.member("transaction", json: signed?.payload.claims ?? claims)
+            $0.member("signedTransaction", signed?.text)
         }
     }
 }

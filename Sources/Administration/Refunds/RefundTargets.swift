@@ -1,4 +1,3 @@
-package import Base
 package import Storage
 
 /// The customers of a sweep, one after another. Those of a store are read in pages, so that the memory does not grow
@@ -8,27 +7,39 @@ package struct RefundTargets: Sendable {
     package let count: Int
     private var page: [RefundTarget]
     private var index = 0
+    /// Positions in the store of targets that failed before.
+    private var failed: ArraySlice<Int64> = []
     /// Where to read the next page; `nil` if the list is complete.
-    private var rest: (store: any RefundStore, start: Timestamp, next: Int64)?
+    private var rest: (store: any RefundStore, next: Int64)?
 
-    package init(_ targets: [RefundTarget]) {
-        count = targets.count
-        page = targets
+    /// Given customers, without those that were asked about.
+    package init(_ entries: [RefundList.Entry], _ checkpoint: SweepCheckpoint) {
+        page = entries.enumerated().map {
+            RefundTarget(scope: $1.scope, identifier: $1.identifier, position: Int64($0 + 1))
+        }.filter { checkpoint.includes($0.position) }
+        count = page.count
     }
 
-    package init(in store: any RefundStore, notSweptSince start: Timestamp) async throws(StorageError) {
-        count = try await store.countRefundTargets(notSweptSince: start)
+    /// All customers in a store, without those that were asked about.
+    package init(in store: any RefundStore, _ checkpoint: SweepCheckpoint) async throws(StorageError) {
+        failed = checkpoint.failed[...]
+        count = failed.count + (try await store.countRefundTargets(after: checkpoint.position))
         page = []
-        rest = (store, start, 0)
+        rest = (store, checkpoint.position)
     }
 
     /// Returns the next customer; `nil` at the end.
     mutating func next() async throws(StorageError) -> RefundTarget? {
         while index == page.count {
-            guard let (store, start, position) = rest else { return nil }
-            let found = try await store.refundTargets(notSweptSince: start, after: position)
-            (page, index) = (found.targets, 0)
-            rest = found.next.map { (store, start, $0) }
+            guard let (store, position) = rest else { return nil }
+            index = 0
+            if let again = failed.popFirst() {
+                page = try await store.refundTargets(after: again - 1, size: 1).targets
+            } else {
+                let found = try await store.refundTargets(after: position)
+                page = found.targets
+                rest = found.next.map { (store, $0) }
+            }
         }
         defer { index += 1 }
         return page[index]

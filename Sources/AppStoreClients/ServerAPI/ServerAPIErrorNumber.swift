@@ -27,6 +27,8 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     static let originalTransactionIdNotFound = Self(rawValue: 4_040_005)
     /// The original transaction is temporarily not available.
     static let originalTransactionIdNotFoundRetryable = Self(rawValue: 4_040_006)
+    /// The subscription was extended twice in 365 days.
+    package static let extensionLimit = Self(rawValue: 4_030_005)
     /// The transaction does not exist, or it belongs to the other environment.
     static let transactionIdNotFound = Self(rawValue: 4_040_010)
     /// There is no app transaction, for example because the purchase is older than app transactions.

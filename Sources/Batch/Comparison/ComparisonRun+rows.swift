@@ -11,7 +11,7 @@ extension ComparisonRun {
     /// Reads and compares the remaining rows of the source.
     ///
     /// - Returns: The reason if the run stopped before the end of the source.
-    mutating func compareRows() async throws(RunError) -> Stop? {
+    mutating func compareRows() async throws(RunError) -> RunStop? {
         // Save before writing to the destination: the checkpoint proves that the destination belongs to this
         // comparison.
         try save()
@@ -22,7 +22,7 @@ extension ComparisonRun {
                 try save()
                 return stop
             }
-            let limit = options.rowLimit.map { Int(min($0 - rowsRead, Int64(batchRows))) } ?? batchRows
+            let limit = options.limits.items.map { Int(min($0 - rowsRead, Int64(batchRows))) } ?? batchRows
             let batch = try running {
                 try source.next(maximumRows: limit, maximumBytes: Self.batchBytes)
             }
@@ -47,7 +47,7 @@ extension ComparisonRun {
     /// Retries rows with a temporary failure, once each.
     ///
     /// - Returns: The reason if the run stopped before all retries were done.
-    mutating func retryFailed() async throws(RunError) -> Stop? {
+    mutating func retryFailed() async throws(RunError) -> RunStop? {
         guard rowsRead == 0, !progress.findings.retries.isEmpty else { return nil }
         var waiting = progress.findings.retries
         progress.findings.retries = []

@@ -1,4 +1,4 @@
-import Base
+package import Base
 package import Comparison
 import Reports
 import Storage
@@ -15,7 +15,7 @@ package struct ComparisonRun {
     package struct RunResult: Sendable {
         package var report: ComparisonReport
         /// Reason for stopping early; `nil` if everything is done.
-        package var stop: Stop?
+        package var stop: RunStop?
         /// Number of processed rows, including those of earlier runs.
         package var rows: Int64
         /// Number of compared rows.
@@ -28,28 +28,9 @@ package struct ComparisonRun {
         package var calls: Int64
     }
 
-    /// Reason why a run stopped before the end of the source.
-    package enum Stop: Sendable, Hashable {
-        /// `--limit` was reached, `--max-hours` was reached, or a signal was received.
-        case rowLimit, timeLimit, asked
-        /// Apple rejects a shared secret or a key, or a host cannot be reached.
-        case refused(String)
-
-        /// Text to print after "stopped:".
-        package var sentence: String {
-            switch self {
-            case .rowLimit: "--limit is reached"
-            case .timeLimit: "--max-hours is reached"
-            case .asked: "interrupted by a signal"
-            case .refused(let reason): reason
-            }
-        }
-    }
-
     let options: ComparisonRunOptions
     let comparer: RowComparer
     let monitor: ComparisonMonitor
-    private let startTime = ContinuousClock.now
     /// Progress file; `nil` if there is no destination, because then nothing is stored.
     let ledger: ProgressFile?
     var source: any RowSource
@@ -148,7 +129,7 @@ package struct ComparisonRun {
         case .changed(let reason):
             throw .anotherSource(options.source, reason: reason)
         }
-        var stop: Stop?
+        var stop: RunStop?
         if !progress.isComplete { stop = try await compareRows() }
         if stop == nil { stop = try await retryFailed() }
         let ending = ending(progress.findings, stop)
@@ -157,12 +138,9 @@ package struct ComparisonRun {
     }
 
     /// Returns the reason to stop; `nil` if the run can continue.
-    func stopReason() -> Stop? {
+    func stopReason() -> RunStop? {
         if let reason = comparer.rejection { return .refused(reason) }
-        if monitor.isStopped { return .asked }
-        if let limit = options.rowLimit, rowsRead >= limit { return .rowLimit }
-        if let limit = options.timeLimit, startTime.duration(to: .now) >= limit { return .timeLimit }
-        return nil
+        return options.limits.stop(after: rowsRead, isStopped: monitor.isStopped)
     }
 
     func show(_ findings: ComparisonProgress.Findings) {
@@ -176,7 +154,7 @@ package struct ComparisonRun {
         }
     }
 
-    private func ending(_ findings: ComparisonProgress.Findings, _ stop: Stop?) -> RunResult {
+    private func ending(_ findings: ComparisonProgress.Findings, _ stop: RunStop?) -> RunResult {
         let tally = findings.tally
         var report = tally.report(.run, title: Self.name(options.source), madeAt: .now)
         report.pairs = findings.samples.pairs
@@ -215,10 +193,8 @@ package struct ComparisonRunOptions: Sendable {
     package var sourceOptions = SourceOptions()
     /// Start over, even if there is a checkpoint to resume from.
     package var isFresh = false
-    /// Maximum number of rows to read in this run; `nil` for no limit.
-    package var rowLimit: Int64?
-    /// Time after which no new work starts; `nil` for no limit.
-    package var timeLimit: Duration?
+    /// The limits of this run, by rows.
+    package var limits = RunLimits()
     /// Number of rows that are compared concurrently.
     package var workers: Int
     /// Time between checkpoints: the work that a crash can lose.

@@ -7,12 +7,12 @@ package import VerifyReceipt
 /// Requests the data of a receipt from both of Apple's endpoints.
 package struct LiveComparison: Sendable {
     private let verifyReceipt: BatchVerifyReceiptClient
-    private let serverAPI: BatchServerAPIClient
+    private let serverAPI: ServerAPISource
     private let rejections = CredentialRejections()
     private let now: @Sendable () -> Timestamp
 
     package init(
-        verifyReceipt: BatchVerifyReceiptClient, serverAPI: BatchServerAPIClient,
+        verifyReceipt: BatchVerifyReceiptClient, serverAPI: ServerAPISource,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.verifyReceipt = verifyReceipt

@@ -49,8 +49,7 @@ extension AppConfiguration: Configurable {
             .choice(
                 "signedTransactions", \.signedTransactions,
                 """
-                a signed transaction or a handle in `receipt-data`: [a \
-                response](COMPATIBILITY.md#signed-transactions-and-handles), or 21002
+                a signed transaction in `receipt-data`: [a response](COMPATIBILITY.md#signed-transactions), or 21002
                 """),
             .choice(
                 "latestReceiptInfoOrder", \.latestReceiptInfoOrder,

@@ -26,12 +26,12 @@ package struct ForwardTarget: Sendable, Hashable {
 
     /// The `latest_receipt` of version 1 bodies.
     package enum LatestReceipt: String, Sendable, Hashable, CaseIterable {
-        /// A handle, which a server with the same keys accepts as `receipt-data`.
-        case handle
+        /// Base64 of the newest signed transaction at hand, which a server accepts as `receipt-data`.
+        case transaction
         case absent
     }
 
-    package var latestReceipt = LatestReceipt.handle
+    package var latestReceipt = LatestReceipt.transaction
     /// Whether `expiration_intent` of version 1 bodies is a number instead of a text.
     package var writesNumbers = false
     /// Maximum number of deliveries in flight.
@@ -103,7 +103,7 @@ extension ConfigurationFile {
             target.secret = secret
             target.password = password
             target.profile = profile ?? .current
-            target.latestReceipt = latestReceipt ?? .handle
+            target.latestReceipt = latestReceipt ?? .transaction
             target.writesNumbers = numbers ?? false
             if let concurrency { target.concurrency = Int(concurrency) }
             return target

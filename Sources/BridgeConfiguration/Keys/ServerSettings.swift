@@ -69,10 +69,6 @@ extension ProxyConfiguration: Configurable {
             retention("learntIdentifiers", \.retention.learntIdentifiers, "identifiers of receipts"),
             retention("refunds", \.retention.refunds, "reported refunds"),
             retention("events", \.retention.events, "events of customers"),
-            // Apple allows two extensions of a subscription in 365 days, so the record of one must not be deleted
-            // earlier.
-            retention("renewalExtensions", \.retention.renewalExtensions, from: 366, "extended renewal dates"),
-            retention("orders", \.retention.orders, "looked up orders, since they were last asked for"),
         ]
     }
 
@@ -292,18 +288,6 @@ extension ProxyConfiguration: Configurable {
                     node.note(name, "a token is not one line of at least \(minimumKeySize) visible ASCII characters")
                 }
             },
-            .custom(
-                "handleKeys", "list of secrets", default: "one key, made in `store`", \.handleKeys,
-                """
-                keys of the [handles](COMPATIBILITY.md#signed-transactions-and-handles) in `latest_receipt`: the first \
-                signs, all verify; each has at least 16 bytes, and is no other secret of this file. Servers with the same keys accept each other's handles
-                """
-            ) { node, name, settings in
-                settings.handleKeys = node.secrets(name, .text)
-                if settings.handleKeys.contains(where: { $0.reveal().utf8.count < minimumKeySize }) {
-                    node.note(name, "a key has fewer than \(minimumKeySize) bytes")
-                }
-            },
         ]
     }
 
@@ -356,7 +340,7 @@ extension ProxyConfiguration: Configurable {
         ]
     }
 
-    /// Minimum size of a token and of a key of bridge handles, in bytes.
+    /// Minimum size of a token in bytes.
     private static let minimumKeySize = 16
 
     /// Whether the public listener uses TLS.

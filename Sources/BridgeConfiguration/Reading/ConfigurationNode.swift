@@ -185,13 +185,23 @@ final class ConfigurationNode {
         }
     }
 
+    /// The keys of version 0.1.0 that have no use, with what to do.
+    private static let former = [
+        "handleKeys":
+            "remove this key: handles of version 0.1.0 are not accepted, and `latest_receipt` is a signed transaction",
+        "retention.renewalExtensions": "remove this key: extensions are not stored, the App Store counts them",
+        "retention.orders": "remove this key: lookups of orders are not stored",
+    ]
+
     /// Records each key of the file that was not read as unknown.
     func finish() {
         guard !unread.isEmpty else { return }
         let prefix = name("")
         let known = file.requestedKeys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
             .filter { !$0.contains(".") && mapping[Node($0)] == nil }
-        for key in unread.sorted() { file.note(name(key), "unknown key\(key.didYouMean(known))") }
+        for key in unread.sorted() {
+            file.note(name(key), Self.former[name(key)] ?? "unknown key\(key.didYouMean(known))")
+        }
     }
 }
 

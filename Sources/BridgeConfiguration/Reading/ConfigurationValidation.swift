@@ -93,10 +93,10 @@ enum ConfigurationValidation {
         var section: String { String(key.prefix { $0 != "." && $0 != "[" }) }
     }
 
-    /// What a secret is used for. Of two uses of one secret the later one is to be changed: the first ones are Apple's,
-    /// and a handle key is in use as long as its handles are.
+    /// What a secret is used for. Of two uses of one secret the later one is to be changed: the first ones are
+    /// Apple's.
     private enum Purpose: CaseIterable {
-        case shared, privateKey, proxy, database, handles, signature, token
+        case shared, privateKey, proxy, database, signature, token
 
         private static let new = "set another one, for example from: openssl rand -hex 32"
 
@@ -105,7 +105,6 @@ enum ConfigurationValidation {
             switch self {
             case .shared, .privateKey: "one of them is another secret by mistake"
             case .proxy, .database: "change this password"
-            case .handles: "\(Self.new) (handles that this one signed are answered with 21003)"
             case .signature: "\(Self.new), here and at the target"
             case .token: "\(Self.new), here and in its clients"
             }
@@ -113,7 +112,7 @@ enum ConfigurationValidation {
     }
 
     /// Checks that no secret has two uses: whoever knows it for one of them could do the other. For example, old apps
-    /// contain shared secrets, with which their users could forge handles.
+    /// contain shared secrets, with which their users could call `/v1/`.
     private static func secrets(_ settings: ProxyConfiguration, of file: ConfigurationDiagnostics) -> [Finding] {
         var first: [String: Use] = [:]
         return uses(of: settings).compactMap { use in
@@ -142,7 +141,7 @@ enum ConfigurationValidation {
             Use(
                 key: "database.password", secret: try? settings.database.password?.password(), purpose: .database),
         ]
-        uses += list("handleKeys", settings.handleKeys, .handles) + list("tokens", settings.tokens, .token)
+        uses += list("tokens", settings.tokens, .token)
         for (index, app) in settings.apps.enumerated() {
             let key = "apps[\(index)]"
             uses.append(Use(key: "\(key).sharedSecret", secret: app.sharedSecret?.reveal()))

@@ -55,7 +55,7 @@ package struct AppConfiguration: Sendable {
         case keep
     }
 
-    /// Handling of signed transactions and handles in `receipt-data`.
+    /// Handling of signed transactions in `receipt-data`.
     package enum SignedTransactions: String, Sendable, CaseIterable {
         /// Answered by the sources other than `apple`.
         case answer

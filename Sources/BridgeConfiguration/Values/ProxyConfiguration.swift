@@ -87,9 +87,6 @@ package struct ProxyConfiguration: Sendable {
     package internal(set) var tables = FieldTables.bundled
     /// Bearer tokens for `/v1/*` on the public listener. If there are none, `/v1/*` is not available there.
     package var tokens: [Redacted<String>] = []
-    /// The keys for bridge handles, each of at least 16 bytes. The first key signs, and all keys verify. If this list
-    /// is empty, a key is generated and stored in the store.
-    package var handleKeys: [Redacted<String>] = []
     /// Rate, connection and time limits of the public listener.
     package var limits = Limits()
     /// Proxies whose `X-Forwarded-For` header is trusted for the address of a client.

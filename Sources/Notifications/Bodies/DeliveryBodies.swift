@@ -59,13 +59,12 @@ struct DeliveryBodies: Sendable {
         {
             return []
         }
-        let history = NotificationV1History(
-            try await source.records(of: original, in: delivery.scope), transaction: transaction, renewal: renewal)
+        let records = try await source.records(of: original, in: delivery.scope)
+        let history = NotificationV1History(records, transaction: transaction, renewal: renewal)
         facts.isSameProduct = history.isSameProductAsBefore(transaction)
         guard let row = row(of: payload, target, facts) else { return [] }
-        let handle =
-            target.latestReceipt == .handle && !row.sends.isEmpty
-            ? try await source.handle(of: original, for: delivery) : nil
+        let latestReceipt =
+            target.latestReceipt == .transaction ? AuthenticItem.latestReceipt(of: verified.transaction, records) : nil
         return row.sends.map { type in
             var notification = NotificationV1(
                 type: type, bundleId: delivery.scope.bundleId.rawValue, environment: delivery.scope.environment,
@@ -74,7 +73,7 @@ struct DeliveryBodies: Sendable {
             notification.password = target.password ?? source.app(delivery.scope.bundleId)?.sharedSecret
             (notification.transaction, notification.renewal) = (transaction, renewal)
             notification.renews = row.says
-            notification.handle = handle
+            notification.latestReceipt = latestReceipt
             notification.writesNumbers = target.writesNumbers
             notification.statusChangedAt =
                 type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : renewalHistory.changedAt

@@ -26,11 +26,7 @@ package struct ForwardingContext: Sendable {
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
-    private let handles: HandleKeyring
     private let now: @Sendable () -> Timestamp
-
-    /// Maximum time of reading the key of handles from the store.
-    private static let keyLimit = Duration.seconds(10)
 
     /// Maximum number of earlier notifications of one purchase that are searched for its last renewal state.
     private static let previousNotifications = 16
@@ -47,29 +43,12 @@ package struct ForwardingContext: Sendable {
         verifier = components.verifier
         apps = components.apps
         serverAPI = components.serverAPI
-        handles = components.handles
         counts = components.countedApps
         now = components.now
     }
 
     /// Returns a configured app. If it has no shared secret of its own, the account's is filled in.
     package func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps.configured(bundleId) }
-
-    /// Returns the handle of the customer with this purchase, for `latest_receipt`. Every attempt to deliver a
-    /// notification gives the same text.
-    package func handle(
-        of originalTransactionId: String, for delivery: StoredDelivery
-    ) async throws(ForwardingFailure) -> Redacted<String>? {
-        guard let id = TransactionIdentifier(rawValue: originalTransactionId) else { return nil }
-        do throws(HandleKeyring.Unavailable) {
-            return try await handles.keys(within: Self.keyLimit)?.text(
-                of: BridgeHandle(
-                    bundleId: delivery.scope.bundleId, environment: delivery.scope.environment,
-                    originalTransactionId: id, issuedAt: delivery.queuedAt))
-        } catch {
-            throw ForwardingFailure("store.handleKey")
-        }
-    }
 
     /// Returns the notification's compact JWS as it was received.
     package func text(of delivery: StoredDelivery) throws(ForwardingFailure) -> String {

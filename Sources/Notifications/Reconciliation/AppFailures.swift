@@ -13,9 +13,6 @@ package final class AppFailures: Sendable {
         var ends: [AppScope: Timestamp] = [:]
     }
 
-    /// Number of failures in a row after which an app is given up: each of the workers has then failed several times,
-    /// so one customer whose records cannot be read is not the reason.
-    private static let maximum = 12
     /// The pause of an app that only a person can help, and the pause in an outage of the App Store.
     static let (longPause, outagePause) = (Duration.minutes(10).atTestSpeed(), Duration.minutes(1).atTestSpeed())
     private let state = Mutex(State())
@@ -31,7 +28,7 @@ package final class AppFailures: Sendable {
         case .budgetSpent: min(error.retryAfter ?? longPause, longPause)
         default:
             error.isUnreachable || error.isRefusal
-                ? outagePause : count < maximum ? nil : error.isTemporary ? outagePause : longPause
+                ? outagePause : count < RunLimits.failuresInARow ? nil : error.isTemporary ? outagePause : longPause
         }
     }
 

@@ -8,13 +8,13 @@ extension Reconciliation {
     /// Does work for each app in each environment at the same time, so that one whose hourly limit is used up does not
     /// hold up the others. The last one is for all apps without a key.
     func inEachScope(
-        _ body: @escaping @Sendable (_ includes: @escaping ScopeFilter) async throws(StorageError) -> Void
+        _ body: @escaping @Sendable (AppScope?, _ includes: @escaping ScopeFilter) async throws(StorageError) -> Void
     ) async throws(StorageError) {
         let scopes = clients.keys.flatMap { bundleId in
             [AppStoreEnvironment.production, .sandbox].map { AppScope(bundleId: bundleId, environment: $0) }
         }
         try await forEach(scopes + [nil], workers: scopes.count + 1) { scope throws(StorageError) in
-            try await body { scope == nil ? !scopes.contains($0) : $0 == scope }
+            try await body(scope) { scope == nil ? !scopes.contains($0) : $0 == scope }
         }
     }
 

@@ -115,18 +115,21 @@ extension Reconciliation {
 
     // MARK: - Refunds
 
-    /// Reads the refund histories of all customers that were not read since the beginning.
-    func readRefunds(since begin: Timestamp, _ includes: ScopeFilter) async throws(StorageError) {
-        var position: Int64? = 0
-        while let start = position, !progress.isStopped {
-            let page = try await store.refunds.refundTargets(notSweptSince: begin, after: start)
-            try await forEach(page.targets.filter { includes($0.scope) }) { target throws(StorageError) in
-                guard let client = self.client(of: target.scope, counts: false),
-                    try await self.isStored(target.identifier, target.scope)
+    /// Reads the refund histories of all customers of an app that this reconciliation has not read.
+    func readRefunds(in scope: AppScope) async throws(StorageError) {
+        var position: Int64? = progress.now.row.refunded[scope] ?? 0
+        while let start = position {
+            let page = try await store.refunds.refundTargets(after: start)
+            try await forEach(page.targets.filter { $0.scope == scope }) { target throws(StorageError) in
+                guard let client = self.client(of: scope, counts: false),
+                    try await self.isStored(target.identifier, scope)
                 else { return }
                 try await self.readRefunds(of: target, client)
             }
+            // What was left out of the page is read when the reconciliation continues.
+            guard !progress.isStopped, !failures.includes(scope, at: receiver.now()) else { return }
             position = page.next
+            progress.change { $0.row.refunded[scope] = position ?? .max }
             try await saveProgress()
         }
     }
@@ -134,19 +137,18 @@ extension Reconciliation {
     private func readRefunds(of target: RefundTarget, _ client: ServerAPIClient) async throws(StorageError) {
         let scope = target.scope
         var refunds: [Signed<TransactionPayload>] = []
-        var revision: String?
         do throws(UpstreamError) {
-            (refunds, revision) = try await client.refunds(
-                target.identifier, in: scope.environment, since: target.revision, .lookup(within: Self.timeLimit))
-            revision = revision ?? target.revision
+            refunds = try await client.refunds(
+                target.identifier, in: scope.environment, .lookup(within: Self.timeLimit)
+            ).transactions
         } catch {
             guard error.isAnswer else { return note(.refunds, scope, target.identifier, error) }
         }
         failures.succeeded(scope)
         let targetKeys = reportTargets(of: scope)
         let unknown = try await store.refunds.save(
-            refunds.compactMap { RefundRow($0) }, of: target, revision: revision, at: receiver.now(),
-            source: .reconcile, reportingTo: targetKeys)
+            refunds.compactMap { RefundRow($0) }, in: scope, at: receiver.now(), source: .reconcile,
+            reportingTo: targetKeys)
         receiver.revocations.recordStored(refunds.lazy.map(\.payload), in: scope)
         if unknown > 0 {
             receiver.invalidate(

@@ -70,7 +70,7 @@ package struct Reconciliation: Sendable {
             // A customer whose lookups contradict each other is not looked up at every opportunity.
             let lookups = ReconciliationLookups(
                 begin: receiver.now().advanced(by: .zero - AppFailures.longPause), timeLimit: Self.waitingTimeLimit)
-            try await inEachScope { includes throws(StorageError) in try await lookUp(nil, lookups, includes) }
+            try await inEachScope { _, includes throws(StorageError) in try await lookUp(nil, lookups, includes) }
             return progress.now
         }
     }
@@ -85,10 +85,10 @@ package struct Reconciliation: Sendable {
         let (plan, begin) = (ReconciliationPlan(window: window, at: now), row.startedAt)
         try await addExpiries()
         let lookups = ReconciliationLookups(begin: begin, timeLimit: Self.timeLimit)
-        try await inEachScope { includes throws(StorageError) in
+        try await inEachScope { scope, includes throws(StorageError) in
             try await readHistory(plan, includes)
             for interval in plan.ending { try await lookUp(interval, lookups, includes) }
-            try await readRefunds(since: begin, includes)
+            if let scope { try await readRefunds(in: scope) }
         }
         return try await end()
     }

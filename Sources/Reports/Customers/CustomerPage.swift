@@ -113,23 +113,12 @@ package struct CustomerPage: Sendable {
 package struct CustomerOrder: Sendable {
     /// Number of purchases in it.
     package let purchases: Int
-    /// Number of earlier lookups of the same order; `nil` if they are not counted.
-    package let askedBefore: Int64?
 
-    package init(purchases: Int, askedBefore: Int64? = nil) {
-        self.purchases = purchases
-        self.askedBefore = askedBefore
-    }
+    package init(purchases: Int) { self.purchases = purchases }
 
     fileprivate var block: ReportBlock {
         let purchases = purchases == 1 ? "one purchase" : "\(Int64(purchases).grouped) purchases"
-        let genuine: Words = "The order is genuine. It has \(purchases) of this app."
-        guard let askedBefore, askedBefore > 0 else { return .paragraph(genuine, "standing done") }
-        let times = askedBefore == 1 ? "once" : "\(askedBefore.grouped) times"
-        return .paragraph(
-            """
-            \(genuine) It was looked up \(times) before: the same invoice may have been sent by several people.
-            """, "standing")
+        return .paragraph("The order is genuine. It has \(purchases) of this app.", "standing done")
     }
 }
 

@@ -96,7 +96,7 @@ enum ReportGlossary {
         case .notBase64: "not base64, and not repairable"
         case .notAReceipt: "base64 of something else"
         case .signedTransaction: "a signed transaction instead of a receipt"
-        case .bridgeHandle: "a handle of this program instead of a receipt"
+        case .bridgeHandle: "a handle of receipt-bridge 0.1.0 instead of a receipt"
         case .purchaseInfoOnly: "the inner list of a receipt without its signature"
         case .malformed: "the structure is broken"
         case .truncated: "cut short: the end is missing"

@@ -23,8 +23,8 @@ package struct NotificationV1: Sendable {
     /// The renewal of each subscription, in the order of Apple's status response.
     package var renewals: [RenewalPayload]
 
-    /// The `latest_receipt` of `unified_receipt`: a handle; `nil` if the consumer gets none.
-    package var handle: Redacted<String>?
+    /// The `latest_receipt` of `unified_receipt`: base64 of a signed transaction; `nil` if the consumer gets none.
+    package var latestReceipt: Redacted<[UInt8]>?
     /// Whether `expiration_intent` is a number instead of a text.
     package var writesNumbers = false
 
@@ -46,12 +46,12 @@ package struct NotificationV1: Sendable {
 /// { "notification_type", "password", "environment": "PROD" | "Sandbox", "bid", "bvrs",
 ///   "auto_renew_product_id", "auto_renew_status": "true" | "false", "auto_renew_status_change_date" ×3,
 ///   "expiration_intent": "1"…"5", "original_transaction_id": 123,
-///   "unified_receipt": { "status": 0, "environment": "Production" | "Sandbox", "latest_receipt": handle,
+///   "unified_receipt": { "status": 0, "environment": "Production" | "Sandbox", "latest_receipt": "…",
 ///                        "latest_receipt_info": […], "pending_renewal_info": […] } }
 /// ```
 ///
 /// Both lists are always present, because consumers demand them. Two keys are never written: `auto_renew_adam_id`,
-/// because nothing signed contains it, and `deprecation`. `latest_receipt` is a handle, because no receipts are stored.
+/// because nothing signed contains it, and `deprecation`. No receipts are stored, so `latest_receipt` is a signed transaction.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
 package struct NotificationV1Renderer: Sendable {
@@ -82,7 +82,8 @@ package struct NotificationV1Renderer: Sendable {
             writer.object("unified_receipt") { writer in
                 writer.member("status", 0)
                 writer.member("environment", notification.environment.rawValue)
-                writer.member("latest_receipt", ifPresent: notification.handle?.reveal())
+                let latestReceipt = notification.latestReceipt.map { String(decoding: $0.reveal(), as: UTF8.self) }
+                writer.member("latest_receipt", ifPresent: latestReceipt)
                 writer.array("latest_receipt_info", rows) { $0.object($1, tables.transaction) }
                 writer.array("pending_renewal_info", notification.renewals) { $0.object($1, tables.renewal) }
             }

@@ -12,8 +12,8 @@ package struct PurchaseHistory: Sendable {
     /// The environment that the receipt belongs to.
     package let environment: AppStoreEnvironment
     /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
-    /// `latest_receipt`, because only Apple can sign a newer one. For a signed transaction it is a handle; `nil`
-    /// without an original transaction id. A receipt is encoded at each access.
+    /// `latest_receipt`, because only Apple can sign a newer one. For a signed transaction it is base64
+    /// of the newest one at hand, `nil` without one. A receipt is encoded at each access.
     package var submittedText: Redacted<[UInt8]>? { authenticReceipt?.canonicalText ?? givenText }
     private let authenticReceipt: Receipt?
     private let givenText: Redacted<[UInt8]>?

@@ -55,7 +55,7 @@ struct CustomerPageLookup: Sendable {
         }
         return shown(
             [try await views.view(transactionId: id, bundleId: bundleId)],
-            CustomerOrder(purchases: report.order.transactions.count, askedBefore: report.askedBefore))
+            CustomerOrder(purchases: report.order.transactions.count))
     }
 
     /// Shows the customers in the store with an account token.

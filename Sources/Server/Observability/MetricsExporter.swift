@@ -119,7 +119,6 @@ struct MetricsExporter: Sendable {
         func labels(_ row: OpenConsumptionRequests) -> [String] {
             [row.scope.bundleId.rawValue, row.scope.environment.rawValue]
         }
-        family(.orderLookups, of: \.orders, into: &text)
         text.family(.consumptionOpen, of: requests) { (labels($0), $0.count) }
         text.family(.consumptionDeadline, of: requests) {
             (labels($0), ConsumptionDeadline(requestedAt: $0.oldest).end.seconds)

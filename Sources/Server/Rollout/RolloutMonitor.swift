@@ -31,7 +31,7 @@ struct RolloutMonitor: Service {
         var failure: StorageError?
         for bundleId in rollouts.states.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             do throws(StorageError) {
-                guard let change = try await rollouts.synchronize(bundleId, with: store.rollouts, at: .now) else {
+                guard let change = try await rollouts.synchronize(bundleId, with: store.comparisons, at: .now) else {
                     continue
                 }
                 log(change.old, change.new, of: bundleId)

@@ -15,7 +15,7 @@ package struct RecordReport: Sendable {
     /// The event that is stored.
     package enum Event: Sendable {
         case notification(NotificationMembers)
-        /// Only if the record is new.
+        /// Only if there was none of this refund.
         case refund(EventSource)
     }
 

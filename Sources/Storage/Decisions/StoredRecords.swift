@@ -28,8 +28,12 @@ package struct StoredRecords: Sendable {
         package var date: Timestamp?
         /// `nil` if it is not known when Apple reported it.
         package var reportedAt: FactTime?
+        /// Whether there was an event of this refund. It is read for refund histories only.
+        package var hasEvent: Bool
 
-        package init(date: Timestamp?, reportedAt: FactTime?) { (self.date, self.reportedAt) = (date, reportedAt) }
+        package init(date: Timestamp?, reportedAt: FactTime?, hasEvent: Bool = false) {
+            (self.date, self.reportedAt, self.hasEvent) = (date, reportedAt, hasEvent)
+        }
     }
 
     /// Clocks of a subscription's renewal info and status.

@@ -6,14 +6,13 @@
 package enum DataKind: String, Sendable, CaseIterable {
     case notifications, deliveries, bodies
     case transactions, supersededTransactions, subscriptions, companions, customers, revocations
-    case refunds, refundSweeps, renewalExtensions, orders, consumptionCases
+    case refunds, consumptionCases
     case learntIdentifiers, lastGoodAnswers
     case comparisonExamples, comparedCustomers, comparisons, differences
-    case apps, targets, refundOutputs, signers, erasures
-    case handleKeys, erasedIdentifiers
+    case apps, targets, signers, erasures
     case presenters, leases
     case changes, lookups, callBuckets, servers
-    case rollouts, rolloutCustomers
+    case rollouts
     case events
     case reconciliations
     /// What the engine needs for itself. It has no values from outside.
@@ -60,9 +59,6 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .customers: (.period("customers", days: \.customers), .deleted)
         case .revocations: (.unlimited, .reducedOnRequest)
         case .refunds: (.period("refunds", days: \.refunds), .deleted)
-        case .refundSweeps: (.sameAs(.transactions), .deleted)
-        case .renewalExtensions: (.period("renewalExtensions", days: \.renewalExtensions), .deleted)
-        case .orders: (.period("orders", days: \.orders), .deleted)
         case .consumptionCases: (.sameAs(.notifications), .deleted)
         case .learntIdentifiers: (.period("learntIdentifiers", days: \.learntIdentifiers), .deleted)
         case .lastGoodAnswers: (.archiveLimits, .deleted)
@@ -73,12 +69,9 @@ package enum DataKind: String, Sendable, CaseIterable {
             (.period("comparisons", days: \.comparisons), .exempt("counts; the examples are erased"))
         case .apps: (.unlimited, .exempt("a bundle id and an environment"))
         case .targets: (.unlimited, .exempt("where notifications are forwarded to"))
-        case .refundOutputs: (.unlimited, .exempt("the length of a file"))
         case .signers: (.unlimited, .exempt("certificates of the App Store's signers"))
         case .erasures:
             (.unlimited, .exempt("time and number of rows of each erasure, without identifiers"))
-        case .handleKeys: (.unlimited, .exempt("a random key"))
-        case .erasedIdentifiers: (.unlimited, .exempt("keyed digests of erased ids, with the time of the erasure"))
         case .events: (.period("events", days: \.events), .deleted)
         case .presenters: (.period("presenters", days: \.customers), .deleted)
         case .changes, .lookups: (.minutes, .exempt("ids of transactions, which expire within minutes"))
@@ -88,7 +81,6 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .rollouts: (.unlimited, .exempt("counts, and when a rollout stopped"))
         case .reconciliations: (.unlimited, .exempt("counts, and when a reconciliation began and ended"))
         case .internals: (.unlimited, .exempt("locks, times and random numbers of servers"))
-        case .rolloutCustomers: (.period("comparisons", days: \.comparisons), .deleted)
         }
     }
 }

@@ -18,8 +18,6 @@ package struct ErasureRequest: Sendable {
     package let environment: AppStoreEnvironment?
     /// Keeps the ids and dates of refunded purchases.
     package let keepsRevocations: Bool
-    /// What is left of the erased ids, so that a handle issued before the erasure is refused; `nil` to leave nothing.
-    package var marks: ErasureMarks?
 
     package init(
         _ subject: ErasureSubject, bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil,

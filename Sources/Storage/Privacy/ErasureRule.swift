@@ -28,22 +28,12 @@ package struct ErasureRule: Sendable {
             .init(.revocation, isTheirs("transactionId")),
             .init(.events, events(dialect)),
             .init(.presenter, "\(dialect.isAny("originalTransactionId", "$11")) AND app = $1"),
-            .init(.refund, isTheirs("transactionId")),
-            .init(.refundSweep, isTheirs("identifier")),
-            .init(.renewalExtension, isTheirs("originalTransactionId")),
-            .init(.orderLookup, "app = $1 AND \(dialect.hasWord("identifiers", "$2"))"),
             .init(.learntIdentifiers, dialect.isAnyBytes("receipt", "$7")),
             .init(.lastGood, dialect.isAny("id", "$6")),
             .init(.differenceExample, dialect.isAny(dialect.rowID, "$5")),
             .init(
                 .comparedCustomer,
                 "\(dialect.isAny("customer", "$8")) AND bundleId = $9 AND environment = $10"),
-            .init(
-                .rolloutCustomer,
-                """
-                \(dialect.isAny("customer", "$8")) AND environment = $10
-                AND rollout IN (SELECT id FROM rollout WHERE bundleId = $9)
-                """),
         ]
     }
 

@@ -15,14 +15,10 @@ package struct Retention: Sendable, Hashable {
     package var forwardedDeliveries: Int64? = 30
     /// Identifiers of receipts, since Apple returned them.
     package var learntIdentifiers: Int64? = 400
-    /// Reported refunds, since the refund.
+    /// Events of type `refund`, since they were stored.
     package var refunds: Int64? = 800
-    /// Extended renewal dates, since the extension.
-    package var renewalExtensions: Int64? = 400
-    /// Events of customers, and what is left of erased ones, since they were stored.
+    /// Other events of customers, and what is left of erased ones, since they were stored.
     package var events: Int64? = 30
-    /// Looked up orders, since they were last asked for.
-    package var orders: Int64? = 400
 
     package init() {}
 }

@@ -14,6 +14,8 @@ struct RetentionRule: Sendable {
 
     /// The table, whose kind of data has a ``DataKind/Lifetime/period(_:days:)``.
     let table: StoreTable
+    /// The kind of the rows, if it is not that of the table.
+    var kind: DataKind?
     let search: Search
     /// SQL condition of an expired row. `$1` is milliseconds since 1970, `$2` is days since 1970.
     let expired: String
@@ -41,16 +43,13 @@ struct RetentionRule: Sendable {
         .init(
             table: .transactionRecord, search: .ids, expired: "signedDate < $1",
             filter: "customer IS NULL AND place = 0", recordColumn: "id"),
-        .init(table: .events, search: .idsByAge, expired: "time < $1"),
+        .init(table: .events, search: .idsByAge, expired: "time < $1", filter: "type <> 'refund'"),
+        .init(table: .events, kind: .refunds, search: .idsByAge, expired: "time < $1", filter: "type = 'refund'"),
         .init(table: .presenter, search: .idsByAge, expired: "seenAt < $1"),
-        .init(table: .refund, search: .ids, expired: "date < $1", deletable: "isTold"),
         .init(table: .learntIdentifiers, search: .key, expired: "learntAt < $1"),
-        .init(table: .renewalExtension, search: .key, expired: "extendedAt < $1"),
-        .init(table: .orderLookup, search: .ids, expired: "lastAskedAt < $1"),
         .init(table: .difference, search: .key, expired: "day < $2"),
         .init(table: .comparison, search: .key, expired: "day < $2"),
         .init(table: .comparedCustomer, search: .key, expired: "day < $2"),
-        .init(table: .rolloutCustomer, search: .key, expired: "comparedAt < $1"),
     ]
 
     /// The column with the id.
@@ -66,7 +65,6 @@ struct RetentionRule: Sendable {
         guard let recordColumn else { return [rows] }
         let records = "FROM transactionRecord WHERE \(dialect.isAny(recordColumn, "$1"))"
         let ofRecords = [
-            "DELETE FROM refundSweep WHERE (identifier, app) IN (SELECT transactionId, app \(records))",
             "DELETE FROM supersededTransaction WHERE (transactionId, app) IN (SELECT transactionId, app \(records))",
             """
             DELETE FROM subscription WHERE (originalTransactionId, app) IN (SELECT originalTransactionId, app \(records))
@@ -83,7 +81,9 @@ struct RetentionRule: Sendable {
 
     /// Returns the run of this rule; `nil` if its rows are kept forever. The name stands for the rows in the result.
     func run(_ retention: Retention, at now: Timestamp) -> (name: String, run: RetentionRun)? {
-        guard case .period(let name, let days) = table.data.lifetime, let days = days(retention) else { return nil }
+        guard case .period(let name, let days) = (kind ?? table.data).lifetime, let days = days(retention) else {
+            return nil
+        }
         return (name, RetentionRun(rule: self, before: now.advanced(by: .days(-days))))
     }
 }

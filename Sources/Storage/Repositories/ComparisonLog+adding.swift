@@ -58,34 +58,37 @@ extension ComparisonLog {
         }
     }
 
-    /// Adds customers, and updates the day of existing ones.
+    /// Adds customers, and updates existing ones. A customer of a rollout stays different once it was, until it is
+    /// compared in another one.
     ///
-    /// - Parameter limit: maximum number of customers of one app and environment. Further ones are not counted.
+    /// - Parameter limit: maximum number of customers of one app and environment. Those that were compared longest ago
+    ///   are deleted.
     private func add(_ customers: ComparedCustomers, limit: Int) -> [SQLStatement] {
-        var seen: Set<Int64> = []
-        let values: [SQLValue] = [
-            .text(customers.bundleId), .text(customers.environment), .integer(customers.day),
-            .integers(customers.digests.filter { seen.insert($0).inserted }),
-        ]
+        let digests = Set(customers.digests).sorted()
+        let scope: [SQLValue] = [.text(customers.bundleId), .text(customers.environment)]
+        let new = dialect.rows([("digest", "$4"), ("isNew", "$5")], as: "new")
         return [
             SQLStatement(
                 """
-                UPDATE comparedCustomer SET day = \(dialect.greatest(dialect.count("day"), "$3"))
-                WHERE bundleId = $1 AND environment = $2 AND \(dialect.isAny("customer", "$4"))
-                """, values),
+                INSERT INTO comparedCustomer (bundleId, environment, customer, day, block, isDifferent)
+                SELECT $1, $2, digest, $3, $6, isNew = 1 FROM \(new) WHERE true
+                ON CONFLICT (bundleId, environment, customer) DO UPDATE SET
+                    day = \(dialect.greatest(dialect.count("comparedCustomer.day"), "excluded.day")),
+                    block = coalesce(excluded.block, comparedCustomer.block),
+                    isDifferent = excluded.isDifferent OR comparedCustomer.isDifferent
+                        AND comparedCustomer.block = coalesce(excluded.block, comparedCustomer.block)
+                """,
+                scope + [
+                    .integer(customers.day), .integers(digests),
+                    .integers(digests.map { customers.different.contains($0) ? 1 : 0 }), SQLValue(customers.block),
+                ]),
             SQLStatement(
                 """
-                INSERT INTO comparedCustomer (bundleId, environment, customer, day)
-                SELECT $1, $2, digest, $3 FROM \(dialect.rows([("digest", "$4")], as: "new"))
-                WHERE NOT EXISTS (
-                    SELECT 1 FROM comparedCustomer WHERE bundleId = $1 AND environment = $2 AND customer = digest)
-                LIMIT \(dialect.greatest("$5 - \(Self.count)", "0"))
-                """, values + [.integer(Int64(limit))]),
+                DELETE FROM comparedCustomer WHERE bundleId = $1 AND environment = $2 AND customer IN (
+                    SELECT customer FROM comparedCustomer WHERE bundleId = $1 AND environment = $2
+                    ORDER BY day DESC, customer DESC \(dialect.offset("$3")))
+                """, scope + [.integer(Int64(limit))]),
         ]
-    }
-
-    private static var count: String {
-        "(SELECT count(*) FROM comparedCustomer WHERE bundleId = $1 AND environment = $2)"
     }
 }
 

@@ -1,6 +1,6 @@
 import Base
 
-/// Counts, differences and examples of the shadow comparison.
+/// Counts, differences and examples of the shadow comparison, and the rollouts that depend on it.
 package protocol ComparisonLog: SQLEngine {}
 
 extension ComparisonLog {

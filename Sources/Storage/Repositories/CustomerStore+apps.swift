@@ -46,19 +46,6 @@ extension CustomerStore {
     }
 }
 
-extension OrderLog {
-    /// Returns the apps for which an order was looked up and found.
-    package func apps(with orderId: String) async throws(StorageError) -> [BundleIdentifier] {
-        try await read(
-            SQLStatement(
-                """
-                SELECT DISTINCT bundleId FROM orderLookup JOIN app ON app.id = orderLookup.app
-                WHERE orderId = $1 AND orderLookup.status = 0
-                """, .text(orderId))
-        ) { (row) throws(StorageError) in BundleIdentifier(rawValue: try row.text(0)) }
-    }
-}
-
 /// Transaction ids that several apps have. The App Store gives each id to one app, but a test environment may not.
 package enum SharedIdentifiers {
     /// The SQL that returns the bundle ids of apps with an id in common, of the newest 1,000 transactions.

@@ -7,39 +7,22 @@ package protocol EventStore: SQLEngine {
 }
 
 extension EventStore {
-    /// Maximum number of events that are read at once.
-    private static var pageSize: Int { 200 }
-
-    /// Passes all events above a sequence to `body`, page by page. Events that are stored meanwhile are left out.
-    ///
-    /// - Returns: the sequence of the last event; `nil` if there was none.
-    package func readEvents(
-        after sequence: Int64, _ body: ([EventRow]) -> Void
-    ) async throws(StorageError) -> Int64? {
-        let horizon = try await eventHorizon()
-        var last: Int64?
-        while true {
-            let page = try await events(after: last ?? sequence, upTo: horizon, limit: Self.pageSize)
-            guard let end = page.last else { return last }
-            body(page)
-            last = end.sequence
-        }
-    }
-
     /// Returns events in ascending order of their sequence.
     ///
     /// - Parameters:
     ///   - sequence: only events above it.
     ///   - horizon: only events up to it, see ``eventHorizon()``.
+    ///   - type: only events of this type; `nil` for all.
     ///   - limit: maximum number of events.
     package func events(
-        after sequence: Int64, upTo horizon: Int64, limit: Int
+        after sequence: Int64, upTo horizon: Int64, of type: EventType? = nil, limit: Int = 200
     ) async throws(StorageError) -> [EventRow] {
         try await page(after: sequence, limit: limit) { sequence in
             SQLStatement(
                 """
                 SELECT sequence, time, app, environment, customer, type, body FROM events
-                WHERE sequence > $1 AND sequence <= $2 ORDER BY sequence LIMIT $3
+                WHERE sequence > $1 AND sequence <= $2 \(type.map { "AND type = '\($0.rawValue)'" } ?? "")
+                ORDER BY sequence LIMIT $3
                 """, .integer(sequence), .integer(horizon), .integer(Int64(limit)))
         } _: { (row) throws(StorageError) in
             EventRow(

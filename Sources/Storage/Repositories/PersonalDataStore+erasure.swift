@@ -58,9 +58,8 @@ extension PersonalDataStore {
             var found: Set<String> = []
             for (identifiers, text, table) in [
                 ("transactionId", "text", "transactionRecord"), ("transactionId", "text", "supersededTransaction"),
-                ("transactionId", "text", "refund"), ("originalTransactionId", "renewal", "subscription"),
-                ("originalTransactionId", "text", "notification"), ("originals", "body", "lastGood"),
-                ("identifiers", "transactions", "orderLookup"),
+                ("originalTransactionId", "renewal", "subscription"), ("originalTransactionId", "text", "notification"),
+                ("originals", "body", "lastGood"),
             ] {
                 try await scan(
                     """
@@ -88,7 +87,7 @@ extension PersonalDataStore {
         // The customer can change each time.
         for _ in 0..<10 {
             let found = try await locate(request)
-            guard !found.isEmpty || request.marks != nil else { return Erasure() }
+            guard !found.isEmpty else { return Erasure() }
             if let erasure = try await transaction(lock(found, request, at: now)) { return erasure }
         }
         throw StorageError(.locked, at: place, "the customer changed while it was being erased")
@@ -118,12 +117,7 @@ extension PersonalDataStore {
         of found: ArraySlice<CustomerSearch>, _ erasure: Erasure, _ request: ErasureRequest, at now: Timestamp
     ) -> SQLStep<Row, Erasure?> {
         guard let search = found.first else {
-            var statements: [SQLStatement] = []
-            if let marks = request.marks, let (id, scopes) = marks.unconditional(for: request) {
-                for scope in scopes { statements += marks.statements(of: [id], in: scope, at: now, dialect) }
-            }
-            if !erasure.isEmpty { statements.append(erasure.statement(at: now)) }
-            return .end(erasure, after: statements)
+            return .end(erasure, after: erasure.isEmpty ? [] : [erasure.statement(at: now)])
         }
         return .run([search.eventKeys, search.counts]) { (rows) throws(StorageError) in
             var keys: [String] = []
@@ -138,25 +132,7 @@ extension PersonalDataStore {
                 statements += search.deletions(of: footprint, for: request)
             }
             statements += insertions(of: keys.map(CustomerEvent.erasure), in: search.scope)
-            statements += request.marks?.statements(of: search.identifiers, in: search.scope, at: now, dialect) ?? []
             return .run(statements) { [erasure] _ in deletion(of: found.dropFirst(), erasure, request, at: now) }
-        }
-    }
-}
-
-extension ErasureMarks {
-    /// The statements that leave the digests of a customer's erased ids.
-    fileprivate func statements(
-        of identifiers: Set<String>, in scope: AppScope, at now: Timestamp, _ dialect: SQLDialect
-    ) -> [SQLStatement] {
-        let digests = identifiers.compactMap(TransactionIdentifier.init(rawValue:)).flatMap { self.digests($0, scope) }
-        // In ascending order, so that two servers do not wait for each other.
-        return Set(digests).sorted { $0.lexicographicallyPrecedes($1) }.map { digest in
-            SQLStatement(
-                """
-                INSERT INTO erasedIdentifier VALUES ($1, $2) ON CONFLICT (digest) DO UPDATE SET
-                    erasedAt = \(dialect.greatest(dialect.time("erasedIdentifier.erasedAt"), "excluded.erasedAt"))
-                """, .bytes(digest), SQLValue(now))
         }
     }
 }

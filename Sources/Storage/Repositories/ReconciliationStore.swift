@@ -147,7 +147,7 @@ extension ReconciliationStore {
             last.different = try row.count(6)
             last.refunds = try row.count(7)
             last.failed = try row.count(8)
-            last.history = ReconciliationRow.history(try row.optionalText(9) ?? "")
+            last.positions = try row.optionalText(9) ?? ""
             return last
         }.first
     }
@@ -169,7 +169,7 @@ extension ReconciliationStore {
                 reconciliation.continuesAt.map(SQLValue.init), .integer(reconciliation.window),
                 .integer(reconciliation.notifications), .integer(reconciliation.customers),
                 .integer(reconciliation.different), .integer(reconciliation.refunds), .integer(reconciliation.failed),
-                .text(reconciliation.historyText))
+                .text(reconciliation.positions))
         ])
     }
 }

@@ -10,12 +10,15 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
     private let parts: [(part: Part, identifiers: [String])]
     /// Identifiers of the customers that the reports can change or belong to.
     let purchases, downloads: [String]
+    /// Whether it is needed which refunds were reported.
+    private let hasRefunds: Bool
 
     private var dialect: SQLDialect { engine.dialect }
 
     init(_ engine: Engine, _ reports: [RecordReport], app: Int64, scope: AppScope) {
         (self.engine, self.app, self.scope) = (engine, app, scope)
         let rows = reports.compactMap(\.transaction?.row)
+        hasRefunds = reports.contains { if case .refund = $0.event { true } else { false } }
         let lookups = reports.filter { $0.lookup != .notNeeded }.compactMap(\.purchase)
         let records = rows.map(\.transactionId) + lookups
         let originals = reports.flatMap(\.purchases)
@@ -56,7 +59,8 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
         case .records:
             """
             SELECT \(customer), record.id, record.signedDate,
-                \(revocation("1")), \(revocation("date")), \(revocation("signedDate")), \(revocation("askedAt"))
+                \(revocation("1")), \(revocation("date")), \(revocation("signedDate")), \(revocation("askedAt")),
+                \(hasRefunds ? revocation("reportedDate") : "NULL")
             \(wanted) \(record("transactionId = wanted.identifier"))
             """
         case .purchases:
@@ -107,7 +111,8 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
         }
         if number(row, 6) != nil {
             stored.revocations[id] = StoredRecords.Revocation(
-                date: time(row, 7), reportedAt: time(row, 8).map { .signed($0) } ?? time(row, 9).map { .asked($0) })
+                date: time(row, 7), reportedAt: time(row, 8).map { .signed($0) } ?? time(row, 9).map { .asked($0) },
+                hasEvent: hasRefunds && time(row, 10) != nil)
         }
     }
 
@@ -129,7 +134,7 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
             + dialect.insert(history, into: .supersededTransaction, Self.history, "")
             + dialect.insert(records, into: .transactionRecord, TransactionRow.names, TransactionRow.replacing)
             + RevocationRow.save(Array(changes.revoked.values), app: app, dialect)
-            + RevocationRow.delete(changes.valid.sorted(), app: app, dialect)
+            + RevocationRow.delete(changes.valid.sorted(), app: app, dialect) + markReported(changes.refunds)
             + SubscriptionColumns.save(changes.subscriptions, app: app, dialect) + markStale(changes.stale)
             + (changes.events.isEmpty ? [] : engine.insertions(of: changes.events, in: scope))
     }
@@ -148,6 +153,16 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
                 \(dialect.lookUp("transactionRecord", where: "transactionId = wanted.identifier AND app = $1", as: "record"))
                 WHERE record.id IS NOT NULL
                 """, .integer(app), .texts(ids))
+        ]
+    }
+
+    /// Marks refunds of which there are events now.
+    private func markReported(_ ids: [String]) -> [SQLStatement] {
+        guard !ids.isEmpty else { return [] }
+        return [
+            SQLStatement(
+                "UPDATE revocation SET reportedDate = date WHERE app = $1 AND \(dialect.isAny("transactionId", "$2"))",
+                .integer(app), .texts(ids))
         ]
     }
 

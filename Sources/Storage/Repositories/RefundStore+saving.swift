@@ -1,44 +1,29 @@
 package import Base
 
 extension RefundStore {
-    /// Stores the refund history of a customer. From then on every response takes the refunds into account. A
-    /// subscription with a new refund is marked for a lookup, because the refund does not include the subscription's
-    /// status.
+    /// Stores the refunds of a history. From then on every response takes them into account. A subscription with a new
+    /// refund is marked for a lookup, because the refund does not include the subscription's status. A refund gives an
+    /// event if there was none of it, also if it is known from a notification or a lookup.
     ///
     /// - Parameters:
-    ///   - revision: revision to continue from in the next sweep; `nil` if there is no such history.
     ///   - source: becomes part of the events.
     ///   - targetKeys: the targets to which refunds are forwarded that were not known, see ``CustomerReport``.
     /// - Returns: the number of refunds that were not known.
     @discardableResult
     package func save(
-        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp,
-        source: EventSource = .refundSweep, reportingTo targetKeys: [ForwardingTargetKey] = []
+        _ refunds: [RefundRow], in scope: AppScope, at now: Timestamp, source: EventSource = .refundSweep,
+        reportingTo targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> Int {
+        guard !refunds.isEmpty else { return 0 }
         let texts = await encoder.encode(refunds.map(\.transaction.text))
-        let app = try await appID(of: target.scope)
-        let sweep = SQLStatement(
-            """
-            INSERT INTO refundSweep (app, identifier, revision, sweptAt) VALUES ($1, $2, $3, $4)
-            ON CONFLICT (identifier, app) DO UPDATE SET revision = excluded.revision, sweptAt = excluded.sweptAt
-            """, .integer(app), .text(target.identifier.rawValue), SQLValue(revision), SQLValue(now))
-        guard !refunds.isEmpty else {
-            try await write([sweep])
-            return 0
-        }
+        let app = try await appID(of: scope)
         let reports = zip(refunds, texts).map {
             RecordReport($0, as: $1, source: source, recordsEvents: recordsEvents)
         }
-        let write = RecordWrite(self, reports, app: app, scope: target.scope)
+        let write = RecordWrite(self, reports, app: app, scope: scope)
         let locks =
             locks(of: reports.flatMap(\.identifiers), app: app)
             + customerLocks(of: write.purchases, downloads: write.downloads, app: app)
-        let inserts = dialect.insert(
-            zip(refunds, texts).map { refund, text in
-                [.integer(app), .text(refund.transaction.transactionId), SQLValue(refund.date), .jws(text)]
-            }, into: .refund, "app, transactionId, date, text", "ON CONFLICT (transactionId, app, date) DO NOTHING")
-        let others =
-            inserts + [sweep] + announcements(of: StoredChange(refunds, in: target.scope), app: app)
         let known = SQLStatement(
             "SELECT transactionId, text FROM transactionRecord WHERE app = $1 AND \(dialect.isAny("transactionId", "$2"))",
             .integer(app), .texts(refunds.map(\.transaction.transactionId)))
@@ -47,17 +32,25 @@ extension RefundStore {
                 var changes = RecordChanges(to: try write.stored(Array(rows.dropFirst(locks.count + 1))))
                 var texts: [String: EncodedJWS] = [:]
                 for row in rows[locks.count] { texts[try row.text(0)] = try row.encodedText(1) }
-                let unknown = reports.filter { changes.add($0) && Self.isUnknown($0, in: &texts) }
+                var unknown: [RecordReport] = []
+                for report in reports {
+                    // A history signs every refund again.
+                    let isUnknown = Self.isUnknown(report, in: &texts)
+                    guard isUnknown || changes.isUnreported(report) else { continue }
+                    if changes.add(report), isUnknown { unknown.append(report) }
+                }
                 let events = unknown.compactMap { report -> CustomerReport? in
                     guard let (row, text) = report.transaction else { return nil }
                     let original = row.originalTransactionId
                     let event = CustomerEvent(row, as: text, of: original, source: source)
-                    return CustomerReport(event, about: original, in: target.scope, at: now)
+                    return CustomerReport(event, about: original, in: scope, at: now)
                 }
+                let announced =
+                    unknown.isEmpty ? [] : announcements(of: StoredChange(refunds, in: scope), app: app)
                 return .end(
                     unknown.count,
                     after: write.statements(changes)
-                        + CustomerReport.statements(events, to: targetKeys, app: app, dialect) + others)
+                        + CustomerReport.statements(events, to: targetKeys, app: app, dialect) + announced)
             })
     }
 

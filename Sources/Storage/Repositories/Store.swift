@@ -4,8 +4,8 @@
 /// store is open. It has all repositories; callers take the ones that they need.
 package protocol Store:
     CustomerStore, NotificationStore, DeliveryOutbox, RevocationStore, RefundStore, ResponseArchiveStore, ComparisonLog,
-    ExtensionLog, OrderLog, ConsumptionCaseStore, PersonalDataStore, EventStore, BridgeHandleStore, PresenterStore,
-    LeaseStore, RolloutStore, ReconciliationStore
+    ConsumptionCaseStore, PersonalDataStore, EventStore, PresenterStore,
+    LeaseStore, ReconciliationStore
 {
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
     var cluster: (any ClusterStore)? { get }
@@ -46,26 +46,18 @@ extension Store {
     package var refunds: any RefundStore { self }
     /// Apple's last good verifyReceipt responses.
     package var archive: any ResponseArchiveStore { self }
-    /// Results of the shadow comparison.
+    /// Results of the shadow comparison, and gradual switches of apps to another source.
     package var comparisons: any ComparisonLog { self }
-    /// Extensions of renewal dates.
-    package var extensions: any ExtensionLog { self }
-    /// Orders that were looked up.
-    package var orders: any OrderLog { self }
     /// Apple's requests for consumption information.
     package var consumption: any ConsumptionCaseStore { self }
     /// Erasure and retention.
     package var personalData: any PersonalDataStore { self }
     /// Changes of customers, for export.
     package var events: any EventStore { self }
-    /// The key of bridge handles, and which customers they must no longer open.
-    package var handles: any BridgeHandleStore { self }
     /// The first presenters of purchases.
     package var presenters: any PresenterStore { self }
     /// Leases of tasks that one process does for all.
     package var leases: any LeaseStore { self }
-    /// Gradual switches of apps to another source.
-    package var rollouts: any RolloutStore { self }
     /// The customers that a reconciliation asks about, and when the last one ended.
     package var reconciliations: any ReconciliationStore { self }
 }

@@ -59,11 +59,20 @@ package struct ComparedCustomers: Sendable, Hashable {
     package var environment: String
     /// Short digests of original transaction ids, or of receipts without any: see `SHA.short`.
     package var digests: [Int64]
+    /// The block of the rollout in which they were compared; `nil` for none.
+    package var block: String?
+    /// Those of a rollout with an unexpected difference.
+    package var different: Set<Int64>
 
-    package init(day: Int64, bundleId: String, environment: String, digests: [Int64]) {
+    package init(
+        day: Int64, bundleId: String, environment: String, digests: [Int64], block: String? = nil,
+        different: Set<Int64> = []
+    ) {
         self.day = day
         self.bundleId = bundleId
         self.environment = environment
         self.digests = digests
+        self.block = block
+        self.different = different
     }
 }

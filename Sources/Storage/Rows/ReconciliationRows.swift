@@ -66,6 +66,8 @@ package struct ReconciliationRow: Sendable, Hashable {
     package var failed: Int64 = 0
     /// Until when this one has read the notification history of each app.
     package var history: [AppScope: Timestamp] = [:]
+    /// Until which ``RefundTarget/position`` this one has read the refund histories of each app.
+    package var refunded: [AppScope: Int64] = [:]
 
     package init(startedAt: Timestamp, window: Int64) {
         self.startedAt = startedAt
@@ -75,20 +77,29 @@ package struct ReconciliationRow: Sendable, Hashable {
     /// Whether this one has ended. Otherwise it runs, or stopped early.
     package var isFinished: Bool { endedAt.map { $0 >= startedAt } ?? false }
 
-    /// ``history`` as it is stored, for example `com.example.app Production 1795564800000`.
-    var historyText: String {
-        history.map { "\($0.bundleId) \($0.environment.rawValue) \($1.milliseconds)" }.sorted()
-            .joined(separator: " ")
-    }
+    private static let refundWord = "refunds:"
 
-    /// Reads ``historyText``. What cannot be read is read again from Apple.
-    static func history(_ text: String) -> [AppScope: Timestamp] {
-        let words = text.split(separator: " ").map(String.init)
-        return stride(from: 2, to: words.count, by: 3).reduce(into: [:]) { history, index in
-            guard let bundleId = BundleIdentifier(rawValue: words[index - 2]),
-                let environment = AppStoreEnvironment(rawValue: words[index - 1]), let time = Int64(words[index])
-            else { return }
-            history[AppScope(bundleId: bundleId, environment: environment)] = Timestamp(milliseconds: time)
+    /// ``history`` and ``refunded`` as they are stored, for example
+    /// `com.example.app Production 1795564800000 com.example.app refunds:Production 4711`.
+    var positions: String {
+        get {
+            (history.map { "\($0.bundleId) \($0.environment.rawValue) \($1.milliseconds)" }
+                + refunded.map { "\($0.bundleId) \(Self.refundWord)\($0.environment.rawValue) \($1)" })
+                .sorted().joined(separator: " ")
+        }
+        set {
+            // What cannot be read is read again from Apple.
+            let words = newValue.split(separator: " ").map(String.init)
+            for index in stride(from: 2, to: words.count, by: 3) {
+                let isRefund = words[index - 1].hasPrefix(Self.refundWord)
+                let environment = words[index - 1].dropFirst(isRefund ? Self.refundWord.count : 0)
+                guard let bundleId = BundleIdentifier(rawValue: words[index - 2]),
+                    let environment = AppStoreEnvironment(rawValue: String(environment)),
+                    let number = Int64(words[index])
+                else { continue }
+                let scope = AppScope(bundleId: bundleId, environment: environment)
+                if isRefund { refunded[scope] = number } else { history[scope] = Timestamp(milliseconds: number) }
+            }
         }
     }
 }

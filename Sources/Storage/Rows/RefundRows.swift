@@ -5,13 +5,13 @@ package struct RefundTarget: Sendable, Hashable {
     package let scope: AppScope
     /// Any transaction of the customer.
     package let identifier: TransactionIdentifier
-    /// Revision of the last refund history; `nil` if none has been read.
-    package let revision: String?
+    /// Ascends with the targets of a run.
+    package let position: Int64
 
-    package init(scope: AppScope, identifier: TransactionIdentifier, revision: String?) {
+    package init(scope: AppScope, identifier: TransactionIdentifier, position: Int64) {
         self.scope = scope
         self.identifier = identifier
-        self.revision = revision
+        self.position = position
     }
 }
 
@@ -37,11 +37,10 @@ package struct RefundRow: Sendable, Hashable {
     }
 }
 
-/// A refund that has not been reported yet.
-package struct UnreportedRefund: Sendable, Hashable {
-    package let id: Int64
-    package let scope: AppScope
-    package let date: Timestamp
-    /// The compact JWS.
-    package let text: String
+/// What the store has of the refund of an event.
+package struct ReportedRefund: Sendable, Hashable {
+    /// Whether the event is of this refund. 0.1.0 has printed others.
+    package let isReported: Bool
+    /// The compact JWS of the transaction; `nil` if it is not stored.
+    package let text: String?
 }

@@ -12,28 +12,13 @@ package struct RolloutKey: Sendable, Hashable {
     }
 }
 
-/// A customer whose response was compared during a rollout.
-package struct RolloutCustomer: Sendable, Hashable {
-    package let environment: String
-    /// Short digest of an original transaction id, see `SHA.short`.
-    package let digest: Int64
-    /// Whether a comparison of the customer found an unexpected difference.
-    package var isDifferent: Bool
-
-    package init(environment: String, digest: Int64, isDifferent: Bool) {
-        self.environment = environment
-        self.digest = digest
-        self.isDifferent = isDifferent
-    }
-}
-
 /// The state of a rollout that all servers of a store share.
 package struct StoredRollout: Sendable, Hashable {
     package let startedAt: Timestamp
     /// When the rollout stopped itself; `nil` while it runs. A rollout that has stopped does not run again.
     package var stoppedAt: Timestamp?
-    /// Number of different customers that were compared, of all servers since the rollout started. Only the most recent
-    /// ones are stored, see ``RolloutStore/add(_:to:limit:at:)``.
+    /// Number of different customers that were compared, of all servers since the rollout started. Only those that were
+    /// compared last are stored.
     package var compared: Int64
     /// Number of those customers with an unexpected difference.
     package var different: Int64

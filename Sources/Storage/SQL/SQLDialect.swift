@@ -25,18 +25,6 @@ package enum SQLDialect: Sendable {
         either(sqlite: isAny("hex(\(column))", parameter), postgreSQL: isAny(column, parameter))
     }
 
-    /// A condition: one of the words of a text, which spaces separate, is a value of ``SQLValue/texts(_:)``.
-    func hasWord(_ column: String, _ parameter: String) -> String {
-        switch self {
-        case .sqlite:
-            """
-            EXISTS (
-                SELECT 1 FROM json_each(\(parameter)) WHERE instr(' ' || \(column) || ' ', ' ' || value || ' ') > 0)
-            """
-        case .postgreSQL: "string_to_array(\(column), ' ') && \(parameter)"
-        }
-    }
-
     /// The column with the number of a row. In SQLite, some tables have no other name for it.
     var rowID: String { either(sqlite: "rowid", postgreSQL: "id") }
 

@@ -80,7 +80,45 @@ package struct StoreSchema: Sendable {
                         + "WHERE needsLookupSince \(condition)"
                 }),
             SchemaStep("reconciledHistory", ["ALTER TABLE reconciliation ADD COLUMN history \(text)"]),
-        ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : [])
+        ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : []) + [
+            retiredTables(integer, text)
+        ]
+    }
+
+    /// The customers of rollouts become compared customers, each with the last rollout. A refund that was printed is not
+    /// printed again; any other is found again by the next sweep.
+    private func retiredTables(_ integer: String, _ text: String) -> SchemaStep {
+        let isDifferent = dialect.either(
+            sqlite: "isDifferent INTEGER NOT NULL DEFAULT 0", postgreSQL: "isDifferent boolean NOT NULL DEFAULT false")
+        return SchemaStep(
+            "retiredTables", isCompatible: false,
+            [
+                "ALTER TABLE revocation ADD COLUMN reportedDate \(integer)",
+                """
+                UPDATE revocation SET reportedDate = 0 WHERE EXISTS (
+                    SELECT 1 FROM refund WHERE refund.transactionId = revocation.transactionId
+                        AND refund.app = revocation.app AND refund.date = revocation.date
+                        AND \(dialect.either(sqlite: "isTold = 1", postgreSQL: "isTold")))
+                """,
+                "ALTER TABLE comparedCustomer ADD COLUMN block \(text)",
+                "ALTER TABLE comparedCustomer ADD COLUMN \(isDifferent)",
+                """
+                INSERT INTO comparedCustomer (bundleId, environment, customer, day, block, isDifferent)
+                SELECT bundleId, environment, customer, comparedAt / 86400000, block, isDifferent
+                FROM rolloutCustomer AS one JOIN rollout ON rollout.id = one.rollout
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM rollout AS other JOIN rolloutCustomer AS later ON later.rollout = other.id
+                    WHERE other.bundleId = rollout.bundleId AND later.environment = one.environment
+                        AND later.customer = one.customer
+                        AND (later.comparedAt, other.id) > (one.comparedAt, rollout.id))
+                ON CONFLICT (bundleId, environment, customer) DO UPDATE SET
+                    block = excluded.block, isDifferent = excluded.isDifferent
+                """,
+            ]
+                + [
+                    "handleKey", "erasedIdentifier", "renewalExtension", "orderLookup", "rolloutCustomer", "refund",
+                    "refundSweep", "refundOutput",
+                ].map { "DROP TABLE \($0)" })
     }
 
     /// The names of the steps of this version, in the order in which they are applied.

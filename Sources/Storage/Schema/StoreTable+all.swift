@@ -3,8 +3,8 @@ extension StoreTable {
     package static let all: [StoreTable] = [
         app, signedHeader, notification, customer, companion, transactionRecord, supersededTransaction, subscription,
         revocation, events, presenter, learntIdentifiers, addressee, delivery, unusualBody, consumptionCase, lastGood,
-        refundSweep, refund, refundOutput, renewalExtension, orderLookup, comparison, difference, differenceExample,
-        comparedCustomer, rollout, rolloutCustomer, erasure, handleKey, erasedIdentifier, lease, reconciliation, change,
+        comparison, difference, differenceExample,
+        comparedCustomer, rollout, erasure, lease, reconciliation, change,
         lookup, callBucket, server, notificationGap, comparisonFlush, lockSlot,
     ]
 
@@ -104,12 +104,14 @@ extension StoreTable {
             .time("renewalClock"),
         ])
 
-    /// Revoked purchases.
+    /// Revoked purchases. `reportedDate` is `date` if there was an event of type `refund`, 0 if 0.1.0 has printed the
+    /// refund, and NULL if no refund history had it yet.
     static let revocation = StoreTable(
         "revocation", .revocations, copiedAs: "revocations", key: ["transactionId", "app"],
         [
             .app, .text("transactionId"), .text("webOrderLineItemId").optional, .time("date"),
             .integer("reason").optional, .time("signedDate").optional, .time("askedAt").optional,
+            .time("reportedDate").optional,
         ],
         indexes: [
             Index("revocationByDate", "(app, date)", .postgreSQL),
@@ -196,48 +198,6 @@ extension StoreTable {
             Index("lastGoodByOriginals", "(app, originals)"),
         ])
 
-    /// The revision of a customer's refund history, and when it was last read.
-    static let refundSweep = StoreTable(
-        "refundSweep", .refundSweeps, copiedAs: "swept customers", key: ["identifier", "app"],
-        [.app, .text("identifier"), .text("revision").optional, .time("sweptAt")])
-
-    /// Refunds found so far. `isTold` is true once a refund was reported.
-    static let refund = StoreTable(
-        "refund", .refunds, copiedAs: "refunds", unique: "transactionId, app, date",
-        [
-            .number(), .app, .text("transactionId"), .time("date"), .jws("text"),
-            .boolean("isTold", "DEFAULT false"),
-        ],
-        indexes: [
-            Index("refundUntold", "(id) WHERE isTold = 0", .sqlite),
-            Index("refundUntold", "(id) WHERE NOT isTold", .postgreSQL),
-        ])
-
-    /// The size in bytes of each output file after the last report, so that a sweep that was killed can continue the
-    /// file.
-    static let refundOutput = StoreTable(
-        "refundOutput", .refundOutputs, copiedAs: "outputs of sweeps", key: ["path"], [.text("path"), .integer("size")])
-
-    /// Extensions of renewal dates (``ExtensionRow``).
-    static let renewalExtension = StoreTable(
-        "renewalExtension", .renewalExtensions, copiedAs: "extensions",
-        key: ["originalTransactionId", "app", "requestIdentifier"],
-        [
-            .app, .text("originalTransactionId"), .text("requestIdentifier"), .count("days"), .integer("reason"),
-            .time("extendedAt"), .time("effectiveDate").optional,
-        ])
-
-    /// Looked up orders. `identifiers` are transaction ids, separated by spaces. `lastRequest` identifies the last
-    /// lookup, so that a statement that is repeated after a lost connection counts once.
-    static let orderLookup = StoreTable(
-        "orderLookup", .orders, copiedAs: "order lookups", unique: "orderId, app",
-        [
-            .number(), .app, .text("orderId"), .integer("status"), .bytes("transactions"), .text("identifiers"),
-            .count("asked"), .time("firstAskedAt"), .time("lastAskedAt"),
-            .digest("lastRequest", "DEFAULT 0").only(.postgreSQL),
-        ],
-        indexes: [Index("orderByTime", "(app, lastAskedAt)")])
-
     // MARK: - Comparisons and rollouts
 
     /// Counts of comparisons of one day, in days since 1970.
@@ -263,13 +223,17 @@ extension StoreTable {
         indexes: [Index("exampleByDifference", "(difference)")])
 
     /// Each customer once, as a digest, with the day of the last comparison. So several receipts of a customer count
-    /// once, also across restarts and days.
+    /// once, also across restarts and days. `block` is that of the last rollout in which the customer was compared, and
+    /// `isDifferent` is its result.
     static let comparedCustomer = StoreTable(
         "comparedCustomer", .comparedCustomers, copiedAs: "compared customers",
         key: ["bundleId", "environment", "customer"],
-        [.text("bundleId"), .text("environment"), .digest("customer"), .count("day")])
+        [
+            .text("bundleId"), .text("environment"), .digest("customer"), .count("day"), .text("block").optional,
+            .boolean("isDifferent", "DEFAULT false"),
+        ])
 
-    /// An app and a block of its configuration, with the counts of its customers.
+    /// An app and a block of its configuration, with the counts of its customers when it stopped.
     static let rollout = StoreTable(
         "rollout", .rollouts, copiedAs: "rollouts", unique: "bundleId, block",
         [
@@ -277,29 +241,10 @@ extension StoreTable {
             .count("compared"), .count("different"),
         ])
 
-    /// Each compared customer of a rollout once, as a digest.
-    static let rolloutCustomer = StoreTable(
-        "rolloutCustomer", .rolloutCustomers, copiedAs: "customers of rollouts",
-        key: ["rollout", "environment", "customer"],
-        [
-            .reference("rollout", .rollout, "ON DELETE CASCADE"), .text("environment"), .digest("customer"),
-            .boolean("isDifferent"), .time("comparedAt"),
-        ])
-
-    // MARK: - Erasures and handles
+    // MARK: - Erasures
 
     /// Erasures. Other processes read them to find out that data in their memory may belong to an erased customer.
     static let erasure = StoreTable(
         "erasure", .erasures, copiedAs: "erasures",
         [.number("id", .neverReused), .time("erasedAt"), .count("rows")])
-
-    /// The key of bridge handles, at most one row.
-    static let handleKey = StoreTable(
-        "handleKey", .handleKeys, copiedAs: "handle keys", key: ["id"],
-        [.integer("id", "CHECK (id = 1)"), .bytes("key")])
-
-    /// Keyed digests of erased ids.
-    static let erasedIdentifier = StoreTable(
-        "erasedIdentifier", .erasedIdentifiers, copiedAs: "erased ids", key: ["digest"],
-        [.bytes("digest"), .time("erasedAt")])
 }

@@ -90,18 +90,3 @@ package enum RolloutLabel: MetricLabel {
 package enum DifferenceLabel: MetricLabel {
     case expected, unexpected
 }
-
-/// The label for the outcome of the lookup of an order.
-package enum OrderLabel: MetricLabel {
-    /// The order has purchases of the app.
-    case found
-    /// No such order, or one without a purchase of the app.
-    case unknown
-    /// The App Store or the store had no answer.
-    case failed
-}
-
-/// The label for whether something happened before.
-package enum RepetitionLabel: MetricLabel {
-    case no, yes
-}

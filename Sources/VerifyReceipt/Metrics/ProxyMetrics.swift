@@ -78,8 +78,6 @@ package final class AppMetrics: Sendable {
     package let differences = CounterTable(DifferenceLabel.texts)
     /// Decisions about purchases that Apple asked about, by ``RefundDecision``.
     package let refundDecisions = CounterTable(RefundDecision.texts)
-    /// Lookups of orders by ``OrderLabel``, and by whether the order was asked for before.
-    package let orders = CounterTable(OrderLabel.texts, RepetitionLabel.texts)
 }
 
 /// The counters of the configured apps. All other apps share one set of counters, so that requests cannot create new

@@ -40,8 +40,8 @@ package struct AppResolver: Sendable {
     }
 
     /// Creates the resolver of a command.
-    package init(_ settings: ProxyConfiguration, _ clients: UpstreamClients, store: (any Store)?) {
-        (apps, self.store, serverAPI) = (AppRegistry(settings: settings), store, clients.source)
+    package init(_ settings: ProxyConfiguration, _ source: ServerAPISource, store: (any Store)?) {
+        (apps, self.store, serverAPI) = (AppRegistry(settings: settings), store, source)
     }
 
     /// Returns the app that a request names, or the only one.
@@ -74,7 +74,7 @@ package struct AppResolver: Sendable {
         let stored = await stored(subject, environment)
         if !stored.isEmpty { return try Self.decide(stored.map { ($0, .known) }) }
         let asked = await asked(subject, environment, priority, within: limit)
-        // An order that no app has is looked up, and counted, for the first one.
+        // An order that no app has is looked up for the first one.
         if case .order = subject, let first = asked.first, asked.allSatisfy({ $1.isUnknown }) { return first.app }
         return try Self.decide(asked)
     }
@@ -118,13 +118,8 @@ package struct AppResolver: Sendable {
 
     /// The configured apps that the store knows the subject for; none if it cannot be read in time.
     private func stored(_ subject: Subject, _ environment: AppStoreEnvironment?) async -> [BundleIdentifier] {
-        guard let store else { return [] }
-        let reading = Task { () -> [BundleIdentifier] in
-            switch subject {
-            case .transaction(let id): (try? await store.customers.apps(with: id, in: environment)) ?? []
-            case .order(let id): (try? await store.orders.apps(with: id)) ?? []
-            }
-        }
+        guard let store, case .transaction(let id) = subject else { return [] }
+        let reading = Task { (try? await store.customers.apps(with: id, in: environment)) ?? [] }
         return (await TaskTimeout.value(of: reading, within: Self.storeLimit) ?? []).filter {
             apps.configured($0) != nil
         }

@@ -50,6 +50,18 @@ package struct RequestLogger: Sendable {
             ["reason": "\(error.code.rawValue)"])
     }
 
+    /// A text that is not base64, or a handle of version 0.1.0. Who presents handles has to replace them.
+    func logMalformedReceipt(_ error: ReceiptDecodingError, at now: Timestamp) {
+        guard error.code == .bridgeHandle, let suppressed = throttle.admission(of: ["handle"], at: now.sinceEpoch)
+        else {
+            let reason = error.code == .bridgeHandle ? error.description : "receiptNotBase64"
+            return logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "\(reason)"])
+        }
+        logger.warning(
+            "verifyReceipt request rejected with 21002",
+            metadata: ["reason": "\(error)", "suppressed": .stringConvertible(suppressed)])
+    }
+
     /// The same for a JWS. Which app it is of is not known, because its claims are not verified.
     func logUnjudged(_ error: SignedPayloadError, at now: Timestamp) {
         guard let suppressed = throttle.admission(of: ["undecided \(error.code.rawValue)"], at: now.sinceEpoch) else {

@@ -1,7 +1,7 @@
 import AppStorePayloads
 package import Base
 package import BridgeConfiguration
-package import ReceiptDecoding
+import ReceiptDecoding
 import Responses
 
 /// A request whose receipt was decoded and whose app is known: all that the sources, the rules and the observers need
@@ -23,14 +23,12 @@ package final class ResolvedRequest: Sendable {
     let deadline: RequestDeadline
     /// The result of checking the password against the app's secrets.
     let password: SharedSecretCheck
-    /// The keys of bridge handles; `nil` if there are none, and for receipts, which need no handle.
-    let handleKeys: BridgeHandleKeys?
 
     package init(
         _ request: consuming VerifyReceiptRequest, on route: UpstreamRouter.Route, _ verification: ReceiptVerification,
         itemForRules: AuthenticItem?, isReplay: Bool, app: AppConfiguration,
         options: VerifyReceiptService.RequestOptions,
-        cacheKey: [UInt8]?, now: Timestamp, deadline: RequestDeadline, handleKeys: BridgeHandleKeys? = nil
+        cacheKey: [UInt8]?, now: Timestamp, deadline: RequestDeadline
     ) {
         password = SharedSecretCheck(request.password, for: app)
         if (options.sources ?? app.answer).first == .apple { request.dropReceivedBody(password: password.replacement) }
@@ -44,7 +42,6 @@ package final class ResolvedRequest: Sendable {
         self.cacheKey = cacheKey
         self.now = now
         self.deadline = deadline
-        self.handleKeys = handleKeys
     }
 
     /// The sources to ask, in order.
@@ -105,12 +102,7 @@ package final class ResolvedRequest: Sendable {
     ) -> PurchaseHistory {
         item.history(
             records: records, download: download, revocations: revocations, appAppleId: app.appAppleId,
-            dropsRefundedConsumables: app.refundedConsumables == .drop
-        ) { id in
-            handleKeys?.text(
-                of: BridgeHandle(
-                    bundleId: item.bundleId, environment: item.environment, originalTransactionId: id, issuedAt: now))
-        }
+            dropsRefundedConsumables: app.refundedConsumables == .drop)
     }
 
     // MARK: - Replies

@@ -13,7 +13,7 @@ package struct VerifyReceiptResult: Sendable {
     package let source: AnswerSource
     /// The environment, as in the header `Receipt-Bridge-Environment`.
     package let environment: AppStoreEnvironment
-    /// The bundle id of the receipt; `nil` if it is not authentic, and for signed transactions and handles.
+    /// The bundle id of the receipt; `nil` if it is not authentic, and for signed transactions.
     package internal(set) var authenticApp: BundleIdentifier?
     /// The bundle id of the app whose configuration was used. The receipt may only claim it: it need not be authentic.
     var claimedApp: BundleIdentifier?

@@ -8,20 +8,17 @@ import Synchronization
 package final class RolloutRegistry: Sendable {
     fileprivate struct Entry {
         var state: RolloutState
-        /// Customers that were compared and are not in the store yet, with the number of their comparisons.
-        var findings: [Customer: Finding] = [:]
+        /// The comparisons that are not in the store yet.
+        var findings: [Finding] = []
         /// When the store was read last; `nil` if it was not read yet.
         var readAt: ContinuousClock.Instant?
     }
 
-    fileprivate struct Customer: Hashable {
-        let environment: String
-        let digest: Int64
-    }
-
     fileprivate struct Finding {
-        var isDifferent = false
-        var comparisons = 0
+        let environment: String
+        /// Of the customer.
+        let digest: Int64
+        let isDifferent: Bool
     }
 
     private let entries: Mutex<[BundleIdentifier: Entry]>
@@ -90,16 +87,10 @@ package final class RolloutRegistry: Sendable {
         _ digest: Int64, in environment: String, of bundleId: BundleIdentifier, _ rollout: RolloutConfiguration,
         isDifferent: Bool
     ) {
-        let customer = Customer(environment: environment, digest: digest)
         change(bundleId, rollout) { entry in
-            // If the store cannot be written for long, new customers are not counted any more.
-            guard entry.findings[customer] != nil || entry.findings.count < RolloutState.maximumCustomers else {
-                return entry.remove(1)
-            }
-            var finding = entry.findings[customer] ?? Finding()
-            finding.isDifferent = finding.isDifferent || isDifferent
-            finding.comparisons += 1
-            entry.findings[customer] = finding
+            // If the store cannot be written for long, further customers are not counted.
+            guard entry.findings.count < RolloutState.maximumCustomers else { return entry.remove(1) }
+            entry.findings.append(Finding(environment: environment, digest: digest, isDifferent: isDifferent))
         }
     }
 
@@ -121,22 +112,22 @@ package final class RolloutRegistry: Sendable {
     ///
     /// - Returns: the states before and after.
     package func synchronize(
-        _ bundleId: BundleIdentifier, with store: any RolloutStore, at now: Timestamp
+        _ bundleId: BundleIdentifier, with store: any ComparisonLog, at now: Timestamp
     ) async throws(StorageError) -> (old: RolloutState, new: RolloutState)? {
         guard let entry = entries.withLock({ $0[bundleId] }) else { return nil }
         let key = RolloutKey(bundleId: bundleId, block: entry.state.settings.block)
         do throws(StorageError) {
-            var stored: StoredRollout
-            if entry.findings.isEmpty {
-                stored = try await store.rollout(key, at: now)
-            } else {
-                let customers = entry.findings.map {
-                    RolloutCustomer(
-                        environment: $0.key.environment, digest: $0.key.digest, isDifferent: $0.value.isDifferent)
+            let written = entry.findings.count
+            if written > 0 {
+                try await store.add(
+                    comparisons: [], differences: [], customers: entry.customers(of: key, at: now),
+                    limit: RolloutState.maximumCustomers)
+                change(bundleId, entry.state.settings) { entry in
+                    entry.remove(written)
+                    entry.findings = Array(entry.findings.dropFirst(written))
                 }
-                stored = try await store.add(customers, to: key, limit: RolloutState.maximumCustomers, at: now)
-                change(bundleId, entry.state.settings) { $0.remove(written: entry.findings) }
             }
+            var stored = try await store.rollout(key, at: now)
             var state = entry.state
             state.stored = stored
             if state.mustStop { stored = try await store.stop(key, at: now) }
@@ -161,13 +152,13 @@ extension RolloutRegistry.Entry {
         state.unjudged = max(state.unjudged - comparisons, 0)
     }
 
-    /// Removes findings that are in the store now. A customer who was compared again meanwhile stays.
-    fileprivate mutating func remove(written findings: [RolloutRegistry.Customer: RolloutRegistry.Finding]) {
-        for (customer, finding) in findings {
-            remove(finding.comparisons)
-            guard var rest = self.findings[customer] else { continue }
-            rest.comparisons -= finding.comparisons
-            self.findings[customer] = rest.comparisons > 0 ? rest : nil
+    /// The compared customers as rows of the store, by environment.
+    fileprivate func customers(of key: RolloutKey, at now: Timestamp) -> [ComparedCustomers] {
+        Dictionary(grouping: findings, by: \.environment).sorted { $0.key < $1.key }.map { environment, findings in
+            ComparedCustomers(
+                day: now.seconds / 86_400, bundleId: key.bundleId.rawValue, environment: environment,
+                digests: findings.map(\.digest), block: key.block,
+                different: Set(findings.filter(\.isDifferent).map(\.digest)))
         }
     }
 }

@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Base
+package import AppStorePayloads
+package import Base
 import ReceiptDecoding
 import Responses
 import Storage
@@ -10,10 +10,8 @@ package struct AuthenticItem: Sendable {
     /// Indirect, because a request copies its item often and a receipt has many fields.
     indirect enum Origin: Sendable {
         case receipt(Receipt)
-        case transaction(TransactionPayload)
+        case transaction(Signed<TransactionPayload>)
         case appTransaction(AppTransactionPayload)
-        /// Says nothing but whom to look up.
-        case handle(BridgeHandle)
     }
 
     let origin: Origin
@@ -24,17 +22,14 @@ package struct AuthenticItem: Sendable {
         (origin, bundleId, environment) = (.receipt(receipt), receipt.bundleId, receipt.environment)
     }
 
-    init(_ handle: BridgeHandle) {
-        (origin, bundleId, environment) = (.handle(handle), handle.bundleId, handle.environment)
-    }
-
     /// Returns `nil` if the payload is not that of a transaction of the App Store, for example of a renewal.
-    init?(_ payload: TransactionPayload) {
+    init?(_ transaction: Signed<TransactionPayload>) {
+        let payload = transaction.payload
         guard let bundleId = payload.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
             payload.transactionId.flatMap(TransactionIdentifier.init(rawValue:)) != nil,
             let environment = payload.environment.flatMap(AppStoreEnvironment.init(rawValue:)), environment != .xcode
         else { return nil }
-        (origin, self.bundleId, self.environment) = (.transaction(payload), bundleId, environment)
+        (origin, self.bundleId, self.environment) = (.transaction(transaction), bundleId, environment)
     }
 
     /// Returns `nil` if the payload is not that of an app transaction of the App Store.
@@ -52,19 +47,12 @@ package struct AuthenticItem: Sendable {
         if case .receipt(let receipt) = origin { receipt } else { nil }
     }
 
-    /// Whether the item can answer for itself. A handle says nothing about purchases.
-    var holdsPurchases: Bool {
-        if case .handle = origin { false } else { true }
-    }
-
-    /// Whether the item holds an auto-renewable, so that a wrong password is refused. A handle stands for a customer
-    /// whose purchases are not known yet, so it counts as one that does.
+    /// Whether the item holds an auto-renewable, so that a wrong password is refused.
     var hasAutoRenewable: Bool {
         switch origin {
         case .receipt(let receipt): receipt.contents.hasAutoRenewable
-        case .transaction(let transaction): transaction.isAutoRenewable
+        case .transaction(let transaction): transaction.payload.isAutoRenewable
         case .appTransaction: false
-        case .handle: true
         }
     }
 
@@ -72,25 +60,20 @@ package struct AuthenticItem: Sendable {
     var lookupKeys: CustomerIdentifiers {
         switch origin {
         case .receipt(let receipt): return receipt.contents.orderedLookupKeys
-        case .transaction(let transaction):
+        case .transaction(let signed):
+            let transaction = signed.payload
             let keys = CustomerIdentifiers(
                 originalTransactionIds: [transaction.originalTransactionId],
                 transactionIds: [transaction.transactionId])
             return transaction.isAutoRenewable ? keys.asking(first: keys.originalTransactionIds) : keys
         case .appTransaction(let transaction):
             return CustomerIdentifiers(originalTransactionIds: [], transactionIds: [transaction.appTransactionId])
-        case .handle(let handle):
-            return CustomerIdentifiers(
-                originalTransactionIds: [handle.originalTransactionId.rawValue], transactionIds: [])
         }
     }
 
     /// Whether the item says nothing about the customer's download of the app, so that it is looked up.
     var lacksDownload: Bool {
-        switch origin {
-        case .receipt, .appTransaction: false
-        case .transaction, .handle: true
-        }
+        if case .transaction = origin { true } else { false }
     }
 
     /// The identifiers of the purchases in the item.
@@ -98,8 +81,8 @@ package struct AuthenticItem: Sendable {
         switch origin {
         case .receipt(let receipt): receipt.contents.purchaseIdentifiers
         case .transaction(let transaction):
-            .all(transaction.transactionId, lineItem: transaction.webOrderLineItemId)
-        case .appTransaction, .handle: []
+            .all(transaction.payload.transactionId, lineItem: transaction.payload.webOrderLineItemId)
+        case .appTransaction: []
         }
     }
 
@@ -109,9 +92,9 @@ package struct AuthenticItem: Sendable {
         let texts: [String?]
         switch origin {
         case .receipt(let receipt): return receipt.contents.lookupKeys.originalTransactionIds
-        case .transaction(let transaction): texts = [transaction.originalTransactionId, transaction.appTransactionId]
+        case .transaction(let transaction):
+            texts = [transaction.payload.originalTransactionId, transaction.payload.appTransactionId]
         case .appTransaction(let transaction): texts = [transaction.appTransactionId]
-        case .handle(let handle): return [handle.originalTransactionId]
         }
         return CustomerIdentifiers(originalTransactionIds: texts, transactionIds: []).originalTransactionIds
     }
@@ -128,34 +111,44 @@ package struct AuthenticItem: Sendable {
     ///   - revocations: used only if there are no records.
     ///   - dropsRefundedConsumables: whether an App Receipt loses the consumables that were refunded according to the
     ///     records.
-    ///   - handle: returns the handle of a purchase, for `latest_receipt` where there is no receipt.
     func history(
         records: CustomerRecords? = nil, download: AppTransactionPayload? = nil,
         revocations: RevocationIndex = RevocationIndex(), appAppleId: Int64? = nil,
-        dropsRefundedConsumables: Bool = false, handle: (TransactionIdentifier) -> Redacted<String>?
+        dropsRefundedConsumables: Bool = false
     ) -> PurchaseHistory {
         if let receipt {
             return PurchaseHistory(
                 receipt: receipt, records: records, revocations: revocations, configuredAppAppleId: appAppleId,
                 dropsRefundedConsumables: dropsRefundedConsumables)
         }
-        let text = originalTransactionId(in: records).flatMap(handle)
         return PurchaseHistory(
             receipt: .app(contents(with: records, download, appAppleId)), environment: environment,
-            submittedText: text.map { Redacted(Array($0.reveal().utf8)) }, records: records, revocations: revocations,
+            submittedText: Self.latestReceipt(of: transaction, records), records: records, revocations: revocations,
             configuredAppAppleId: appAppleId)
     }
 
-    /// The purchase that a handle stands for: the item's own, otherwise the customer's newest subscription.
-    private func originalTransactionId(in records: CustomerRecords?) -> TransactionIdentifier? {
-        let text: String?
-        switch origin {
-        case .receipt: text = nil
-        case .transaction(let transaction): text = transaction.originalTransactionId ?? transaction.transactionId
-        case .appTransaction: text = records?.subscriptions.first?.originalTransactionId
-        case .handle(let handle): return handle.originalTransactionId
+    private var transaction: Signed<TransactionPayload>? {
+        if case .transaction(let transaction) = origin { transaction } else { nil }
+    }
+
+    /// Returns the `latest_receipt` of a customer without a receipt: base64 of the newest signed transaction at hand,
+    /// of an auto-renewable if there is one. The endpoint accepts it, so it must name app and environment. A consumable
+    /// is none of the customer's lasting purchases: only the one that is presented or reported counts.
+    ///
+    /// - Parameter own: the transaction that is presented or reported.
+    /// - Returns: `nil` if no such transaction is at hand.
+    package static func latestReceipt(
+        of own: Signed<TransactionPayload>?, _ records: CustomerRecords?
+    ) -> Redacted<[UInt8]>? {
+        let known = records?.transactions.filter { !$0.payload.isConsumable } ?? []
+        func rank(_ payload: TransactionPayload) -> (Int, Int64, Int64) {
+            let kind = payload.isAutoRenewable ? 2 : payload.isConsumable ? 0 : 1
+            return (kind, payload.purchaseDate?.milliseconds ?? 0, payload.signedDate?.milliseconds ?? 0)
         }
-        return text.flatMap(TransactionIdentifier.init(rawValue:))
+        let newest = (known + [own].compactMap(\.self)).filter { AuthenticItem($0) != nil }.max {
+            rank($0.payload) < rank($1.payload)
+        }
+        return newest.flatMap { PresentedItem.text(of: $0.text) }
     }
 
     /// What is known of the app, the download and the purchases. A consumable is included only if the item signs it,
@@ -167,8 +160,8 @@ package struct AuthenticItem: Sendable {
         if let download { receipt.add(download) }
         var own: TransactionPayload?
         switch origin {
-        case .receipt, .handle: break
-        case .transaction(let transaction): own = transaction
+        case .receipt: break
+        case .transaction(let transaction): own = transaction.payload
         case .appTransaction(let download): receipt.add(download)
         }
         receipt.receiptType = environment == .production ? "Production" : "ProductionSandbox"

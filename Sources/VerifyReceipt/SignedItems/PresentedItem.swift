@@ -7,7 +7,6 @@ enum PresentedItem: Sendable {
     case receipt
     /// A JWS: as it is, as base64 of it, or in a JSON object with the member `signedTransaction`.
     case signedTransaction(Redacted<String>)
-    case handle
     /// A transaction id, which proves nothing.
     case identifier
 
@@ -19,9 +18,7 @@ enum PresentedItem: Sendable {
             self = .receipt
             return
         }
-        if BridgeHandle.isClaimed(by: text) {
-            self = .handle
-        } else if text.count <= Self.maximumSize, let signed = Self.signedText(in: text) {
+        if text.count <= Self.maximumSize, let signed = Self.signedText(in: text) {
             self = .signedTransaction(Redacted(String(decoding: signed, as: UTF8.self)))
         } else if text.count <= Self.maximumIdentifierSize, Self.isIdentifier(text) {
             self = .identifier
@@ -35,6 +32,12 @@ enum PresentedItem: Sendable {
 
     private static func isIdentifier(_ text: borrowing Span<UInt8>) -> Bool {
         TransactionIdentifier(rawValue: String(decoding: bytes(of: text), as: UTF8.self)) != nil
+    }
+
+    /// Returns base64 of a JWS, which the endpoint accepts; `nil` if it is larger than that.
+    static func text(of signed: String) -> Redacted<[UInt8]>? {
+        let text = Base64Text.encode(Array(signed.utf8))
+        return text.count <= maximumSize ? Redacted(text) : nil
     }
 
     /// Returns the JWS in one of its three forms, without white space around it. The first byte excludes almost every

@@ -5,7 +5,7 @@ import ReceiptDecoding
 import Responses
 import Storage
 
-/// Verifies signed transactions and handles in `receipt-data`.
+/// Verifies signed transactions in `receipt-data`.
 ///
 /// | item | status |
 /// |---|---|
@@ -13,70 +13,42 @@ import Storage
 /// | a transaction of an app that is not configured, or whose `signedTransactions` is `refuse` | 21002 |
 /// | the signature or the chain fails, or it is Xcode's | 21003 |
 /// | a JWS of a form that this version does not know, so that it is not judged | 21005 |
-/// | a handle that was changed, whose key is unknown, or whose app is not configured | 21003 |
-/// | a handle issued before its customer was erased | 21003 |
-/// | a handle while its keys cannot be read | 21005 |
 package struct SignedItemVerifier: Sendable {
     let verifier: SignedPayloadVerifier
     let apps: AppRegistry
-    let handles: HandleKeyring
     let serverAPI: ServerAPISource?
     let hasStore: Bool
 
     init(_ components: ServiceComponents) {
         verifier = components.verifier
         apps = components.apps
-        handles = components.handles
         serverAPI = components.serverAPI
         hasStore = components.records.hasStore
     }
 
     /// A verified item with what answers it, or the status of the refusal.
     enum Outcome: Sendable {
-        case authentic(AuthenticItem, AppConfiguration, BridgeHandleKeys?)
+        case authentic(AuthenticItem, AppConfiguration)
         /// With the failure of a JWS, or its app if that is not configured.
         case refused(VerifyReceiptStatus, SignedPayloadError? = nil, of: BundleIdentifier? = nil)
     }
 
     /// Verifies an item.
-    ///
-    /// - Parameter limit: maximum time of reading the keys.
-    func verify(_ item: PresentedItem, at now: Timestamp, within limit: Duration, text: [UInt8]) async -> Outcome {
-        guard !apps.isEmpty else { return .refused(.malformedReceipt) }
-        switch item {
-        case .receipt, .identifier: return .refused(.malformedReceipt)
-        case .handle: return await verify(handle: text, at: now, within: limit)
-        case .signedTransaction(let signed):
-            switch Self.item(signed.reveal(), verifier, now) {
-            case .refused(let status, let failure): return .refused(status, failure)
-            case .authentic(let item):
-                guard let app = app(of: item) else {
-                    return .refused(.malformedReceipt, of: apps.unconfigured(item.bundleId))
-                }
-                // Without keys the answer has no `latest_receipt`.
-                return .authentic(item, app, (try? await handles.keys(within: limit)) ?? nil)
+    func verify(_ item: PresentedItem, at now: Timestamp) -> Outcome {
+        guard !apps.isEmpty, case .signedTransaction(let signed) = item else { return .refused(.malformedReceipt) }
+        switch Self.item(signed.reveal(), verifier, now) {
+        case .refused(let status, let failure): return .refused(status, failure)
+        case .authentic(let item):
+            guard let app = app(of: item) else {
+                return .refused(.malformedReceipt, of: apps.unconfigured(item.bundleId))
             }
+            return .authentic(item, app)
         }
     }
 
     /// The app of an item; `nil` if it is not configured or refuses such items.
     private func app(of item: AuthenticItem) -> AppConfiguration? {
         apps.configured(item.bundleId).flatMap { $0.signedTransactions == .answer ? $0 : nil }
-    }
-
-    private func verify(handle text: [UInt8], at now: Timestamp, within limit: Duration) async -> Outcome {
-        do throws(HandleKeyring.Unavailable) {
-            guard let keys = try await handles.keys(within: limit), let handle = try? keys.handle(in: text.span),
-                let app = apps.configured(handle.bundleId)
-            else { return .refused(.notAuthentic) }
-            guard app.signedTransactions == .answer else { return .refused(.malformedReceipt) }
-            guard try await !handles.isErased(handle, keys, at: now, within: limit) else {
-                return .refused(.notAuthentic)
-            }
-            return .authentic(AuthenticItem(handle), app, keys)
-        } catch {
-            return .refused(.temporarilyUnavailable)
-        }
     }
 
     // MARK: - Signed transactions
@@ -89,12 +61,14 @@ package struct SignedItemVerifier: Sendable {
     /// Verifies a JWS.
     private static func item(_ text: String, _ verifier: SignedPayloadVerifier, _ now: Timestamp) -> Verification {
         do throws(SignedPayloadError) {
-            switch try verifier.verify(text, as: PresentedClaims.self, now: now).payload {
+            let signed = try verifier.verify(text, as: PresentedClaims.self, now: now)
+            switch signed.payload {
             case .download(let download):
                 return verification(AuthenticItem(download), names: download.receiptType)
             case .transaction(let transaction):
                 guard transaction.transactionId != nil else { return .refused(.malformedReceipt) }
-                return verification(AuthenticItem(transaction), names: transaction.environment)
+                let item = AuthenticItem(Signed(payload: transaction, text: signed.text))
+                return verification(item, names: transaction.environment)
             }
         } catch {
             switch error.verdict {

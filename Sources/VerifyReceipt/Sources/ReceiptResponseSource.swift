@@ -22,7 +22,6 @@ struct ReceiptResponseSource: ResponseSource {
     /// Renders a response from a trusted item, unless it may be stale and is only a fallback, or holds no purchases
     /// itself.
     func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) async -> SourceResult {
-        guard item.holdsPurchases else { return .unavailable(fallback: request.unavailable(from: .receipt)) }
         let (index, _) = await revocations.revocations(
             of: item.purchaseIdentifiers, in: item.scope, within: request.deadline.reading(before: 0))
         let history = request.history(of: item, revocations: index)

@@ -37,6 +37,8 @@ package struct ServerAPISource: Sendable {
     private static let confirmationLimit = Duration.seconds(3)
 
     let apps: [BundleIdentifier: App]
+    /// The part of Apple's hourly limits to use, above 0 and at most 1.
+    let share: Double
     let atHand: RecordsAtHand
     /// The rate limits of all apps, including those of previous configurations. Calls that were made count, however
     /// often the configuration is reloaded.
@@ -93,7 +95,7 @@ package struct ServerAPISource: Sendable {
                 budget: budget,
                 maximumAge: .seconds(app.cacheSeconds), historyAge: .seconds(app.storedMaxAge))
         }
-        self.apps = apps
+        (self.apps, self.share) = (apps, share)
         self.allBudgets = allBudgets
         self.atHand = atHand
         self.now = now
@@ -108,7 +110,7 @@ package struct ServerAPISource: Sendable {
     }
 
     /// Gives the calls back that were taken from shared limits and not made.
-    func giveBackCalls() async {
+    package func giveBackCalls() async {
         for budget in allBudgets.values { await budget.giveBack() }
     }
 

@@ -86,9 +86,9 @@ extension ProxyConfiguration {
     /// limits and not made are given back.
     func withClients<Value>(
         over transport: any HTTPTransport, share: Double, store: (any Store)?,
-        _ body: (UpstreamClients) async throws -> Value
+        _ body: (ServerAPISource) async throws -> Value
     ) async throws -> Value {
-        let clients = try UpstreamClients(
+        let clients = try ServerAPISource.batch(
             settings: self, transport: transport, trust: TrustStore(settings: self), share: share, store: store)
         let result = await Result { try await body(clients) }
         await clients.giveBackCalls()
@@ -101,16 +101,18 @@ extension ProxyConfiguration {
     /// - Parameter open: Opens the store with the rate limits that servers share; it is closed afterwards.
     func withBatchClient(
         trust: TrustStore, share: Double, store open: () async throws -> (any Store)?,
-        _ body: (BatchServerAPIClient, CurlTransport) async throws -> Void
+        _ body: (ServerAPISource, CurlTransport) async throws -> Void
     ) async throws {
         let transport: CurlTransport
         let store: (any Store)?
-        let client: BatchServerAPIClient
+        let client: ServerAPISource
         do {
             transport = try CurlTransport(settings: self)
             store = try await open()
-            client = try BatchServerAPIClient(
-                settings: self, transport: transport, trust: trust, share: share, store: store)
+            try checkKeys()
+            client = try ServerAPISource.batch(
+                settings: self, transport: transport, trust: trust, share: share * ServerAPISource.safetyFactor,
+                store: store)
         } catch {
             throw ConfigurationOptions.report(error)
         }

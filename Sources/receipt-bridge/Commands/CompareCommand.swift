@@ -124,8 +124,7 @@ struct CompareCommand: AsyncParsableCommand {
         options.destination = destination
         options.sourceOptions = rows.sourceOptions()
         options.isFresh = rows.fresh
-        options.rowLimit = rows.rowLimit
-        options.timeLimit = rows.timeLimit
+        options.limits = RunLimits(items: rows.rowLimit, time: rows.timeLimit)
         options.reports = report
         options.shownPairs = pairs
         options.checkpointInterval = rows.checkpointInterval

@@ -158,27 +158,13 @@ struct ForgetCommand: AsyncParsableCommand {
         if isToRewrite, !isRewritten { throw ExitCode.limit }
     }
 
-    /// What the erasure leaves, so that handles issued before it are refused.
-    private func erasureMarks(in store: any Store) async throws(StorageError) -> ErasureMarks? {
-        let marks: ErasureMarks??
-        do {
-            let keyring = HandleKeyring(settings: try configuration.settings(), store: store)
-            marks = try await keyring.erasureMarks(within: .seconds(10))
-        } catch {
-            marks = nil
-        }
-        guard let marks else { throw StorageError(.locked, at: store.place, "cannot read the key of handles") }
-        return marks
-    }
-
     /// Returns `nil` if the command only rewrites the file.
     private func erase(from store: any Store) async throws(StorageError) -> Erasure? {
         guard let subject else { return nil }
-        var request = ErasureRequest(
+        let request = ErasureRequest(
             subject, bundleId: bundleId.flatMap(BundleIdentifier.init(rawValue:)),
             environment: environment?.environment, keepsRevocations: keepRevocations)
         if dryRun { return try await store.personalData.footprint(of: request) }
-        request.marks = try await erasureMarks(in: store)
         return try await store.personalData.erase(request, at: .now)
     }
 }

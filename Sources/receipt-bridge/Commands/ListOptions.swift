@@ -92,7 +92,7 @@ struct ListOptions: ParsableArguments {
         }
         let run = checkpoint.run
         let monitor = RunMonitor(ListCounts())
-        let limits = RunLimits(items: limit?.value, time: maxHours?.duration)
+        let limits = RunLimits(items: limit.map { Int64($0.value) }, time: maxHours?.duration)
         // A file of an earlier run is truncated to its complete part; another one that is not empty is an error.
         let written = destination.map { URL(filePath: $0).standardizedFileURL.path }
         var output = try LineOutput(path: written, cutAt: checkpoint.size) { Terminal.result($0) }

@@ -62,8 +62,10 @@ struct LookupCommand: AsyncParsableCommand {
     /// Looks up the customers of a file.
     private func lookUp(_ path: String, _ settings: ProxyConfiguration, _ transport: CurlTransport) async throws {
         let app = try settings.keyedApp(bundleId)
-        let client = try BatchServerAPIClient(
-            settings: settings, transport: transport, trust: TrustStore(settings: settings), share: list.share)
+        try settings.checkKeys()
+        let client = try ServerAPISource.batch(
+            settings: settings, transport: transport, trust: TrustStore(settings: settings),
+            share: list.share * ServerAPISource.safetyFactor)
         guard client.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
         let lookups = ListedLookups(client: client, settings: settings, app: app)
         let bytes = try list.read(path)

@@ -66,7 +66,7 @@ struct CommandContext {
     let transport: CurlTransport
     /// `nil` if no store is configured.
     let store: (any Store)?
-    let clients: UpstreamClients
+    let clients: ServerAPISource
     /// The app that the command names.
     let bundleId: String?
     let environment: AppStoreEnvironment

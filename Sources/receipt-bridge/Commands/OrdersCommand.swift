@@ -16,9 +16,6 @@ struct OrdersCommand: ParsableCommand {
             commandName: "lookup",
             abstract: "Prints the purchases of an order, by the id on the customer's invoice.",
             discussion: """
-                If a store is configured, each lookup is stored there; askedBefore tells how often the order was looked up \
-                before.
-
                 --ids works through a list and prints one line for each id, or writes it to --to FILE. A run that was \
                 stopped resumes with the same command.
 
@@ -60,7 +57,7 @@ struct OrdersCommand: ParsableCommand {
             guard let id = OrderIdentifier(rawValue: orderId ?? "") else {
                 throw InvalidOperation("an order id is 1 to 64 letters and digits")
             }
-            let report = try await context.lookups(of: id.rawValue).lookUp(id, CommandContext.options)
+            let report = try await OrderReport(of: id, from: context.client(of: id), CommandContext.options)
             Terminal.line(OrderAnswer.json(report, includesSigned: true))
             guard !report.isFound else { return }
             let status = report.order.status
@@ -77,15 +74,14 @@ struct OrdersCommand: ParsableCommand {
             try await list.run(
                 try OrderList.entries(of: bytes), of: path, bytes, options: "orders \(context.bundleId ?? "")",
                 startsOver: true
-            ) { _, entry, options in try await context.lookups(of: entry).result(entry, options) }
+            ) { _, entry, options in try await OrderReport.result(of: entry, options, from: context.client) }
         }
     }
 }
 
 extension CommandContext {
-    /// The lookups of the app that has an order.
-    fileprivate func lookups(of orderId: String) async throws -> OrderLookups {
-        let app = try await app(of: OrderIdentifier(rawValue: orderId).map { .order($0.rawValue) })
-        return OrderLookups(client: app.client, bundleId: app.scope.bundleId, log: store?.orders)
+    /// The client of the app that has an order.
+    @Sendable fileprivate func client(of order: OrderIdentifier?) async throws -> ServerAPIClient {
+        try await app(of: order.map { .order($0.rawValue) }).client
     }
 }

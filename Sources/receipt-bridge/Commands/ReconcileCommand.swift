@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import Base
 import BridgeConfiguration
@@ -19,7 +20,8 @@ struct ReconcileCommand: AsyncParsableCommand {
             Reads Apple's notification history of the window first and receives what is not stored. Then it looks up every \
             customer with a subscription that ends within the window before or after now, or is in billing retry, and reads \
             all refund histories. What only a lookup finds is forwarded to targets with as: camel. A run that was stopped or \
-            killed is continued by the next one; a server may be running on the same store.
+            killed is continued by the next one; a server may be running on the same store. With --refunds-only only the refund \
+            histories are read, by the limits of refunds sweep.
 
             Exit codes: 0 success; 1 done, but some customers could not be asked about; 2 usage, configuration; 3 stopped by \
             a signal or because calls to the App Store fail.
@@ -40,18 +42,25 @@ struct ReconcileCommand: AsyncParsableCommand {
             "Share of Apple's rate limits to use, 0.01 to 1; a running server uses the same limits.",
             valueName: "share"))
     var budget = Share(value: 0.5)
+    @Flag(help: "Read the refund histories only.")
+    var refundsOnly = false
     @Flag(help: "Print the summary as JSON.")
     var json = false
 
     mutating func validate() throws {
         try budget.check("--budget")
+        guard !refundsOnly || window == nil else { throw ValidationError("--window: not with --refunds-only") }
         guard window.map({ ReconcileConfiguration.window($0) != nil }) ?? true else {
             throw ValidationError("--window: must be \(ReconcileConfiguration.windowForm)")
         }
     }
 
     func run() async throws {
-        try await configuration.withResources(storeFor: "reconcile") { settings, transport, store, _ in
+        try await configuration.withResources(storeFor: "reconcile") { settings, transport, store, address in
+            guard !refundsOnly else {
+                let run = RefundRun(settings: settings, store: store, address: address, share: budget.value)
+                return try await run.whileHoldingLease(over: transport) { try await readRefunds(run, $0, $1) }
+            }
             try await settings.withClients(over: transport, share: budget.value, store: store) { clients in
                 try await run(settings, transport, store, clients)
             }
@@ -59,7 +68,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     private func run(
-        _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store, _ clients: UpstreamClients
+        _ settings: ProxyConfiguration, _ transport: CurlTransport, _ store: any Store, _ clients: ServerAPISource
     ) async throws {
         guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
         let services = try ServiceGraph(
@@ -68,7 +77,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         await services.whenLoaded()
         let progress = ReconciliationProgress()
         let reconciliation = Reconciliation(
-            receiver: services.notifications, store: store, clients: clients.all,
+            receiver: services.notifications, store: store, clients: clients.clients,
             window: window.flatMap { ReconcileConfiguration.window($0) } ?? settings.reconcile?.window
                 ?? ReconcileConfiguration.standardWindow,
             progress: progress)
@@ -89,6 +98,30 @@ struct ReconcileCommand: AsyncParsableCommand {
         try report(counts)
     }
 
+    /// Reads the refund histories, and prints the summary.
+    private func readRefunds(_ run: RefundRun, _ clients: ServerAPISource, _ monitor: SweepMonitor) async throws {
+        var checkpoint = try SweepCheckpoint(of: run.address, for: "store")
+        let targets = try await RefundTargets(in: run.store.refunds, checkpoint)
+        let apps = AppRegistry(settings: run.settings)
+        let sweep = RefundSweep(
+            clients: clients, store: run.store.refunds, source: .reconcile, limits: .init(), monitor: monitor,
+            reportTargets: { apps.configured($0)?.reportTargetKeys ?? [] })
+        var row = ReconciliationRow(startedAt: .now, window: 0)
+        let progress = { @Sendable in RefundRun.progress(monitor.now, clients) }
+        let stop = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
+            try await sweep.run(targets, &checkpoint)
+        }
+        let found = monitor.now
+        if stop == nil, found.failed == 0 { try checkpoint.finish() }
+        (row.refunds, row.failed) = (Int64(found.unknown), Int64(found.failed))
+        row.endedAt = stop == nil ? .now : nil
+        var counts = ReconciliationCounts(row)
+        counts.swept = Int64(found.swept)
+        (counts.unknown, counts.withoutKey) = (Int64(found.notFound), Int64(found.withoutKey))
+        if let stop { Terminal.say("stopped: \(stop.sentence)", as: .warning) }
+        try report(counts)
+    }
+
     /// Prints the summary, and what could not be checked.
     private func report(_ counts: ReconciliationCounts) throws {
         for gap in counts.gaps { Terminal.say("not asked: \(gap.sentence)") }
@@ -103,7 +136,7 @@ struct ReconcileCommand: AsyncParsableCommand {
     }
 
     /// The progress so far.
-    private static func text(_ progress: ReconciliationProgress, _ clients: UpstreamClients) -> ProgressText? {
+    private static func text(_ progress: ReconciliationProgress, _ clients: ServerAPISource) -> ProgressText? {
         let counts = progress.now
         var parts: [ProgressText.Part] = [
             .init("\(counts.row.notifications.grouped) lost notifications", importance: 2),

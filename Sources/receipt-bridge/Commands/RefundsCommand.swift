@@ -19,9 +19,10 @@ struct RefundsCommand: ParsableCommand {
             commandName: "sweep",
             abstract: "Looks up the refunds of every customer in the store, and prints new refunds.",
             discussion: """
-                Prints each refund as a line of JSON, on standard output or appended to --to FILE, and only once: a later \
-                sweep prints only refunds that are new since then. Refunds are stored as soon as they are found. A sweep that \
-                was stopped resumes; a sweep that finished starts over and looks up only changes.
+                Does what `reconcile --refunds-only` and `export events --type refund --follow-from STORE.sweep` do. Prints each \
+                refund as a line of JSON, on standard output or appended to --to FILE, and only once: a later sweep prints only \
+                refunds that are new since then. Refunds are stored as soon as they are found. A sweep that was stopped resumes; \
+                a sweep that finished starts over. Needs `events` in the configuration, which is on unless turned off.
 
                 Exit codes: 0 success; 1 done, but some customers are unknown to the App Store, belong to apps without a key, \
                 or could not be looked up; 2 usage, configuration; 3 stopped by a limit or a temporary failure.
@@ -75,65 +76,46 @@ struct RefundsCommand: ParsableCommand {
             guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
         }
 
-        /// Apple's rate limit of this endpoint.
-        private static let requestsPerSecond = 10.0 * Double(TestSpeed.divisor)
-
         func run() async throws {
-            try await configuration.withResources(storeFor: "refunds sweep") {
-                try await run($0, $1, $2, at: $3)
-            }
-        }
-
-        /// Runs the sweep, unless another one runs on the same store.
-        private func run(
-            _ settings: ProxyConfiguration, _ curl: CurlTransport, _ store: any Store, at address: StoreAddress
-        ) async throws {
-            let monitor = RunMonitor(SweepCounts())
-            let limited = RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget.value)
-            let result = try await settings.withClients(over: limited, share: budget.value, store: store) { clients in
-                try await TaskLease.whileHolding(.refunds, in: store.leases) { isHeld in
-                    // If the lease is lost, another sweep has taken over.
-                    let watch = Task {
-                        while (try? await Task.sleep(for: .seconds(5))) != nil {
-                            if await !isHeld() { monitor.stop() }
-                        }
-                    }
-                    defer { watch.cancel() }
-                    return await Result { try await run(settings, clients, store, monitor, at: address) }
+            try await configuration.withResources(storeFor: "refunds sweep") { settings, curl, store, address in
+                guard settings.recordsEvents else {
+                    throw InvalidOperation(
+                        "refunds sweep remembers refunds in the events, and the configuration has events: false",
+                        hint: "set events: true, or use reconcile --refunds-only, which prints no refunds")
+                }
+                let run = RefundRun(settings: settings, store: store, address: address, share: budget.value)
+                try await run.whileHoldingLease(over: curl) { clients, monitor in
+                    try await sweep(run, clients, store, monitor)
                 }
             }
-            guard let result else {
-                throw InvalidOperation(
-                    "another sweep is using this store",
-                    hint: "if it was killed on another machine, try again after 15 seconds")
-            }
-            try result.get()
         }
 
         /// Runs or resumes the sweep and prints its summary. A sweep with failed lookups stays unfinished, so that
         /// the next run retries them.
-        private func run(
-            _ settings: ProxyConfiguration, _ clients: UpstreamClients, _ all: any Store,
-            _ monitor: SweepMonitor, at address: StoreAddress
+        private func sweep(
+            _ run: RefundRun, _ clients: ServerAPISource, _ store: any Store, _ monitor: SweepMonitor
         ) async throws {
-            guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
-            if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId, needsKey: true) }
-            let store = all.refunds
-            let checkpoint = try SweepCheckpoint(of: address)
+            if let bundleId { _ = try AppRegistry(settings: run.settings).selected(bundleId, needsKey: true) }
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
-            let begin = try checkpoint.begin(name, at: .now)
-            let targets = try await targets(AppResolver(settings, clients, store: all), store, since: begin)
+            var checkpoint = try SweepCheckpoint(of: run.address, for: name)
+            let targets = try await targets(AppResolver(run.settings, clients, store: store), store, checkpoint)
             let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
-            var output = try await output(at: path, store)
+            var cursor = try EventCursor(in: checkpoint.ledger)
+            var output = try cursor.open(path) { Terminal.result($0) }
             let sweep = RefundSweep(
-                clients: clients, store: store,
-                limits: .init(items: limit?.value, time: maxHours?.duration), monitor: monitor,
-                since: since?.timestamp)
-            let progress = { @Sendable in Self.progress(monitor.now, clients) }
-            let stop = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
-                try await sweep.run(targets, to: &output, at: path)
+                clients: clients, store: store.refunds,
+                limits: .init(items: limit.map { Int64($0.value) }, time: maxHours?.duration), monitor: monitor)
+            func report() async throws {
+                let printed = try await RefundSweep.print(
+                    from: store, since: since?.timestamp, after: &cursor, to: &output, at: path)
+                monitor.change { $0.reported += printed }
             }
-            if let path { try await store.endRefundOutput(path) }
+            let progress = { @Sendable in RefundRun.progress(monitor.now, clients) }
+            let stop = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
+                try await report()
+                return try await sweep.run(targets, &checkpoint, found: report)
+            }
+            try cursor.close(path)
             Terminal.inform(Self.text(monitor.now, clients.calls))
             if let stop {
                 Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
@@ -144,39 +126,22 @@ struct RefundsCommand: ParsableCommand {
                 Terminal.say("run the same command again to retry the customers that failed")
                 throw ExitCode.someNotVerified
             }
-            try checkpoint.finish(name)
+            try checkpoint.finish()
             if counts.notFound + counts.withoutKey > 0 { throw ExitCode.someNotVerified }
         }
 
         /// Returns the customers that this sweep has not looked up yet: those of `--ids`, or all in the store.
         private func targets(
-            _ resolver: AppResolver, _ store: any RefundStore, since begin: Timestamp
+            _ resolver: AppResolver, _ store: any Store, _ checkpoint: SweepCheckpoint
         ) async throws -> RefundTargets {
-            guard let ids else { return try await RefundTargets(in: store, notSweptSince: begin) }
+            guard let ids else { return try await RefundTargets(in: store.refunds, checkpoint) }
             let bytes = try ListOptions.bytes(of: ids)
             guard bytes.count < ReceiptInputs.maximumSize else {
                 throw InvalidOperation("--ids: \(ids) has 64 MiB or more", hint: "split it, or keep only the ids")
             }
             let list = try await resolver.list(bytes, named: bundleId, in: environment.environment)
             if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
-            var targets: [RefundTarget] = []
-            for entry in list.entries {
-                let target = try await store.refundTarget(entry.identifier, in: entry.scope, notSweptSince: begin)
-                if let target { targets.append(target) }
-            }
-            return RefundTargets(targets)
-        }
-
-        /// Opens the destination. A file that an earlier run wrote is truncated to the refunds that were marked as
-        /// reported; another file that is not empty is an error.
-        private func output(at path: String?, _ store: any RefundStore) async throws -> LineOutput {
-            var size: Int64?
-            if let path, FileManager.default.fileExists(atPath: path) {
-                size = try await store.sizeOfRefundOutput(path)
-            }
-            let output = try LineOutput(path: path, cutAt: size) { Terminal.result($0) }
-            if let path, size == nil { try await store.beginRefundOutput(path) }
-            return output
+            return RefundTargets(list.entries, checkpoint)
         }
 
         /// Returns the summary of a run. For example, `20 of 20 customers, 20 calls: 3 new refunds`.
@@ -188,19 +153,6 @@ struct RefundsCommand: ParsableCommand {
                 (counts.withoutKey, "belong to apps without a key"),
             ] where count > 0 { text += ", \(count) \(words)" }
             return text
-        }
-
-        /// The progress so far.
-        private static func progress(_ counts: SweepCounts, _ clients: UpstreamClients) -> ProgressText {
-            let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
-            var parts: [ProgressText.Part] = [
-                .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
-                .init("\(Int64(counts.reported).grouped) new refunds", importance: 4, after: ": "),
-            ]
-            if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
-            if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) { parts.append(waiting) }
-            let fraction = counts.customers > 0 ? Double(counts.swept) / Double(counts.customers) : nil
-            return ProgressText(parts, fraction: fraction, items: Int64(counts.swept))
         }
     }
 }

@@ -17,8 +17,8 @@ struct RenewalsCommand: ParsableCommand {
             commandName: "extend",
             abstract: "Extends one subscription, or all subscriptions of a product, by a number of days.",
             discussion: """
-                One subscription: --original-transaction-id, --days, --reason; at most twice in 365 days, which is checked if \
-                the configuration has a store. All active subscriptions of a product: --mass --product-id, --days, --reason; \
+                One subscription: --original-transaction-id, --days, --reason; at most twice in 365 days. \
+                All active subscriptions of a product: --mass --product-id, --days, --reason; \
                 that takes Apple hours, and --status --product-id --request-id shows the progress.
 
                 Exit codes: 0 extended, accepted, or status printed; 1 Apple did not extend it; 2 usage, or rejected here and \
@@ -102,9 +102,6 @@ struct RenewalsCommand: ParsableCommand {
             let entries = try await context.resolver.list(
                 bytes, named: context.bundleId, in: context.environment)
             if entries.skipped > 0 { Terminal.say("\(entries.skipped) lines have no id") }
-            if context.store == nil {
-                Terminal.say("no store is configured: the limit of two extensions in 365 days is not checked")
-            }
             let extender = SubscriptionExtender(
                 terms, store: context.store, client: { [clients = context.clients] in clients.client(for: $0) })
             guard !dryRun else {
@@ -167,7 +164,7 @@ struct RenewalsCommand: ParsableCommand {
                 hint: "--yes confirms it, --dry-run shows the request")
         }
 
-        /// Extends one subscription, and stores the extension to check the limit of two in 365 days next time.
+        /// Extends one subscription.
         private func extendOne(_ context: CommandContext) async throws {
             guard let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) else {
                 throw InvalidOperation("--original-transaction-id: 1 to 20 digits, not all of them 0")
@@ -177,12 +174,6 @@ struct RenewalsCommand: ParsableCommand {
                 try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(text) }
                 ?? RequestIdentifier()
             let app = try await context.app(of: .transaction(id))
-            if let store = context.store {
-                let earlier = try await store.extensions.extensions(of: id, in: app.scope)
-                try ExtensionQuota(earlier, for: identifier).check(at: .now)
-            } else {
-                Terminal.say("no store is configured: the limit of two extensions in 365 days is not checked")
-            }
             let request = ExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
             guard !dryRun else { return try app.preview(.extend(id, request)) }
@@ -194,11 +185,6 @@ struct RenewalsCommand: ParsableCommand {
                 Terminal.say("Apple did not extend the subscription")
                 throw ExitCode.someNotVerified
             }
-            try await context.store?.extensions.save(
-                ExtensionRow(
-                    originalTransactionId: id.rawValue, requestIdentifier: identifier.text, days: terms.days,
-                    reason: terms.reason.rawValue, extendedAt: .now, effectiveDate: result.effectiveDate),
-                of: app.scope)
         }
 
         /// Prints the request id after an error that does not tell whether Apple executed the request. The same

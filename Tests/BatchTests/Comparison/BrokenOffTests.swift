@@ -74,7 +74,7 @@ struct BrokenOffTests {
             let settings = Recordings.settings(recordings.store, port: 9)
             live = LiveComparison(
                 verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
-                serverAPI: try BatchServerAPIClient(
+                serverAPI: try ServerAPISource.batch(
                     settings: settings, transport: apple, trust: recordings.trust, share: 1,
                     now: { SharedSimulator.noon }))
         }
@@ -104,16 +104,16 @@ struct BrokenOffTests {
     func stopped(timeLimit: Duration?) async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
-        options.timeLimit = timeLimit
+        options.limits = RunLimits(time: timeLimit)
         let silent = FakeAppStore(isSilent: true)
         let first =
             try await timeLimit == nil
             ? run(options, stoppedAtFirst: silent) : run(options, asking: silent)
-        #expect(first.stop == (timeLimit == nil ? .asked : .timeLimit))
+        #expect(first.stop == (timeLimit == nil ? .signal : .time))
         #expect(first.rows == 0 && first.failed == 0)
         #expect(try folder.read("out.jsonl").isEmpty)
 
-        options.timeLimit = nil
+        options.limits = RunLimits()
         let second = try await run(options)
         let count = Int64(Self.count)
         #expect(second.stop == nil && second.rows == 2 * count && second.compared == count && second.failed == count)
@@ -130,7 +130,7 @@ struct BrokenOffTests {
         let first = try await run(options, asking: FakeAppStore(isSilent: false))
         #expect(first.stop == nil && first.rows == 2 * count && first.failed == count)
         let second = try await run(options, stoppedAtFirst: FakeAppStore(isSilent: true))
-        #expect(second.stop == .asked && second.rows == 2 * count && second.failed == count)
+        #expect(second.stop == .signal && second.rows == 2 * count && second.failed == count)
         let refusing = FakeAppStore(isSilent: false)
         let third = try await run(options, asking: refusing)
         #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.requestCount > 0)

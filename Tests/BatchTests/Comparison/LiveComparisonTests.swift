@@ -72,7 +72,7 @@ struct LiveComparisonTests {
         let settings = Recordings.settings(recordings.store, port: 9)
         let live = LiveComparison(
             verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
-            serverAPI: try BatchServerAPIClient(
+            serverAPI: try ServerAPISource.batch(
                 settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { SharedSimulator.noon }),
             now: { SharedSimulator.noon })
         let comparer = RowComparer(

@@ -67,7 +67,7 @@ struct Recordings {
     private static func record(
         _ store: SimulatedStore, _ settings: ProxyConfiguration, _ trust: TrustStore, _ transport: CurlTransport
     ) async throws -> [Pair] {
-        let lookups = try BatchServerAPIClient(
+        let lookups = try ServerAPISource.batch(
             settings: settings, transport: transport, trust: trust, share: 1, now: { SharedSimulator.noon })
         let reader = ReceiptReader(trust: trust)
         var pairs: [Pair] = []

@@ -29,7 +29,7 @@ echo "kubernetes: $(ls docs/deploy/kubernetes/*.yaml | wc -l) manifests"
 
 # The configurations with their secrets in a temporary folder. A database that is not reachable is no mistake of the configuration.
 openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$folder/app-key.p8" 2>/dev/null
-for name in token database-password handle-key shared-secret; do head -c 32 /dev/urandom | base64 >"$folder/$name"; done
+for name in token database-password shared-secret; do head -c 32 /dev/urandom | base64 >"$folder/$name"; done
 chmod 0600 "$folder"/*-* "$folder/token"
 cp docs/deploy/postgresql/receipt-bridge.yaml "$folder/compose.yaml"
 $venv/bin/python -c 'import sys, yaml; print(yaml.safe_load(sys.stdin)["data"]["receipt-bridge.yaml"])' \

@@ -2,15 +2,15 @@
 """Upgrades from the binary of a previous release, and back, while an App Store sends notifications and apps post receipts.
 
     file        one server with a store in a file, upgraded; then back, as docs/INSTALLATION.md says: from a backup
-    database    two servers of one PostgreSQL, upgraded one after the other; then back in the same way
+    database    two servers of one PostgreSQL, upgraded one after the other; the previous release refuses the database then
     migration   a migration that the previous release began, resumed by this version, and one of this version by the previous
                 release, into each kind of result
 
     FROM=PATH .ci/nightly upgrade
 
 No genuine receipt is denied, what was acknowledged is stored and forwarded, each response is the one that the other version computes
-from the App Store Server API, handles of one version are those of the other, and progress files are resumed or refused by name. The
-exit code is 1 if a promise was broken.
+from the App Store Server API, a handle of 0.1.0 is refused by name, the signed transaction in its place is accepted by both, no refund is
+printed twice, rollouts keep their counts, and progress files are resumed or refused by name. The exit code is 1 if a promise was broken.
 """
 import argparse
 import csv
@@ -114,12 +114,12 @@ def rows(body):
 
 
 def answers(stage, url):
-    """Returns the responses to every receipt and signed transaction, and the handles in them."""
+    """Returns the responses to every receipt and signed transaction, and the texts of `latest_receipt` in them."""
     secret = open(os.path.join(stage.state, "shared-secret.txt")).read().strip()
     signed = [json.loads(line) for line in open(os.path.join(stage.state, "signed.jsonl"))]
     asked = {f"receipt {row['id']}": row["receipt"] for row in stage.receipts}
     asked |= {f"signed {row['id']}": row["signedTransaction"] for row in signed[:40]}
-    found, handles = {}, {}
+    found, latest = {}, {}
     for id, text in asked.items():
         headers, body = post(url + "/verifyReceipt", {"receipt-data": text, "password": secret})
         found[id] = rows(body)
@@ -127,8 +127,8 @@ def answers(stage, url):
             # The store has nothing of the download.
             del found[id]["receipt"]
         if id.startswith("signed") and "latest_receipt" in body:
-            handles[id] = body["latest_receipt"]
-    return found, handles
+            latest[id] = body["latest_receipt"]
+    return found, latest
 
 
 def check(stage, url, what, tool):
@@ -136,36 +136,99 @@ def check(stage, url, what, tool):
     reference = stage.run(tool, "reference", stage.configure("reference", "none", answer="api, receipt"))
     expected = answers(stage, reference)[0]
     stage.end(stage.servers.pop("reference")[0])
-    found, handles = answers(stage, url)
+    found, latest = answers(stage, url)
     stage.equal(what, found, expected)
-    return found, handles
+    return found, latest
 
 
-def handed(stage, url, what, found, handles):
-    """A handle that another binary signed gets the same response as its signed transaction."""
-    for id, handle in handles.items():
-        body = post(url + "/verifyReceipt", {"receipt-data": handle,
-                                             "password": open(os.path.join(stage.state, "shared-secret.txt")).read().strip()})[1]
-        if body["status"] not in (0, 21006):
-            stage.failures.add(f"{what}: the handle of {id} gets {body['status']}")
+def handed(stage, url, what, latest, statuses=(0, 21006)):
+    """Presents the texts that another binary wrote as `latest_receipt`."""
+    secret = open(os.path.join(stage.state, "shared-secret.txt")).read().strip()
+    found = {post(url + "/verifyReceipt", {"receipt-data": text, "password": secret})[1]["status"] for text in latest.values()}
+    if not latest or not found <= set(statuses):
+        stage.failures.add(f"{what}: latest_receipt gets {sorted(found)} ({len(latest)} texts)")
+
+
+def rolled(stage, address):
+    """Customers of a rollout in the store."""
+    config = stage.configure("rollout", address, "apple, receipt", app="rollout: {source: api, percent: 100, stopAt: 50}")
+    url = stage.run(stage.old, "rollout", config)
+    secret = open(os.path.join(stage.state, "shared-secret.txt")).read().strip()
+
+    def ask(row):
+        return post(url + "/verifyReceipt", {"receipt-data": row["receipt"], "password": secret})[0]["Receipt-Bridge-Source"]
+
+    rows = [row for row in stage.receipts if row["originalTransactionIds"] and row["environment"] == "Production"][:60]
+    wait(lambda: ask(rows[0]) == "api", 30, 0.2)
+    for row in rows:
+        ask(row)
+    time.sleep(4)
+    stage.end(stage.servers.pop("rollout")[0])
+
+
+def swept(stage, tool, config, name):
+    """Returns the refunds that a sweep prints, by transaction id and date."""
+    path = os.path.join(stage.folder, name)
+    stage.command(tool, "refunds", "sweep", "--to", path, "--budget", "1", "--config", config)
+    lines = [json.loads(line)["transaction"] for line in open(path)] if os.path.exists(path) else []
+    found = [(line["transactionId"], line["revocationDate"]) for line in lines]
+    if len(set(found)) < len(found):
+        stage.failures.add(f"{name} has refunds twice")
+    return set(found)
+
+
+def used(stage, config):
+    """What the previous release keeps of refunds, orders and extensions. Returns the refunds that it printed."""
+    refunds = swept(stage, stage.old, config, "before.jsonl")
+    stage.command(stage.old, "orders", "lookup", "MNOTHING", "--config", config, code=1)
+    signed = [json.loads(line) for line in open(os.path.join(stage.state, "signed.jsonl"))]
+    for line in [line for line in signed if line["environment"] == "Production"][:10]:
+        stage.command(stage.old, "renewals", "extend", "--original-transaction-id", line["originalTransactionId"], "--days", "1",
+                      "--reason", "1", "--config", config, code=None)
+    return refunds
+
+
+def carried(stage, what, before, config, refunds, sql):
+    """After the upgrade: the tables are gone, the counts of the rollout are the same, and no refund is printed again."""
+    if not (before["rolloutCustomer"] and before["handleKey"] and before["refund"] and before["orderLookup"]):
+        stage.failures.add(f"{what}: the previous release has no rows: {before}")
+    now = int(sql("SELECT count(*) FROM comparedCustomer WHERE block IS NOT NULL"))
+    if now < before["rolloutCustomer"]:
+        stage.failures.add(f"{what}: {now} of {before['rolloutCustomer']} customers of the rollout")
+    again = swept(stage, stage.new, config, "after.jsonl") & refunds
+    if again:
+        stage.failures.add(f"{what}: {len(again)} of {len(refunds)} refunds are printed again")
+    return f"{len(refunds)} refunds printed before"
+
+
+RETIRED = ("handleKey", "erasedIdentifier", "renewalExtension", "orderLookup", "rolloutCustomer", "refund", "refundSweep", "refundOutput")
 
 
 def file(stage, arguments):
     """A store in a file, upgraded under load, and the backup in use again."""
     sink, path = Sink(), os.path.join(stage.folder, "bridge.sqlite")
     stage.app_store(100)
+    rolled(stage, f"sqlite:{path}")
     config = stage.configure("s0", f"sqlite:{path}", forward=sink.url)
     url = stage.run(stage.old, "s0", config)
     load = Load(stage, clients=2)
     sending(stage, url, 1, lambda: None)
     handles = check(stage, url, "before the upgrade", stage.old)[1]
+    refunds = used(stage, config)
+    sql = lambda text: sqlite3.connect(path).execute(text).fetchone()[0]
+    before = {name: int(sql(f"SELECT count(*) FROM {name}")) for name in RETIRED}
     backup = os.path.join(stage.folder, "backup.sqlite")
     sqlite3.connect(path).backup(sqlite3.connect(backup))
     # The App Store does not repeat notifications of the sandbox. Here it repeats others after one second, 12 and more.
     sending(stage, url, 2, lambda: stage.run(stage.new, "s0"), environment="production", speed=3_600)
     sending(stage, url, 3, lambda: None)
-    found, newer = check(stage, url, "after the upgrade", stage.old)
-    handed(stage, url, "after the upgrade", found, handles)
+    newer = check(stage, url, "after the upgrade", stage.old)[1]
+    handed(stage, url, "handles after the upgrade", handles, (21002,))
+    handed(stage, url, "after the upgrade", newer)
+    text = carried(stage, "file", before, config, refunds, sql)
+    for name in RETIRED:
+        if sql(f"SELECT count(*) FROM sqlite_master WHERE name = '{name}'"):
+            stage.failures.add(f"{name} is still there")
     stored = lambda: sqlite3.connect(path).execute("SELECT count(*) FROM notification").fetchone()[0]
     counts, kept = stage.delivered(), stored()
     if kept < counts["delivered"] or counts["failed"]:
@@ -176,7 +239,7 @@ def file(stage, arguments):
     # Back: the file of this version first.
     stop(stage.servers["s0"][0])
     output = stage.command(stage.old, "doctor", "--config", config, code=None)
-    text = "opens the file of this version" if NEWER not in output.stdout + output.stderr else "refuses the file of this version"
+    text += ", opens the file of this version" if NEWER not in output.stdout + output.stderr else ", refuses the file of this version"
     sending(stage, url, 4, lambda: stage.run(stage.old, "s0"), 20)
     stop(stage.servers["s0"][0])
     for suffix in ("", "-wal", "-shm"):
@@ -191,32 +254,39 @@ def file(stage, arguments):
     made = stage.delivered()["made"]
     if stored() < made:
         stage.failures.add(f"after the rollback {stored()} of {made} notifications are stored")
-    found, _ = check(stage, url, "after the rollback", stage.new)
-    handed(stage, url, "after the rollback", found, newer)
-    return f"{kept:,} notifications stored, {counts['delivered']:,} acknowledged; the previous release {text}; {load.stop()}"
+    check(stage, url, "after the rollback", stage.new)
+    handed(stage, url, "after the rollback", newer)
+    return f"{kept:,} notifications stored, {counts['delivered']:,} acknowledged; {text}; {load.stop()}"
 
 
 def database(stage, arguments):
-    """Two servers of a database, upgraded one after the other under load, and back."""
+    """Two servers of a database, upgraded one after the other under load. The previous release refuses it then."""
     database, sink = stage.database(), Sink()
     stage.app_store(100)
+    rolled(stage, address(database))
     for name in "ab":
         stage.run(stage.old, name, stage.configure(name, address(database), forward=sink.url))
-    urls = {name: url for name, (_, url) in stage.servers.items()}
+    urls, config = {name: url for name, (_, url) in stage.servers.items()}, stage.configs["a"]
     load = Load(stage, clients=2)
     sending(stage, urls["a"], 1, lambda: None)
     handles = check(stage, urls["b"], "before the upgrade", stage.old)[1]
-    for number, (tool, name, receiver) in enumerate((
-            (stage.new, "a", "b"), (stage.new, "b", "a"), (stage.old, "a", "b"), (stage.old, "b", "a"))):
+    refunds = used(stage, config)
+    sql = lambda text: database.sql(text)[0][0]
+    before = {name: int(sql(f"SELECT count(*) FROM {name}")) for name in RETIRED}
+    for number, (name, receiver) in enumerate(("ab", "ba")):
         # The receiver is the server that stays, then the one that was exchanged.
-        sending(stage, urls[receiver], 10 + 2 * number, lambda: stage.run(tool, name))
+        sending(stage, urls[receiver], 10 + 2 * number, lambda: stage.run(stage.new, name))
         sending(stage, urls[name], 11 + 2 * number, lambda: None, 50)
         what = f"after the exchange of {name}"
-        found, newer = check(stage, urls[name], what, stage.new if tool == stage.old else stage.old)
-        handed(stage, urls[name], what, found, handles)
-        handles = newer
+        newer = check(stage, urls[name], what, stage.old)[1]
+        handed(stage, urls[name], "handles " + what, handles, (21002,))
+        handed(stage, urls[name], what, newer)
+    text = carried(stage, "database", before, config, refunds, sql)
+    output = stage.command(stage.old, "doctor", "--config", config, code=None)
+    if "an incompatible newer version of receipt-bridge" not in output.stdout + output.stderr:
+        stage.failures.add(f"the previous release opens the database: {output.stdout[-500:]}{output.stderr[-500:]}")
     stored = received(stage, database)
-    return f"{stored:,} notifications; {forwarded(stage, database, sink, 64)}; {load.stop()}"
+    return f"{stored:,} notifications; {text}; {forwarded(stage, database, sink, 64)}; {load.stop()}"
 
 
 def results(kind, path, stage):

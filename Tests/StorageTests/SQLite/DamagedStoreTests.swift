@@ -271,7 +271,7 @@ struct DamagedStoreTests {
             ("events", { _ = try await $0.events(after: 0, upTo: .max, limit: 99) }),
             ("notification", { _ = try await $0.notifications(matching: NotificationFilter(), after: 0, limit: 9) }),
             ("delivery", { _ = try await $0.deliveries(in: nil, after: 0, limit: 9) }),
-            ("transactionRecord", { _ = try await $0.refundTargets(notSweptSince: now, after: 0) }),
+            ("transactionRecord", { _ = try await $0.refundTargets(after: 0) }),
             ("transactionRecord", { _ = try await $0.expire(Retention(), at: now) { _ in true } }),
         ]
         for (table, read) in reads {

@@ -160,10 +160,10 @@ struct StoreTests {
     func closed() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        try await store.beginRefundOutput("before")
+        try await store.markUnknown(1)
         await store.close()
         let read = await #expect(throws: StorageError.self) { try await store.lastErasure() }
-        let write = await #expect(throws: StorageError.self) { try await store.beginRefundOutput("after") }
+        let write = await #expect(throws: StorageError.self) { try await store.markUnknown(1) }
         #expect(read?.code == .notOpen && write?.code == .notOpen)
     }
 

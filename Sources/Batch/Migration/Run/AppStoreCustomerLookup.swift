@@ -10,7 +10,7 @@ package import VerifyReceipt
 
 /// Looks up customers with the App Store Server API.
 package final class AppStoreCustomerLookup: CustomerLookupService {
-    private let lookups: BatchServerAPIClient
+    private let lookups: ServerAPISource
     private let renderer: CustomerViewRenderer
     /// Number of consecutive rejections of the key.
     private let rejections = Atomic<Int>(0)
@@ -18,7 +18,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     /// occasionally rejects a valid key.
     private static let rejectionLimit = 12
 
-    package init(lookups: BatchServerAPIClient, renderer: CustomerViewRenderer) {
+    package init(lookups: ServerAPISource, renderer: CustomerViewRenderer) {
         self.lookups = lookups
         self.renderer = renderer
     }

@@ -6,17 +6,15 @@ package import Cryptography
 package import Storage
 package import Transport
 
-/// The App Store Server API for batch work: migrations and comparisons. Uses a share of the hourly rate limits, waits
-/// when the share is used up, and retries failures with longer pauses than a server does.
-package struct BatchServerAPIClient: Sendable {
-    private let clients: UpstreamClients
-    private let share: Double
-    /// The factor for the share. Apple's hour does not begin when ours does, so using slightly less avoids a call that
-    /// comes a moment too early.
-    private static let safetyFactor = 0.998
+/// The mode of the commands that an operator runs: a share of the hourly limits, of which nothing is reserved for live
+/// requests. They wait when the share is used up, and retry failures with longer pauses than a server does.
+extension ServerAPISource {
+    /// The factor for the share of work that uses all of it. Apple's hour does not begin when ours does, so using
+    /// slightly less avoids a call that comes a moment too early.
+    package static let safetyFactor = 0.998
     /// The bounds of one lookup: 4 hours, because it may wait for the hourly limits several times, and 600 calls,
     /// retries included.
-    private static let options = CallOptions(priority: .batch, timeLimit: .hours(4), maximumCalls: 600)
+    private static let batchOptions = CallOptions(priority: .batch, timeLimit: .hours(4), maximumCalls: 600)
 
     /// - Parameters:
     ///   - trust: the trusted certificates.
@@ -25,26 +23,15 @@ package struct BatchServerAPIClient: Sendable {
     ///     server of the same app uses the same limits, and does not know about this process.
     /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a file that is no private
     ///   key.
-    package init(
-        settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double,
-        store: (any Store)? = nil,
-        now: @escaping @Sendable () -> Timestamp = { .now }
-    ) throws {
-        try settings.checkKeys()
-        clients = try UpstreamClients(
-            settings: settings, transport: transport, trust: trust, share: share * Self.safetyFactor, store: store,
-            now: now)
-        self.share = share
+    package static func batch(
+        settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double = 1,
+        store: (any Store)? = nil, now: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws -> ServerAPISource {
+        try ServerAPISource(
+            settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
+            share: share, reserve: 0, retry: .batch,
+            cluster: store?.cluster.map { ServerCluster(store: $0, instance: settings.instanceName) })
     }
-
-    /// Gives the calls back that were taken from shared limits and not made.
-    package func giveBackCalls() async { await clients.giveBackCalls() }
-
-    /// Returns whether the app has a key.
-    package func handles(_ bundleId: BundleIdentifier) -> Bool { clients.source.handles(bundleId) }
-
-    /// Whether any app has a key.
-    package var isConfigured: Bool { clients.isConfigured }
 
     /// Returns all records of the customer with these identifiers: from the environment of the receipt, or from the
     /// other one if the customer is unknown there.
@@ -55,7 +42,7 @@ package struct BatchServerAPIClient: Sendable {
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         since previous: (signedTransactions: [String], revision: String)? = nil
     ) async throws(UpstreamError) -> CustomerRecords {
-        let client = try client(for: bundleId)
+        let client = try keyed(bundleId)
         let first = environment == .xcode ? nil : environment
         var history: EarlierHistory?
         if let previous, let first {
@@ -64,12 +51,12 @@ package struct BatchServerAPIClient: Sendable {
         }
         do throws(UpstreamError) {
             return try await client.records(
-                for: keys, bundleId: bundleId.rawValue, environment: first, since: history, Self.options)
+                for: keys, bundleId: bundleId.rawValue, environment: first, since: history, Self.batchOptions)
         } catch {
             guard error.isUnknownTransaction, let first else { throw error }
             return try await client.records(
                 for: keys, bundleId: bundleId.rawValue, environment: first == .production ? .sandbox : .production,
-                Self.options)
+                Self.batchOptions)
         }
     }
 
@@ -78,15 +65,15 @@ package struct BatchServerAPIClient: Sendable {
     package func appTransaction(
         _ identifier: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment
     ) async throws(UpstreamError) -> (download: Signed<AppTransactionPayload>, environment: AppStoreEnvironment) {
-        let client = try client(for: bundleId)
+        let client = try keyed(bundleId)
         let first: AppStoreEnvironment = environment == .sandbox ? .sandbox : .production
         do throws(UpstreamError) {
-            return (try await client.appTransaction(identifier, in: first, Self.options), first)
+            return (try await client.appTransaction(identifier, in: first, Self.batchOptions), first)
         } catch {
             guard error.isUnknownTransaction || error.errorNumber == .appTransactionNotFound else { throw error }
             let other: AppStoreEnvironment = first == .production ? .sandbox : .production
             do throws(UpstreamError) {
-                return (try await client.appTransaction(identifier, in: other, Self.options), other)
+                return (try await client.appTransaction(identifier, in: other, Self.batchOptions), other)
             } catch let otherError {
                 // The environment of the app transaction knows best why there is no download.
                 let isUnknown = otherError.isUnknownTransaction || otherError.errorNumber == .appTransactionNotFound
@@ -96,8 +83,8 @@ package struct BatchServerAPIClient: Sendable {
     }
 
     /// Returns the client of an app.
-    private func client(for bundleId: BundleIdentifier) throws(UpstreamError) -> ServerAPIClient {
-        guard let client = clients.client(for: bundleId) else {
+    private func keyed(_ bundleId: BundleIdentifier) throws(UpstreamError) -> ServerAPIClient {
+        guard let client = client(for: bundleId) else {
             throw UpstreamError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
         }
         return client
@@ -108,23 +95,38 @@ package struct BatchServerAPIClient: Sendable {
         _ token: String, of identifier: TransactionIdentifier, bundleId: BundleIdentifier,
         environment: AppStoreEnvironment
     ) async throws(UpstreamError) {
-        let client = try client(for: bundleId)
-        try await client.setAppAccountToken(identifier, token, in: environment, Self.options)
+        let client = try keyed(bundleId)
+        try await client.setAppAccountToken(identifier, token, in: environment, Self.batchOptions)
     }
 
+    /// Whether any app has a key.
+    package var isConfigured: Bool { !budgets.isEmpty }
+
     /// The number of calls made so far.
-    package var calls: Int64 { clients.calls }
+    package var calls: Int64 { budgets.reduce(0) { $0 + $1.calls } }
 
     /// The wait for a rate limit of the call that resumes first; `nil` if none waits.
-    package var rateLimitWait: RateLimitWait? { clients.rateLimitWait }
+    package var rateLimitWait: RateLimitWait? {
+        let uptime = AppStoreClock.system.uptime()
+        return budgets.compactMap { $0.wait(at: uptime) }.min { $0.left < $1.left }
+    }
 
     /// The remaining history calls of this hour, for the app and environment with the fewest; `nil` before the first
     /// call.
     package var callsLeft: Int64? {
         let uptime = AppStoreClock.system.uptime()
-        return clients.source.budgets.compactMap { $0.left(.history, .batch, at: uptime) }.min()
+        return budgets.compactMap { $0.left(.history, .batch, at: uptime) }.min()
     }
 
     /// The number of history calls per hour in production, for one app.
-    package var callsPerHour: Double { Double(ServerAPIEndpoint.history.requestsPerSecond) * 3_600 * share }
+    package var callsPerHour: Double {
+        Double(ServerAPIEndpoint.history.requestsPerSecond) * 3_600 * share / Self.safetyFactor
+    }
+}
+
+extension RetryPolicy {
+    /// The retries of commands and of batch work, which have more time than a request to a server.
+    static let batch = RetryPolicy(
+        maximumAttempts: 6, baseDelay: Duration.milliseconds(500).atTestSpeed(),
+        maximumDelay: Duration.seconds(20).atTestSpeed())
 }

@@ -1,0 +1,51 @@
+/// The reason why a run over many items stopped early. The same command resumes it.
+package enum RunStop: Sendable, Hashable {
+    case limit, time, signal, budget
+    /// Too many calls in a row failed, so the cause is not a single item.
+    case failing(String)
+    /// The other side rejects what every call needs, or cannot be reached.
+    case refused(String)
+
+    /// Text to print after "stopped:".
+    package var sentence: String {
+        switch self {
+        case .limit: "--limit is reached"
+        case .time: "--max-hours is reached"
+        case .signal: "interrupted by a signal"
+        case .budget: "the hourly budget of calls is used up"
+        case .failing(let reason): "calls to the App Store fail: \(reason)"
+        case .refused(let reason): reason
+        }
+    }
+}
+
+/// The limits of a run over many items.
+package struct RunLimits: Sendable {
+    /// Number of items; `nil` for no limit.
+    package var items: Int64?
+    /// Time after which nothing new is started; `nil` for no limit.
+    package var time: Duration?
+    private let start = ContinuousClock.now
+
+    /// Number of failures in a row after which their cause is not a single item: each of the workers has then failed
+    /// several times.
+    package static let failuresInARow = 12
+
+    package init(items: Int64? = nil, time: Duration? = nil) {
+        self.items = items
+        self.time = time
+    }
+
+    /// The rest of ``time``; `nil` for no limit.
+    package var timeLeft: Duration? { time.map { $0 - start.duration(to: .now) } }
+
+    /// Returns the reason to stop before the next item; `nil` to continue.
+    ///
+    /// - Parameter started: number of items in this run so far.
+    package func stop(after started: Int64, isStopped: Bool) -> RunStop? {
+        if isStopped { return .signal }
+        if let items, started >= items { return .limit }
+        if let timeLeft, timeLeft <= .zero { return .time }
+        return nil
+    }
+}
