@@ -144,7 +144,6 @@ struct ConfigurationFindingsTests {
         #expect(
             try findings("sharedSecret: {env: KEY}", environment: ["KEY": "a\u{7}b"])
                 == ["sharedSecret: environment variable KEY \(line)"])
-        #expect(try findings("store: none\n", environment: ["RECEIPT_BRIDGE_TOKENS": "a token\nof two lines"]) == [])
     }
 
     @Test("A byte order mark before a secret, a key or the configuration is removed")

@@ -38,7 +38,6 @@ struct ConfigurationKeysTests {
           learntIdentifiers: 500 | forever
           refunds: 500 | forever
           events: 5 | forever
-          orders: 500 | forever
         reconcile:
           window: 3d | 12h
           at: 04:00 | 05:30

@@ -67,10 +67,11 @@ struct RecordChangesTests {
         stored.customers[7] = StoredRecords.Customer(nextPlace: 3, eventKey: "k")
     }
 
-    private static func revocation(_ fact: FactTime?, hasEvent: Bool = false) -> (inout StoredRecords) -> Void {
+    private static func revocation(_ fact: FactTime?, reported: Int64? = nil) -> (inout StoredRecords) -> Void {
         { stored in
             known(&stored)
-            stored.revocations["10"] = StoredRecords.Revocation(date: time(1), reportedAt: fact, hasEvent: hasEvent)
+            stored.records["10"]?.reportedRefund = reported.map { time($0) }
+            stored.revocations["10"] = StoredRecords.Revocation(date: time(1), reportedAt: fact)
         }
     }
 
@@ -267,7 +268,15 @@ struct RecordChangesTests {
             stored: revocation(.asked(time(1)))),
         Case(
             "a refund that is stored, of which there was one", [refund(transaction("10", at: 5, revoked: 1), at: 1)],
-            ["old"], stored: revocation(.asked(time(1)), hasEvent: true)),
+            ["old"], stored: revocation(.asked(time(1)), reported: 1)),
+        Case(
+            "a refund of a consumable, which is no revocation",
+            [refund(transaction("10", at: 6, isSubscription: false), at: 2)],
+            ["new", "write 10@6 of 7 at 3", "keep the stored 10", "refund of k: transactions"], stored: known),
+        Case(
+            "a refund of a consumable of which there was an event",
+            [refund(transaction("10", at: 6, isSubscription: false), at: 1)],
+            ["new", "write 10@6 of 7 at 3", "keep the stored 10"], stored: revocation(nil, reported: 1)),
         Case(
             "a refund of another purchase",
             [refund(transaction("10", at: 6, isSubscription: false, revoked: 2), at: 2)],

@@ -307,8 +307,8 @@ struct SignedTransactionTests {
     func formerHandle() async throws {
         let bridge = try Bridge([.apple, .api])
         let handle = Base64.encode(Array("rb1.".utf8) + Array(repeating: 7, count: 90))
-        for text in [handle, "\(handle)\n"] { #expect(await bridge.short(text) == "21002 receipt") }
-        #expect(bridge.pipeline.counts.authenticationFailures.words.contains("bridgeHandle 2"))
+        #expect(await bridge.short(handle) == "21002 receipt")
+        #expect(bridge.pipeline.counts.authenticationFailures.words.contains("bridgeHandle 1"))
         #expect(bridge.appStore.questions.isEmpty)
     }
 

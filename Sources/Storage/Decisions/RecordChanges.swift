@@ -24,8 +24,8 @@ package struct RecordChanges: Sendable {
     /// Customers that need a lookup that was signed later.
     package private(set) var stale: [Int64: Timestamp] = [:]
     package private(set) var events: [CustomerEvent] = []
-    /// Ids of the transactions whose refunds are among ``events``.
-    package private(set) var refunds: [String] = []
+    /// Dates of the refunds among ``events``, by transaction id.
+    package private(set) var refunds: [String: Timestamp] = [:]
     /// What is stored, with the changes so far.
     private var stored: StoredRecords
     /// Positions in ``written`` by transaction id.
@@ -54,22 +54,25 @@ package struct RecordChanges: Sendable {
                         isNewer.status ? members.status : nil,
                     ])))
         case .refund(let source):
-            if let (row, text) = report.transaction, isUnreported(report) {
+            if let (row, text) = report.transaction, let date = report.refundDate,
+                // What was signed later may have reversed the refund.
+                isNew || stored.revocations[row.transactionId]?.date == date,
+                stored.records[row.transactionId]?.reportedRefund != date
+            {
                 events.append(CustomerEvent(row, as: text, of: key, source: source))
-                refunds.append(row.transactionId)
-                stored.revocations[row.transactionId]?.hasEvent = true
+                refunds[row.transactionId] = date
+                stored.records[row.transactionId]?.reportedRefund = date
             }
         case nil: break
         }
         return isNew
     }
 
-    /// Returns whether a refund is stored that no event has reported. One that is not stored may have been reversed.
-    package func isUnreported(_ report: RecordReport) -> Bool {
-        guard case .refund = report.event, let row = report.transaction?.row,
-            let known = stored.revocations[row.transactionId]
-        else { return false }
-        return known.date == row.revocation?.date && !known.hasEvent
+    /// Returns whether a refund is stored, and an event has reported it.
+    package func isReported(_ refund: RecordReport) -> Bool {
+        guard let date = refund.refundDate, let row = refund.transaction?.row else { return false }
+        return stored.records[row.transactionId]?.reportedRefund == date
+            && stored.revocations[row.transactionId]?.date == row.revocation?.date
     }
 
     /// Returns whether the customer needs a lookup, by what is stored before the report.
@@ -131,10 +134,8 @@ package struct RecordChanges: Sendable {
         if let revocation = row.revocation {
             revoked[id] = revocation
             valid.remove(id)
-            let known = stored.revocations[id]
             stored.revocations[id] = StoredRecords.Revocation(
-                date: revocation.date, reportedAt: revocation.reportedAt,
-                hasEvent: known?.hasEvent ?? false && known?.date == revocation.date)
+                date: revocation.date, reportedAt: revocation.reportedAt)
         } else if let known = stored.revocations[id],
             FactTime.signed(row.signedDate).counts(over: known.reportedAt)
         {

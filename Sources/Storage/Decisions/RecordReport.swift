@@ -53,6 +53,9 @@ package struct RecordReport: Sendable {
         event = recordsEvents ? .refund(source) : nil
     }
 
+    /// Date of the refund; `nil` for a notification.
+    var refundDate: Timestamp? { if case .ofRefund(let date) = lookup { date } else { nil } }
+
     /// The identifiers of the records, for locks.
     var identifiers: [String] {
         let row = transaction?.row

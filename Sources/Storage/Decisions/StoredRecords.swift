@@ -6,9 +6,11 @@ package struct StoredRecords: Sendable {
         package var signedDate: Timestamp
         /// `nil` if the customer is not known.
         package var customer: Int64?
+        /// Date of the last refund that was reported by an event; `nil` if there was none.
+        package var reportedRefund: Timestamp?
 
-        package init(signedDate: Timestamp, customer: Int64?) {
-            (self.signedDate, self.customer) = (signedDate, customer)
+        package init(signedDate: Timestamp, customer: Int64?, reportedRefund: Timestamp? = nil) {
+            (self.signedDate, self.customer, self.reportedRefund) = (signedDate, customer, reportedRefund)
         }
     }
 
@@ -28,12 +30,8 @@ package struct StoredRecords: Sendable {
         package var date: Timestamp?
         /// `nil` if it is not known when Apple reported it.
         package var reportedAt: FactTime?
-        /// Whether there was an event of this refund. It is read for refund histories only.
-        package var hasEvent: Bool
 
-        package init(date: Timestamp?, reportedAt: FactTime?, hasEvent: Bool = false) {
-            (self.date, self.reportedAt, self.hasEvent) = (date, reportedAt, hasEvent)
-        }
+        package init(date: Timestamp?, reportedAt: FactTime?) { (self.date, self.reportedAt) = (date, reportedAt) }
     }
 
     /// Clocks of a subscription's renewal info and status.
@@ -76,7 +74,8 @@ package struct StoredRecords: Sendable {
 
     /// Stores a record at the end of its customer's history. Returns its place.
     mutating func store(_ row: TransactionRow, of customer: Int64?) -> Int64 {
-        records[row.transactionId] = Record(signedDate: row.signedDate, customer: customer)
+        records[row.transactionId] = Record(
+            signedDate: row.signedDate, customer: customer, reportedRefund: records[row.transactionId]?.reportedRefund)
         guard let customer else { return 0 }
         if purchases[row.originalTransactionId] == nil { purchases[row.originalTransactionId] = customer }
         if let download = row.appTransactionId, downloads[download] == nil { downloads[download] = customer }

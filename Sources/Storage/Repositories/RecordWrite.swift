@@ -10,15 +10,12 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
     private let parts: [(part: Part, identifiers: [String])]
     /// Identifiers of the customers that the reports can change or belong to.
     let purchases, downloads: [String]
-    /// Whether it is needed which refunds were reported.
-    private let hasRefunds: Bool
 
     private var dialect: SQLDialect { engine.dialect }
 
     init(_ engine: Engine, _ reports: [RecordReport], app: Int64, scope: AppScope) {
         (self.engine, self.app, self.scope) = (engine, app, scope)
         let rows = reports.compactMap(\.transaction?.row)
-        hasRefunds = reports.contains { if case .refund = $0.event { true } else { false } }
         let lookups = reports.filter { $0.lookup != .notNeeded }.compactMap(\.purchase)
         let records = rows.map(\.transactionId) + lookups
         let originals = reports.flatMap(\.purchases)
@@ -60,7 +57,7 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
             """
             SELECT \(customer), record.id, record.signedDate,
                 \(revocation("1")), \(revocation("date")), \(revocation("signedDate")), \(revocation("askedAt")),
-                \(hasRefunds ? revocation("reportedDate") : "NULL")
+                record.reportedRefund
             \(wanted) \(record("transactionId = wanted.identifier"))
             """
         case .purchases:
@@ -107,12 +104,12 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
     private func add(_ row: Engine.Row, _ id: String, of customer: Int64?, to stored: inout StoredRecords) {
         if number(row, 4) != nil {
             stored.records[id] = StoredRecords.Record(
-                signedDate: time(row, 5) ?? Timestamp(milliseconds: 0), customer: customer)
+                signedDate: time(row, 5) ?? Timestamp(milliseconds: 0), customer: customer,
+                reportedRefund: number(row, 10).map { Timestamp(milliseconds: Int64(clamping: $0.magnitude)) })
         }
         if number(row, 6) != nil {
             stored.revocations[id] = StoredRecords.Revocation(
-                date: time(row, 7), reportedAt: time(row, 8).map { .signed($0) } ?? time(row, 9).map { .asked($0) },
-                hasEvent: hasRefunds && time(row, 10) != nil)
+                date: time(row, 7), reportedAt: time(row, 8).map { .signed($0) } ?? time(row, 9).map { .asked($0) })
         }
     }
 
@@ -157,13 +154,12 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
     }
 
     /// Marks refunds of which there are events now.
-    private func markReported(_ ids: [String]) -> [SQLStatement] {
-        guard !ids.isEmpty else { return [] }
-        return [
+    private func markReported(_ refunds: [String: Timestamp]) -> [SQLStatement] {
+        refunds.sorted { $0.key < $1.key }.map { id, date in
             SQLStatement(
-                "UPDATE revocation SET reportedDate = date WHERE app = $1 AND \(dialect.isAny("transactionId", "$2"))",
-                .integer(app), .texts(ids))
-        ]
+                "UPDATE transactionRecord SET reportedRefund = $1 WHERE transactionId = $2 AND app = $3",
+                SQLValue(date), .text(id), .integer(app))
+        }
     }
 
     /// Marks customers as stale until a lookup that was signed later.

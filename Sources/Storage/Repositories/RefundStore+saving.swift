@@ -36,7 +36,7 @@ extension RefundStore {
                 for report in reports {
                     // A history signs every refund again.
                     let isUnknown = Self.isUnknown(report, in: &texts)
-                    guard isUnknown || changes.isUnreported(report) else { continue }
+                    guard isUnknown || !changes.isReported(report) else { continue }
                     if changes.add(report), isUnknown { unknown.append(report) }
                 }
                 let events = unknown.compactMap { report -> CustomerReport? in

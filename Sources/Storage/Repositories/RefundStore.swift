@@ -71,10 +71,10 @@ extension RefundStore {
         let rows = try await readIntact(
             SQLStatement(
                 """
-                SELECT revocation.transactionId, coalesce(reportedDate, 0) > 0, text FROM revocation
-                JOIN app ON app.id = revocation.app LEFT JOIN transactionRecord AS record
-                    ON record.transactionId = revocation.transactionId AND record.app = revocation.app
-                WHERE \(dialect.isAny("revocation.transactionId", "$1")) AND bundleId = $2 AND environment = $3
+                SELECT transactionId, reportedRefund > 0, text FROM transactionRecord
+                JOIN app ON app.id = transactionRecord.app
+                WHERE \(dialect.isAny("transactionId", "$1")) AND bundleId = $2 AND environment = $3
+                    AND reportedRefund IS NOT NULL
                 """, .texts(transactionIds), .text(scope.bundleId.rawValue), .text(scope.environment.rawValue))
         ) { (row) throws(StorageError) in
             (try row.text(0), ReportedRefund(isReported: try row.boolean(1), text: try? row.signedText(2)))

@@ -114,13 +114,11 @@ extension RevocationRow {
         ]
     }
 
-    /// End of a statement that inserts revocations: the new one replaces an existing one. One of another date has not
-    /// been reported.
+    /// End of a statement that inserts revocations: the new one replaces an existing one.
     package static let replacing = """
         ON CONFLICT (transactionId, app) DO UPDATE SET
             webOrderLineItemId = excluded.webOrderLineItemId, date = excluded.date, reason = excluded.reason,
-            signedDate = excluded.signedDate, askedAt = excluded.askedAt,
-            reportedDate = CASE WHEN revocation.date = excluded.date THEN revocation.reportedDate END
+            signedDate = excluded.signedDate, askedAt = excluded.askedAt
         """
 
     fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate, askedAt"

@@ -90,15 +90,17 @@ package struct StoreSchema: Sendable {
     private func retiredTables(_ integer: String, _ text: String) -> SchemaStep {
         let isDifferent = dialect.either(
             sqlite: "isDifferent INTEGER NOT NULL DEFAULT 0", postgreSQL: "isDifferent boolean NOT NULL DEFAULT false")
+        let isTold = dialect.either(sqlite: "isTold = 1", postgreSQL: "isTold")
         return SchemaStep(
             "retiredTables", isCompatible: false,
             [
-                "ALTER TABLE revocation ADD COLUMN reportedDate \(integer)",
+                "ALTER TABLE transactionRecord ADD COLUMN reportedRefund \(integer)",
                 """
-                UPDATE revocation SET reportedDate = 0 WHERE EXISTS (
-                    SELECT 1 FROM refund WHERE refund.transactionId = revocation.transactionId
-                        AND refund.app = revocation.app AND refund.date = revocation.date
-                        AND \(dialect.either(sqlite: "isTold = 1", postgreSQL: "isTold")))
+                UPDATE transactionRecord SET reportedRefund = (
+                    SELECT -max(date) FROM refund
+                    WHERE refund.transactionId = transactionRecord.transactionId AND refund.app = transactionRecord.app
+                        AND \(isTold))
+                WHERE (transactionId, app) IN (SELECT transactionId, app FROM refund WHERE \(isTold))
                 """,
                 "ALTER TABLE comparedCustomer ADD COLUMN block \(text)",
                 "ALTER TABLE comparedCustomer ADD COLUMN \(isDifferent)",

@@ -66,14 +66,15 @@ extension StoreTable {
 
     /// The most recently signed version of each transaction. `place` is the position in the history. `appAccountToken`
     /// is empty for a transaction without a token, and `expiresDate` is ``TransactionRow/expiresColumn``; both are NULL
-    /// in a row of an earlier version or of a copy, and filled from the text.
+    /// in a row of an earlier version or of a copy, and filled from the text. `reportedRefund` is the date of the last
+    /// refund that an event of type `refund` has reported, with a minus sign if 0.1.0 has printed it.
     static let transactionRecord = StoreTable(
         "transactionRecord", .transactions, copiedAs: "transactions", unique: "transactionId, app",
         [
             .number(), .uncheckedApp, .text("transactionId"), .text("originalTransactionId"),
             .text("appTransactionId").optional, .reference("customer", .customer, "ON DELETE SET NULL").optional,
             .count("place"), .time("signedDate"), .jws("text"), .text("appAccountToken").optional.notCopied,
-            .time("expiresDate").optional.notCopied,
+            .time("expiresDate").optional.notCopied, .integer("reportedRefund").optional,
         ],
         indexes: [
             Index("transactionByOriginal", "(originalTransactionId, app)"),
@@ -104,14 +105,12 @@ extension StoreTable {
             .time("renewalClock"),
         ])
 
-    /// Revoked purchases. `reportedDate` is `date` if there was an event of type `refund`, 0 if 0.1.0 has printed the
-    /// refund, and NULL if no refund history had it yet.
+    /// Revoked purchases.
     static let revocation = StoreTable(
         "revocation", .revocations, copiedAs: "revocations", key: ["transactionId", "app"],
         [
             .app, .text("transactionId"), .text("webOrderLineItemId").optional, .time("date"),
             .integer("reason").optional, .time("signedDate").optional, .time("askedAt").optional,
-            .time("reportedDate").optional,
         ],
         indexes: [
             Index("revocationByDate", "(app, date)", .postgreSQL),

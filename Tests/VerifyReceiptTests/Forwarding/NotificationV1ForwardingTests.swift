@@ -190,7 +190,7 @@ struct NotificationV1ForwardingTests {
         let unified = try #require(body["unified_receipt"])
         #expect(unified["status"]?.integer == 0 && unified["environment"]?.text == "Production")
         // What consumers of version 1 demand: a receipt as text, both lists, and every intent as text.
-        #expect(unified["latest_receipt"]?.text?.hasPrefix("cmIxL") == true)
+        #expect(unified["latest_receipt"]?.text?.hasPrefix("ZXlK") == true)
         #expect(body["expiration_intent"].map { $0.text != nil } ?? true)
         #expect(
             (unified["pending_renewal_info"]?.elements ?? []).allSatisfy {
