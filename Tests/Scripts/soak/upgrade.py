@@ -48,7 +48,7 @@ class UpgradeStage(Stage):
         return self.serve(name, self.configs[name])
 
     def command(self, tool, *arguments, code=0):
-        done = subprocess.run([tool, *arguments], capture_output=True, text=True)
+        done = subprocess.run([tool, *arguments], capture_output=True, text=True, cwd=self.folder)
         if code is not None and done.returncode != code:
             self.failures.add(f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr[-500:]}")
         return done
