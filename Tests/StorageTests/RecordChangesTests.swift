@@ -276,7 +276,11 @@ struct RecordChangesTests {
         Case(
             "a refund of a consumable of which there was an event",
             [refund(transaction("10", at: 6, isSubscription: false), at: 1)],
-            ["new", "write 10@6 of 7 at 3", "keep the stored 10"], stored: revocation(nil, reported: 1)),
+            ["new", "write 10@6 of 7 at 3", "keep the stored 10"],
+            stored: { stored in
+                known(&stored)
+                stored.records["10"]?.reportedRefund = time(1)
+            }),
         Case(
             "a refund of another purchase",
             [refund(transaction("10", at: 6, isSubscription: false, revoked: 2), at: 2)],
