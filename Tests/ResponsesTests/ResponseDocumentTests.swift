@@ -59,6 +59,31 @@ struct ResponseDocumentTests {
         #expect(states.map(\.transactionId) == ["1", "3"] && states.allSatisfy { $0.revocation == nil })
     }
 
+    /// Members of a row that say the same in what Apple writes and in what other programs made of it.
+    static let dates = [
+        #""expires_date_ms":"5000""#, #""expires_date_ms":5000"#, #""expires_date_ms":5000.0"#,
+        #""expires_date":"1970-01-01 00:00:05 Etc/GMT""#, #""expires_date":"5000""#,
+        #""expires_date_pst":"1969-12-31 16:00:05 America/Los_Angeles""#,
+        #""expires_date":"1970-01-01 00:00:07 Etc/GMT","expires_date_ms":"5000""#,
+        #""expires_date_ms":"","expires_date":"1970-01-01 00:00:05 Etc/GMT""#,
+        #""expires_date_ms":"soon","expires_date_formatted":"1970-01-01 00:00:05 Etc/GMT""#,
+    ]
+
+    @Test("A date is read from the most exact of its keys, for the archive as for a conversion", arguments: dates)
+    func date(members: String) throws {
+        let answer = #"{"status":0,"latest_receipt_info":[{"transaction_id":"1",\#(members)}]}"#
+        #expect(try response(answer).purchases.map(\.expires) == [Timestamp(milliseconds: 5_000)])
+        let document = try DocumentConverter(tables: .bundled).camelCase(Array(answer.utf8))
+        #expect(String(decoding: document, as: UTF8.self).contains(#""expiresDate":5000"#))
+    }
+
+    @Test("null and an empty text are no cancellation", arguments: ["null", #""""#])
+    func noCancellation(spelling: String) throws {
+        let row = #"{"transaction_id":"1","cancellation_date":\#(spelling),"cancellation_date_ms":\#(spelling)}"#
+        let states = try response(#"{"latest_receipt_info":[\#(row)]}"#).revocationStates
+        #expect(states.map(\.transactionId) == ["1"] && states.allSatisfy { !$0.isCancelled })
+    }
+
     @Test("The last of repeated members counts, null is absent, and names with escapes are read")
     func members() throws {
         let root = try response(

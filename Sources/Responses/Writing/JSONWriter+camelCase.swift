@@ -20,16 +20,7 @@ extension JSONWriter {
 
     /// Writes a text of `purchase-info` as a number or boolean if its kind says so, and as text if it does not have
     /// that form.
-    mutating func camelCase(_ text: String, kind: ValueKind) {
-        switch kind {
-        case .numberText, .millisecondsText:
-            if let number = Int64(text) { value(number) } else { value(text) }
-        case .flagText where text == "true" || text == "false":
-            value(text == "true")
-        default:
-            value(text)
-        }
-    }
+    mutating func camelCase(_ text: String, kind: ValueKind) { camelCase(FieldValue(text, as: kind) ?? .text(text)) }
 
     /// Writes an object with the attribute numbers as keys and base64 as values. If a number occurs more than once,
     /// its value is an array.
