@@ -195,8 +195,8 @@ let package = Package(
         target(
             "Batch",
             """
-            AppStoreClients AppStorePayloads Base Comparison Cryptography PostgreSQLClient ReceiptDecoding \
-            ReceiptInspection Reports Responses Storage VerifyReceipt GRDB GRDBSQLite
+            AppStoreClients AppStorePayloads Base Comparison Cryptography ReceiptDecoding ReceiptInspection Reports \
+            Responses Storage VerifyReceipt GRDB GRDBSQLite
             """),
         target(
             "Administration",
@@ -215,7 +215,7 @@ let package = Package(
             "receipt-bridge",
             """
             Administration AppStoreClients AppStorePayloads Base Batch BridgeConfiguration CBuild CMalloc Comparison \
-            Cryptography Notifications Operations PostgreSQLClient ReceiptDecoding ReceiptInspection Reports Responses \
+            Cryptography Notifications Operations ReceiptDecoding ReceiptInspection Reports Responses \
             Server Simulator Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
             """),
         // Tests: one target per source target, and end-to-end tests.

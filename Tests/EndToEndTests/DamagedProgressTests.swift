@@ -53,8 +53,9 @@ struct DamagedProgressTests {
                 $0.removeLast($0.count / 2 + page / 2)
             },
             Damage(name: "a page of zeros in the middle", message: "notADatabase") { bytes in
-                // The sixth page begins a table or an index; a free page could have any content.
-                let begin = 5 * page
+                // The sixth page of a store and the second one of another file begin a table or an index; a free page
+                // could have any content.
+                let begin = (bytes.count < 8 * page ? 1 : 5) * page
                 for index in begin..<begin + page { bytes[index] = 0 }
             },
             Damage(name: "another file", message: "notADatabase") {
@@ -114,7 +115,7 @@ struct DamagedProgressTests {
         let first = try await stage.run(command.words)
         #expect(first.exit == command.exit, "\(first.errors)")
         let whole = bytes(command.progress, of: stage)
-        try #require(whole.count >= 8 * Self.page)
+        try #require(whole.count >= 2 * Self.page)
         let result = bytes(command.result, of: stage)
         let calls = try await stage.calls
         for damage in Self.chosen(command) {

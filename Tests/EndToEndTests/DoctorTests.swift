@@ -141,7 +141,7 @@ struct DoctorTests {
         var bytes = [UInt8](whole)
         // Overwrites every fourth page after those of the schema.
         var generator = SeededGenerator("doctor, a damaged store")
-        for page in stride(from: 80, to: bytes.count / 4_096, by: 4) {
+        for page in stride(from: 100, to: bytes.count / 4_096, by: 4) {
             for index in 0..<4_096 { bytes[page * 4_096 + index] = .random(in: 0...255, using: &generator) }
         }
         try stage.folder.write("bridge.sqlite", bytes)

@@ -234,7 +234,7 @@ struct MigrateIdentifiersTests {
             let needed = fixture.appStore.requests.total + single / 4
             return { fixture.appStore.requests.total >= needed }
         } reset: {
-            for name in ["killed.jsonl", "killed.jsonl.progress"] {
+            for name in ["", ".progress", ".progress-wal", ".progress-shm"].map({ "killed.jsonl\($0)" }) {
                 try? FileManager.default.removeItem(atPath: fixture.folder.path(name))
             }
         }.run()

@@ -103,7 +103,7 @@ struct SharedMigrationTests {
         let victim = try fixture.start(stage.command("in.jsonl", "--offline", "--limit", "1000000", lease: 1_500))
         let workers = try (0..<2).map { _ in try fixture.start(stage.command("in.jsonl", "--offline", lease: 1_500)) }
         _ = await eventually(within: .seconds(20)) {
-            ((try? await stage.sql("SELECT 1 FROM migrationChunk WHERE state = 2 LIMIT 1")) ?? []).isEmpty == false
+            ((try? await stage.sql("SELECT 1 FROM importChunk WHERE state = 2 LIMIT 1")) ?? []).isEmpty == false
         }
         victim.kill()
         for worker in workers { #expect(await worker.end() == 1, "\(worker.errors)") }
@@ -237,9 +237,9 @@ struct SharedMigrationTests {
         let places = try await stage.sql(
             """
             SELECT ceil(avg(abs(wanted - got)))::bigint, count(*) FROM (
-                SELECT row_number() OVER (PARTITION BY scope ORDER BY expires DESC NULLS LAST, key) AS wanted,
-                    row_number() OVER (PARTITION BY scope ORDER BY askedAt, expires DESC NULLS LAST, key) AS got
-                FROM migrationCustomer WHERE state = 1) AS place
+                SELECT row_number() OVER (PARTITION BY scope ORDER BY expires DESC, id) AS wanted,
+                    row_number() OVER (PARTITION BY scope ORDER BY askedAt, expires DESC, id) AS got
+                FROM importCustomer WHERE state = 1) AS place
             """)
         #expect(try places[0].integer(0) <= 8 && places[0].integer(1) > 90)
         try await stage.end()
@@ -267,7 +267,7 @@ struct SharedMigrationTests {
         #expect(changed.exit == 2 && changed.errors.contains("is not the source that this run started with"))
         let fresh = try await fixture.run(stage.command("genuine.jsonl", "--offline", "--fresh"))
         #expect(fresh.exit == 1 && fresh.errors.contains("such rows are named #CHUNK.ROW"), "\(fresh.errors)")
-        #expect(try await stage.results("id", where: "migration = (SELECT max(id) FROM migration)") == ["#0.1"])
+        #expect(try await stage.results("id", where: "migration = (SELECT max(id) FROM importRun)") == ["#0.1"])
         try await stage.end()
     }
 

@@ -25,6 +25,7 @@ package struct CustomerDataFixture: Sendable {
         "deliveries 2", "bodies 2", "consumptionCases 1", "notifications 4", "supersededTransactions 3",
         "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "events 5",
         "presenters 2", "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
+        "importedRows 1", "importCustomers 2",
     ]
 
     // MARK: - Rows
@@ -111,6 +112,14 @@ package struct CustomerDataFixture: Sendable {
     }
 
     private func saveOperations(to store: any Store) async throws {
+        let run = try await store.imports.beginImport("in.jsonl", progress: "{}")
+        let customer = ImportGroup(
+            bundleId: scope.bundleId.rawValue, environment: scope.environment.rawValue, identifiers: ["\(prefix)1"])
+        let row = ImportedRow(
+            row: Int64(prefix.prefix(6)) ?? 1, id: "u", sourceId: "u", digest: nil, outcome: "decoded", failure: nil,
+            kind: "appReceipt", verified: true, repairs: "[]", originalTransactionIds: "[\"\(prefix)1\"]",
+            transactionIds: "[]", unverifiedIds: "[]", environment: nil, bundleId: nil, year: nil, lacksKey: false)
+        _ = try await store.imports.add([(row, 0)], of: [customer], to: run.id, .progress("{}"))
         guard let identifier = TransactionIdentifier(rawValue: original) else { return }
         try await store.refunds.save(
             [

@@ -79,7 +79,8 @@ struct DatabaseChecks {
             let rows = try await client.query(PostgreSQLQuery(LookupNeed.counts(at: now()))).rows
             var counts: [String: Int64] = [:]
             for row in rows { counts[try row.text(0)] = try row.integer(1) }
-            results += Doctor.lookups(counts, of: keyedApps)
+            let complete = try await client.query(PostgreSQLQuery(LookupNeed.completeCustomers(at: now()))).rows
+            results += Doctor.customers(try complete.first?.integer(0) ?? 0) + Doctor.lookups(counts, of: keyedApps)
             let shared = try await client.query(PostgreSQLQuery(SharedIdentifiers.query)).rows
             results += Doctor.sharedIdentifiers(
                 try shared.map { (row) throws(PostgreSQLError) in try row.text(0) }, of: settings)

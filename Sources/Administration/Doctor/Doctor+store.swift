@@ -27,6 +27,12 @@ extension Doctor {
         Set(settings.apps.filter { $0.serverAPI != nil }.compactMap { $0.bundleId?.rawValue })
     }
 
+    /// How many customers are stored, if there are any.
+    static func customers(_ count: Int64) -> [CheckResult] {
+        count == 0
+            ? [] : [CheckResult("store customers", .pass, "\(count) can be answered without Apple")]
+    }
+
     /// A warning if customers need a lookup.
     ///
     /// - Parameter counts: by bundle id.
@@ -56,7 +62,8 @@ extension Doctor {
     private func storeFile(_ path: String) -> [CheckResult] {
         var facts: StoreInspection?
         let result = Self.storeFile(path) { facts = $0 }
-        return [result] + Self.lookups(facts?.customersToLookUp ?? [:], of: keyedApps)
+        return [result] + Self.customers(facts?.completeCustomers ?? 0)
+            + Self.lookups(facts?.customersToLookUp ?? [:], of: keyedApps)
             + Self.sharedIdentifiers(facts?.appsWithSharedIdentifiers ?? [], of: settings)
     }
 

@@ -1,6 +1,6 @@
 package import BridgeConfiguration
 import Foundation
-package import PostgreSQLClient
+import PostgreSQLClient
 import PostgreSQLStorage
 package import Storage
 
@@ -54,18 +54,6 @@ package enum StoreOpening {
             try await PostgreSQLStore(
                 PostgreSQLConfiguration(address, database), place: "\(address)", allowsUnfinishedCopy: true)
         }
-    }
-
-    /// Creates a client of a database in which a command keeps tables of its own. It connects in the background.
-    ///
-    /// - Parameter name: name of the program in `pg_stat_activity`.
-    package static func client(
-        of address: PostgreSQLAddress, _ database: DatabaseConfiguration, connections: Int, name: String
-    ) -> PostgreSQLClient {
-        var configuration = PostgreSQLConfiguration(address, database)
-        configuration.connections = connections
-        configuration.applicationName = name
-        return PostgreSQLClient(configuration)
     }
 
     /// Returns whether there is a store at the address. A database is there in any case: its tables are created when

@@ -59,7 +59,7 @@ package struct MigrationReport: Sendable {
     /// Reason why a run stopped before the end. The raw value is the name in the JSON report.
     package enum Stop: String, Sendable, Hashable {
         /// `planned` is a run with `--plan`; `asked` is a signal.
-        case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, planned
+        case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, storeFailed, planned
 
         /// Text to print after "stopped:".
         package var sentence: String {
@@ -69,6 +69,7 @@ package struct MigrationReport: Sendable {
             case .asked: "interrupted by a signal"
             case .refusedByAppStore: "the App Store rejected the key"
             case .unreachable: "the App Store Server API cannot be reached"
+            case .storeFailed: "the store cannot be written (--no-store leaves it out)"
             case .planned: "planned only"
             }
         }

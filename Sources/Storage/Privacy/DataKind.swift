@@ -15,6 +15,7 @@ package enum DataKind: String, Sendable, CaseIterable {
     case rollouts
     case events
     case reconciliations
+    case imports, importedRows, importCustomers
     /// What the engine needs for itself. It has no values from outside.
     case internals
 
@@ -80,6 +81,9 @@ package enum DataKind: String, Sendable, CaseIterable {
         case .leases: (.unlimited, .exempt("names of tasks and processes"))
         case .rollouts: (.unlimited, .exempt("counts, and when a rollout stopped"))
         case .reconciliations: (.unlimited, .exempt("counts, and when a reconciliation began and ended"))
+        case .imports: (.unlimited, .exempt("names of sources, counts, positions and leases"))
+        case .importedRows: (.period("importedRows", days: \.customers), .deleted)
+        case .importCustomers: (.period("importCustomers", days: \.customers), .deleted)
         case .internals: (.unlimited, .exempt("locks, times and random numbers of servers"))
         }
     }

@@ -15,6 +15,11 @@ package struct ErasureRule: Sendable {
             SELECT id FROM notification WHERE \(isTheirs("originalTransactionId"))
             UNION SELECT id FROM notification WHERE \(dialect.isAny("id", "$4"))
             """
+        // The rows and customers of imports, in either environment: a receipt can name the other one.
+        let theirImports = """
+            SELECT customer FROM importIdentifier JOIN importCustomer ON importCustomer.id = importIdentifier.customer
+            WHERE \(dialect.isAny("identifier", "$2")) AND bundleId = $9
+            """
         return [
             .init(.delivery, "notification IN (\(theirNotifications))"),
             .init(.unusualBody, "notification IN (\(theirNotifications))"),
@@ -34,6 +39,9 @@ package struct ErasureRule: Sendable {
             .init(
                 .comparedCustomer,
                 "\(dialect.isAny("customer", "$8")) AND bundleId = $9 AND environment = $10"),
+            .init(.importedRow, "customer IN (\(theirImports))"),
+            .init(.importCustomer, "id IN (\(theirImports))"),
+            .init(.importIdentifier, "customer IN (\(theirImports))"),
         ]
     }
 

@@ -50,6 +50,8 @@ struct RetentionRule: Sendable {
         .init(table: .difference, search: .key, expired: "day < $2"),
         .init(table: .comparison, search: .key, expired: "day < $2"),
         .init(table: .comparedCustomer, search: .key, expired: "day < $2"),
+        .init(table: .importedRow, search: .idsByAge, expired: "importedAt < $1"),
+        .init(table: .importCustomer, search: .ids, expired: "askedAt < $1"),
     ]
 
     /// The column with the id.

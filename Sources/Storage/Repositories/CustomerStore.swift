@@ -10,6 +10,13 @@ package protocol CustomerStore: SQLEngine {
 }
 
 extension CustomerStore {
+    /// Returns the number of customers that a server can answer from the store.
+    package func countOfCompleteCustomers() async throws(StorageError) -> Int64 {
+        try await readSlowly(SQLStatement(LookupNeed.completeCustomers(at: .now))) { (row) throws(StorageError) in
+            try row.count(0) as Int64
+        }.first ?? 0
+    }
+
     /// Returns the most recently signed version of a transaction as compact JWS; `nil` without one.
     package func transaction(
         _ id: TransactionIdentifier, in scope: AppScope

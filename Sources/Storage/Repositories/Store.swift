@@ -4,8 +4,7 @@
 /// store is open. It has all repositories; callers take the ones that they need.
 package protocol Store:
     CustomerStore, NotificationStore, DeliveryOutbox, RevocationStore, RefundStore, ResponseArchiveStore, ComparisonLog,
-    ConsumptionCaseStore, PersonalDataStore, EventStore, PresenterStore,
-    LeaseStore, ReconciliationStore
+    ConsumptionCaseStore, PersonalDataStore, EventStore, PresenterStore, LeaseStore, ReconciliationStore, ImportStore
 {
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
     var cluster: (any ClusterStore)? { get }
@@ -60,4 +59,6 @@ extension Store {
     package var leases: any LeaseStore { self }
     /// The customers that a reconciliation asks about, and when the last one ended.
     package var reconciliations: any ReconciliationStore { self }
+    /// Imports of stored receipts.
+    package var imports: any ImportStore { self }
 }

@@ -22,13 +22,25 @@ package struct LookupNeed: Sendable, Hashable {
     /// The SQL that counts the customers of each app that need a lookup, from the whole table, in a store that may be
     /// of an earlier version. The rows are a bundle id and a count.
     package static func counts(at now: Timestamp) -> String {
-        let first = "(SELECT receivedAt FROM notification WHERE version = 2 ORDER BY id LIMIT 1)"
-        let conditions = conditions("\(now.advanced(by: .zero - horizon).milliseconds)", first)
+        let conditions = conditions(oldest(at: now), firstNotification)
         return """
             SELECT bundleId, count(*) FROM customer JOIN app ON app.id = customer.app
             WHERE \(conditions.map { "(\($0))" }.joined(separator: " OR ")) GROUP BY bundleId
             """
     }
+
+    /// The SQL that counts the customers that need no lookup, so that a server can answer them from the store.
+    package static func completeCustomers(at now: Timestamp) -> String {
+        let isMissing = conditions(oldest(at: now), firstNotification).map { "coalesce(\($0), false)" }
+        return """
+            SELECT count(*) FROM customer
+            WHERE needsLookupSince IS NULL AND NOT (\(isMissing.joined(separator: " OR ")))
+            """
+    }
+
+    private static let firstNotification = "(SELECT receivedAt FROM notification WHERE version = 2 ORDER BY id LIMIT 1)"
+
+    private static func oldest(at now: Timestamp) -> String { "\(now.advanced(by: .zero - horizon).milliseconds)" }
 
     /// The conditions of customers, of which each customer meets at most one. An index serves each. They name the
     /// bounds of the time.

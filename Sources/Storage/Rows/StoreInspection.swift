@@ -29,6 +29,8 @@ package struct StoreInspection: Sendable, Hashable {
     package let damage: [DamagedColumn]
     /// Number of customers of each app that need a lookup, by bundle id. Empty for a damaged store.
     package let customersToLookUp: [String: Int64]
+    /// Number of customers that a server can answer from the store. 0 for a damaged store.
+    package let completeCustomers: Int64
     /// Apps that have transaction ids in common, see ``SharedIdentifiers``.
     package let appsWithSharedIdentifiers: [String]
 }

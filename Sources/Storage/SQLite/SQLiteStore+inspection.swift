@@ -24,12 +24,13 @@ extension SQLiteStore {
                 if let reason = LogHeader.damage(ofLogAt: log, pageSize: try db.integer("PRAGMA page_size") ?? 0) {
                     integrity = .damaged(reason)
                 }
+                let isReadable = integrity == .intact && !applied.isEmpty
                 return StoreInspection(
                     bytes: StoreFiles.size(of: path), layout: schema.stepNames.last { applied[$0] != nil },
                     isCurrent: missing.isEmpty, integrity: integrity, damage: damage,
-                    customersToLookUp: integrity == .intact && !applied.isEmpty ? try customersToLookUp(db) : [:],
-                    appsWithSharedIdentifiers: integrity == .intact && !applied.isEmpty
-                        ? try db.texts(SharedIdentifiers.query) : [])
+                    customersToLookUp: isReadable ? try customersToLookUp(db) : [:],
+                    completeCustomers: isReadable ? try db.integer(LookupNeed.completeCustomers(at: .now)) ?? 0 : 0,
+                    appsWithSharedIdentifiers: isReadable ? try db.texts(SharedIdentifiers.query) : [])
             }
         }
     }

@@ -81,7 +81,8 @@ package struct StoreSchema: Sendable {
                 }),
             SchemaStep("reconciledHistory", ["ALTER TABLE reconciliation ADD COLUMN history \(text)"]),
         ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : []) + [
-            retiredTables(integer, text)
+            retiredTables(integer, text),
+            SchemaStep("imports", StoreTable.imports.flatMap { $0.creation(dialect) }),
         ]
     }
 

@@ -6,6 +6,7 @@ extension StoreTable {
         comparison, difference, differenceExample,
         comparedCustomer, rollout, erasure, lease, reconciliation, change,
         lookup, callBucket, server, notificationGap, comparisonFlush, lockSlot,
+        importRun, importChunk, importCustomer, importIdentifier, importAlias, importedRow,
     ]
 
     /// The tables that are copied.

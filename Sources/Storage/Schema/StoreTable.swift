@@ -43,7 +43,7 @@ package struct StoreTable: Sendable {
     /// A table whose row ids other tables contain. A comparison of stores replaces the row id by the content of that
     /// row.
     package enum Reference: String, Sendable {
-        case app, notification, customer, addressee, difference
+        case app, notification, customer, addressee, difference, importCustomer
 
         /// The name of the column with the row id.
         var key: String { self == .difference ? "key" : "id" }
@@ -62,6 +62,7 @@ package struct StoreTable: Sendable {
                 (SELECT bundleId || ' ' || environment || ' ' || verdict || ' ' || rule || ' ' || path
                 FROM difference WHERE difference.key = \(id))
                 """
+            case .importCustomer: "(SELECT bundleId FROM importCustomer WHERE importCustomer.id = \(id))"
             }
         }
     }

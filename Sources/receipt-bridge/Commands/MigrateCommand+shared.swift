@@ -5,7 +5,6 @@ import Batch
 import BridgeConfiguration
 import Cryptography
 import Foundation
-import PostgreSQLClient
 import ReceiptInspection
 import Storage
 import VerifyReceipt
@@ -61,19 +60,23 @@ extension MigrateCommand {
         }
         var options = options
         options.workers = min(options.workers, 64)
-        let client = StoreOpening.client(
-            of: address, settings.database, connections: options.workers + 4, name: "receipt-bridge migrate")
         let worker = "\(ProcessInfo.processInfo.hostName) \(getpid()) \(UInt32.random(in: 0...UInt32.max))"
-        let result = await Result { () async throws(RunError) in
-            let migration = try SharedMigration(
-                shared.options(options, worker: worker), client: client, place: "\(address)",
-                reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
-                notify: { display.say($0) })
-            return try await display.showing { () async throws(RunError) in
-                try await migration.run()
-            }
+        let migration = try SharedMigration(
+            shared.options(options, worker: worker), reader: ReceiptReader(trust: trust), lookups: directory,
+            monitor: monitor, notify: { display.say($0) })
+        var database = settings.database
+        database.connections = Int64(options.workers + 4)
+        database.statementTimeout = max(database.statementTimeout, .seconds(60))
+        let store: any Store
+        do throws(StorageError) {
+            store = try await StoreOpening.open(.postgresql(address), database, recordsEvents: false)
+        } catch {
+            throw RunError(database: error)
         }
-        await client.close()
+        let result = await Result { () async throws(RunError) in
+            try await display.showing { () async throws(RunError) in try await migration.run(in: store.imports) }
+        }
+        await store.close()
         return try result.get()
     }
 }

@@ -8,6 +8,7 @@ import Operations
 import ReceiptInspection
 import Reports
 import Responses
+import Storage
 import VerifyReceipt
 
 /// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.
@@ -71,6 +72,10 @@ struct MigrateCommand: AsyncParsableCommand {
             results. The keys are read from the configuration.
             """)
     var plan = false
+
+    @Flag(
+        help: "Do not save looked-up customers in the configured store, from which servers answer without a call.")
+    var noStore = false
 
     @Flag(help: "Look up customers again that were found before, only for changes.")
     var refresh = false
@@ -152,10 +157,15 @@ struct MigrateCommand: AsyncParsableCommand {
                 )
                 throw ExitCode.usage
             }
-            return try await run(settings, trust: trust, directory: nil, app: nil)
+            return try await run(settings, trust: trust, directory: nil, app: nil, store: nil)
         }
+        var limits: (any Store)?
         try await settings.withBatchClient(
-            trust: trust, share: rows.budget.value, store: { plan ? nil : try await sharedStore(settings) }
+            trust: trust, share: rows.budget.value,
+            store: {
+                limits = plan ? nil : try await sharedStore(settings)
+                return limits
+            }
         ) { lookups, _ in
             guard lookups.isConfigured else {
                 Terminal.say(
@@ -167,9 +177,11 @@ struct MigrateCommand: AsyncParsableCommand {
             do throws(InvalidOperation) { app = try settings.keyedApp(bundleId) } catch {
                 throw OperationFailure.exit(for: error)
             }
-            let directory = AppStoreCustomerLookup(
-                lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
-            try await run(settings, trust: trust, directory: directory, app: app)
+            try await withFilledStore(settings, limits) { store in
+                let directory = AppStoreCustomerLookup(
+                    lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables), store: store)
+                try await run(settings, trust: trust, directory: directory, app: app, store: store)
+            }
         }
     }
 
@@ -210,8 +222,10 @@ struct MigrateCommand: AsyncParsableCommand {
     /// - Parameters:
     ///   - directory: Looks up customers; `nil` for decoding only.
     ///   - app: The app of rows of transaction ids; `nil` if none has a key, or several have one.
+    ///   - store: The store in which looked-up customers are saved.
     private func run(
-        _ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?, app: String?
+        _ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?, app: String?,
+        store: (any Store)?
     ) async throws {
         let monitor = RunMonitor(MigrationStatus())
         let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
@@ -222,7 +236,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 runResult = try await runShared(
                     options, settings, trust: trust, directory: directory, monitor, display)
             } else {
-                let migration = try Migration(
+                let migration = try await Migration(
                     options, reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
                     notify: { display.say($0) })
                 runResult = try await display.showing { () async throws(RunError) in
@@ -242,6 +256,7 @@ struct MigrateCommand: AsyncParsableCommand {
             return try reportRowsWithoutKey(runResult, settings)
         }
         if !json { display.table(MigrationTable.text(runResult)) }
+        if let store { await reportStored(in: store, settings) }
         switch runResult.stop {
         case nil:
             let (places, hint) = MigrationTable.closing(runResult, options, isShared: isShared)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Batch
+import Storage
 
 /// Options of `migrate` for a destination in PostgreSQL, which several workers share.
 struct SharedMigrationCommandOptions: ParsableArguments {
@@ -18,7 +19,7 @@ struct SharedMigrationCommandOptions: ParsableArguments {
     var chunkBytes: Int64 = 8 << 20
 
     func validate() throws {
-        guard shard.map({ SharedMigrationOptions.Shard($0) != nil }) ?? true else {
+        guard shard.map({ ImportShard($0) != nil }) ?? true else {
             throw ValidationError("--shard: expected I/N, for example 1/4")
         }
         guard leaseMilliseconds >= 300, chunkRows > 0, chunkBytes > 0 else {
@@ -29,7 +30,7 @@ struct SharedMigrationCommandOptions: ParsableArguments {
     /// Returns the options of a worker.
     func options(_ migration: MigrationOptions, worker: String) -> SharedMigrationOptions {
         var options = SharedMigrationOptions(migration, worker: worker)
-        options.shard = shard.flatMap { SharedMigrationOptions.Shard($0) } ?? .whole
+        options.shard = shard.flatMap { ImportShard($0) } ?? .whole
         options.lease = .milliseconds(leaseMilliseconds)
         options.chunkSize = ChunkSize(rows: chunkRows, bytes: chunkBytes)
         return options

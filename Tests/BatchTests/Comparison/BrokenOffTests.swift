@@ -152,7 +152,7 @@ struct BrokenOffTests {
     func killedStart() async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
-        do { _ = try MigrationStore(path: folder.path("out.jsonl.progress")) }
+        do { _ = try ProgressFile(path: folder.path("out.jsonl.progress")) }
         try folder.write("out.jsonl", "mine")
         for isFresh in [false, true] {
             options.isFresh = isFresh

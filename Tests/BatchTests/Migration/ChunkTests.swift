@@ -1,5 +1,6 @@
 import Batch
 import Foundation
+import Storage
 import Testing
 import TestSupport
 
@@ -9,7 +10,7 @@ struct ChunkTests {
     private func rowsByChunk(_ path: String, size: ChunkSize, restarting: Bool = false) throws -> [[String]] {
         let source = try SplittableSource(path)
         var planner = try ChunkPlanner(source, size: size, after: nil)
-        var chunks: [SourceChunk] = []
+        var chunks: [ImportChunk] = []
         while let chunk = try planner.next() {
             chunks.append(chunk)
             if restarting { planner = try ChunkPlanner(source, size: size, after: chunk) }

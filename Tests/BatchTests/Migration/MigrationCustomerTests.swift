@@ -39,7 +39,7 @@ struct MigrationCustomerTests {
 
         func handles(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
 
-        func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
+        func lookUp(_ customer: ImportedCustomer) async -> CustomerAnswer {
             let (fails, rejectsKey) = state.withLock { state in
                 state.requested.append(customer.identifiers)
                 if let known = customer.previousLookup { state.revisions.append(known.revision) }
@@ -48,7 +48,7 @@ struct MigrationCustomerTests {
                 if !rejectsKey { state.responded.append(customer.identifiers) }
                 return (!state.failing.isDisjoint(with: customer.identifiers), rejectsKey)
             }
-            if rejectsKey { return .giveUp(reason: "no key") }
+            if rejectsKey { return .giveUp(.refusedByAppStore, reason: "no key") }
             if fails { return .found(.failed(reason: "deadline")) }
             let history = histories.first { !Set($0).isDisjoint(with: customer.identifiers) }
             guard let history else { return .found(.notFound(reason: "4040010")) }
@@ -61,7 +61,7 @@ struct MigrationCustomerTests {
                         identifiers: history)))
         }
 
-        func setAccountToken(_ token: String, of identifier: String, customer: MigrationCustomer) async -> String? {
+        func setAccountToken(_ token: String, of identifier: String, customer: ImportedCustomer) async -> String? {
             state.withLock { state in
                 if state.failing.contains(identifier) { return "4000187" }
                 state.tokens.append("\(identifier) \(token)")

@@ -157,12 +157,12 @@ struct MigrationRunTests {
         #expect(first.counts.rows == 2)
         let whole = try world.result
         do {
-            let ledger = try MigrationStore(path: world.destination.path + ".progress")
-            let saved = String(decoding: try #require(try ledger.state("progress")), as: UTF8.self)
-            let killed = saved.replacing("\"isFinished\":true", with: "\"isFinished\":false")
-            #expect(killed != saved)
-            try ledger.save(Array(killed.utf8), as: "progress")
-            try ledger.commit()
+            let store = try SQLiteStore(path: world.destination.path + ".progress")
+            let run = try #require(try await store.existingImport(""))
+            let killed = run.progress.replacing("\"isFinished\":true", with: "\"isFinished\":false")
+            #expect(killed != run.progress)
+            try await store.save(progress: killed, of: run.id)
+            await store.close()
         }
         let second = try await world.run()
         #expect(!second.wasFinished && second.stop == nil && second.counts == first.counts)
@@ -182,16 +182,21 @@ struct MigrationRunTests {
         #expect(world.messages.count == 1)
     }
 
-    @Test("A migration that an earlier version began ends with the columns of that version")
-    func earlierColumns() async throws {
+    @Test("The progress file of version 0.1.0 and that of another program are refused by name; --fresh starts over")
+    func earlierFile() async throws {
         let world = try MigrationWorld()
-        _ = try await world.run { $0.rowLimit = 0 }
-        try makeDatabase(world.destination.path + ".progress", "PRAGMA user_version = 4")
-        _ = try await world.run()
-        #expect(try world.results().count == world.rows.count)
-        #expect(try world.results().allSatisfy { $0["row"] == nil && $0["sourceId"] == nil })
-        _ = try await world.run { $0.isFresh = true }
-        #expect(try world.results().map { $0["sourceId"]?.text } == world.rows.map(\.id))
+        let path = world.destination.path + ".progress"
+        try Data("mine".utf8).write(to: world.destination)
+        try makeDatabase(path, "CREATE TABLE other (a)")
+        let other = await world.failure()
+        #expect(other?.description.contains("another program wrote this file") == true, "\(String(describing: other))")
+        try makeDatabase(path, "CREATE TABLE staged (row INTEGER PRIMARY KEY)")
+        let earlier = await world.failure()
+        #expect(earlier?.description.contains("version 0.1.0 of receipt-bridge wrote this file") == true)
+        #expect(earlier?.description.contains("--fresh") == true)
+        #expect(try world.result == Array("mine".utf8))
+        let ending = try await world.run { $0.isFresh = true }
+        #expect(ending.counts.rows == Int64(world.rows.count))
     }
 
     @Test("Files that a crashed run left in the source directory are not read as rows")
@@ -215,12 +220,13 @@ struct MigrationRunTests {
         #expect(await world.failure()?.description.contains("does not belong to this migration") == true)
         #expect(try world.result == Array("mine".utf8))
         try FileManager.default.removeItem(at: world.destination)
-        let other = try MigrationStore(path: world.destination.path + ".progress")
+        let other = open(world.destination.path + ".progress", O_RDWR | O_CREAT, 0o600)
+        try #require(flock(other, LOCK_EX | LOCK_NB) == 0)
         let locked = await world.failure()
         #expect(
             locked?.description.contains("another process is using this destination") == true,
             "\(String(describing: locked))")
-        withExtendedLifetime(other) {}
+        close(other)
     }
 
     @Test("A destination that belongs to something else is rejected even with the progress file of a failed start")
@@ -230,7 +236,7 @@ struct MigrationRunTests {
         #expect(failed != nil)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
         // A process that was killed while starting may leave an empty progress file.
-        _ = try MigrationStore(path: world.destination.path + ".progress")
+        await (try SQLiteStore(path: world.destination.path + ".progress")).close()
         try Data("mine".utf8).write(to: world.destination)
         for isFresh in [false, true] {
             let refusal = await world.failure { $0.isFresh = isFresh }
@@ -294,7 +300,7 @@ final class MigrationWorld: Sendable {
     ) async throws(RunError) -> Migration.RunResult {
         var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
         change(&options)
-        let migration = try Migration(
+        let migration = try await Migration(
             options, reader: Self.reader(), lookups: lookups, monitor: RunMonitor(MigrationStatus()),
             notify: { sentence in self.sentences.withLock { $0.append(sentence) } })
         return try await migration.run()

@@ -3,6 +3,7 @@ import Batch
 import Foundation
 import GRDB
 import Reports
+import Storage
 import Testing
 import TestSupport
 

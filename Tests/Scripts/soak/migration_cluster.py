@@ -151,7 +151,7 @@ def kill_workers(stage):
         "SELECT count(DISTINCT customer) FROM results")
     if customers != groups:
         wrong(f"{customers:,} customers, but the rows name {groups:,}")
-    again = stage.number("SELECT sum(term - 1) FROM migrationChunk")
+    again = stage.number("SELECT sum(term - 1) FROM importChunk WHERE number >= 0")
     return f"{len(expected):,} rows, {customers:,} customers, {kills} kills, {again} chunks read again, {seconds:.1f} s"
 
 
@@ -193,10 +193,10 @@ def lookups(stage):
         kills, code = 0, []
         while workers:
             time.sleep(0.02)
-            asked = stage.number("SELECT count(*) FROM migrationCustomer WHERE state <> 0")
+            asked = stage.number("SELECT count(*) FROM importCustomer WHERE state <> 0")
             if kills < 2 and asked > options.customers * (kills + 1) / 4:
                 holder = stage.database.sql(
-                    "SELECT split_part(holder, ' ', 2) FROM migrationLease WHERE task = 'ask' AND expiresAt > "
+                    "SELECT split_part(holder, ' ', 2) FROM importChunk WHERE number = -3 AND state = 1 AND expiresAt > "
                     "extract(epoch FROM now()) * 1000")
                 victim = next((worker for worker in workers if holder == [[str(worker.process.pid)]]), None)
                 if victim and not victim.ended():

@@ -1,3 +1,5 @@
+package import Storage
+
 /// Divides a source into chunks, in order. Only one worker does it.
 ///
 /// In a `.jsonl` file it reads only the line at the end of each chunk. Records of a `.csv` file can contain line
@@ -13,7 +15,7 @@ package struct ChunkPlanner {
     private var isAtEnd = false
 
     /// - Parameter chunk: the last chunk of an earlier planner; `nil` to start at the beginning.
-    package init(_ source: SplittableSource, size: ChunkSize, after chunk: SourceChunk?) throws(SourceError) {
+    package init(_ source: SplittableSource, size: ChunkSize, after chunk: ImportChunk?) throws(SourceError) {
         self.source = source
         self.size = size
         place = chunk?.last
@@ -22,7 +24,7 @@ package struct ChunkPlanner {
     }
 
     /// Returns the next chunk; `nil` at the end of the source.
-    package mutating func next() throws(SourceError) -> SourceChunk? {
+    package mutating func next() throws(SourceError) -> ImportChunk? {
         guard !isAtEnd else { return nil }
         let chunk = rows == nil ? try nextLines() : try nextRows()
         guard let chunk else {
@@ -34,26 +36,26 @@ package struct ChunkPlanner {
     }
 
     /// Returns the lines up to the first line break after the size of a chunk.
-    private func nextLines() throws(SourceError) -> SourceChunk? {
+    private func nextLines() throws(SourceError) -> ImportChunk? {
         let file = try FileStream(path: source.path)
         let start = place.flatMap { Int64($0) } ?? 0
         let end = try file.size()
         guard start < end else { return nil }
         let wanted = start + max(size.bytes, 1)
-        guard wanted < end else { return SourceChunk(first: place, last: "\(end)", rows: nil) }
+        guard wanted < end else { return ImportChunk(first: place, last: "\(end)", rows: nil) }
         var window = ByteWindow(file, capacity: 1 << 14)
         try window.skip(wanted - 1)
         while !window.isAtEnd {
             if let index = window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: 0, to: $0.count) }) {
-                return SourceChunk(first: place, last: "\(window.offset + Int64(index) + 1)", rows: nil)
+                return ImportChunk(first: place, last: "\(window.offset + Int64(index) + 1)", rows: nil)
             }
             window.drop(window.count)
             try window.extend()
         }
-        return SourceChunk(first: place, last: "\(end)", rows: nil)
+        return ImportChunk(first: place, last: "\(end)", rows: nil)
     }
 
-    private mutating func nextRows() throws(SourceError) -> SourceChunk? {
+    private mutating func nextRows() throws(SourceError) -> ImportChunk? {
         var (count, bytes) = (0 as Int64, 0 as Int64)
         var last: String?
         guard var rows else { return nil }
@@ -65,6 +67,6 @@ package struct ChunkPlanner {
             for row in batch.rows { bytes += Int64(row.value.size) }
             last = batch.end.place
         }
-        return last.map { SourceChunk(first: place, last: $0, rows: count) }
+        return last.map { ImportChunk(first: place, last: $0, rows: count) }
     }
 }

@@ -1,12 +1,14 @@
+package import Storage
+
 /// Reads the rows of one chunk. They are numbered from 1.
 package struct ChunkReader {
     private let path: String
-    private let chunk: SourceChunk
+    private let chunk: ImportChunk
     private var source: any RowSource
     private var count: Int64 = 0
     private var place: String?
 
-    package init(_ source: SplittableSource, _ chunk: SourceChunk) throws(SourceError) {
+    package init(_ source: SplittableSource, _ chunk: ImportChunk) throws(SourceError) {
         self.chunk = chunk
         path = source.path
         place = chunk.first

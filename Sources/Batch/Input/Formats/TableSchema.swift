@@ -11,7 +11,7 @@ struct TableSchema: Sendable, Hashable {
     let id: SQLName?
     let accountToken: SQLName?
     let transactionIds: SQLName?
-    /// The CREATE TABLE statement.
+    /// The statement that created the table.
     let schema: String
     /// What is wrong with the ids of the first rows, see ``ColumnSuggestions/notice(ofIds:)``; `nil` if nothing is.
     let notice: String?

@@ -48,10 +48,13 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Converts an error of the progress file.
     package init(_ error: StorageError) {
         let text = Self.text("the progress file", error.place, error.reason, error.code.rawValue)
-        switch error.code {
-        case .full: self = .interrupted(text)
-        default: self = .notPossible(text)
-        }
+        self = error.code == .full ? .interrupted(text) : .notPossible(text)
+    }
+
+    /// Converts an error of the database of a shared migration.
+    package init(database error: StorageError) {
+        let text = Self.text("the database", error.place, error.reason, error.code.rawValue)
+        self = [.full, .locked, .notOpen].contains(error.code) ? .interrupted(text) : .notPossible(text)
     }
 
     /// Converts an error of any part of a run.

@@ -1,4 +1,5 @@
 import Reports
+import Storage
 
 /// The columns of a destination, in their order. The names are the same in all formats.
 enum ResultColumn: String, CaseIterable, Sendable {

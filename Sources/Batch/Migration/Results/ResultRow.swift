@@ -1,4 +1,5 @@
 package import Reports
+package import Storage
 
 /// The result for one row of the source.
 package struct ResultRow: Sendable, Hashable {
@@ -53,35 +54,6 @@ package struct ResultRow: Sendable, Hashable {
         self.unverifiedIds = unverifiedIds
         self.api = api
     }
-}
-
-/// Columns that `--with-api` adds. Objects and arrays are stored as JSON text.
-package struct APIColumns: Sendable, Hashable {
-    /// Apple's numeric id of the app; `nil` if the records have none.
-    package var appAppleId: Int64?
-    /// JSON arrays of transactions, subscriptions and JWS transactions.
-    package var transactions: [UInt8]
-    package var subscriptions: [UInt8]
-    package var signedTransactions: [UInt8]
-    /// Revision with which a later run requests only newer transactions.
-    package var revision: String?
-    /// JSON object of the customer's download of the app; `nil` if it was not requested.
-    package var appTransaction: [UInt8]?
-
-    package init(
-        appAppleId: Int64?, transactions: [UInt8] = noElements, subscriptions: [UInt8] = noElements,
-        signedTransactions: [UInt8] = noElements, revision: String? = nil, appTransaction: [UInt8]? = nil
-    ) {
-        self.appAppleId = appAppleId
-        self.transactions = transactions
-        self.subscriptions = subscriptions
-        self.signedTransactions = signedTransactions
-        self.revision = revision
-        self.appTransaction = appTransaction
-    }
-
-    /// An empty JSON array.
-    package static let noElements = Array("[]".utf8)
 }
 
 extension MigrationCounts {

@@ -4,7 +4,7 @@ package import Base
 import Foundation
 import Reports
 package import Responses
-import Storage
+package import Storage
 import Synchronization
 package import VerifyReceipt
 
@@ -12,15 +12,18 @@ package import VerifyReceipt
 package final class AppStoreCustomerLookup: CustomerLookupService {
     private let lookups: ServerAPISource
     private let renderer: CustomerViewRenderer
+    /// The store of the servers, in which found customers are saved; `nil` for none.
+    private let store: (any Store)?
     /// Number of consecutive rejections of the key.
     private let rejections = Atomic<Int>(0)
     /// Number of consecutive rejections after which the key is considered invalid. Fewer are tolerated, because Apple
     /// occasionally rejects a valid key.
     private static let rejectionLimit = 12
 
-    package init(lookups: ServerAPISource, renderer: CustomerViewRenderer) {
+    package init(lookups: ServerAPISource, renderer: CustomerViewRenderer, store: (any Store)? = nil) {
         self.lookups = lookups
         self.renderer = renderer
+        self.store = store
     }
 
     /// Returns whether there is a key for the app.
@@ -30,13 +33,15 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
 
     /// Requests all transactions of a customer, or those since the last run; or the download of the app if that is all
     /// that is known of the customer.
-    package func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
+    package func lookUp(_ customer: ImportedCustomer) async -> CustomerAnswer {
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
             return .found(.failed(reason: "malformedBundleId"))
         }
         if let download = customer.appTransactionId { return await lookUp(download: download, bundleId, customer) }
+        let askedAt = Timestamp.now
+        let records: CustomerRecords
         do throws(UpstreamError) {
-            let records = try await lookups.records(
+            records = try await lookups.records(
                 for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []),
                 bundleId: bundleId,
                 environment: AppStoreEnvironment(rawValue: customer.environment),
@@ -44,15 +49,48 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
                     Self.texts(known.signedTransactions).map { ($0, known.revision) }
                 })
             rejections.store(0, ordering: .relaxed)
-            return .found(.known(columns(records)))
         } catch {
             return answer(to: error)
         }
+        do throws(StorageError) {
+            try await save(records, of: customer, bundleId, askedAt: askedAt)
+        } catch {
+            return Task.isCancelled ? .cancelled : .giveUp(.storeFailed, reason: "\(error)")
+        }
+        return .found(.known(columns(records)))
     }
+
+    /// Saves a customer's records in the store, as a server does after a lookup.
+    ///
+    /// Ids that nothing proves do not become aliases of the customer, because they may be those of another one.
+    private func save(
+        _ records: CustomerRecords, of customer: ImportedCustomer, _ bundleId: BundleIdentifier, askedAt: Timestamp
+    ) async throws(StorageError) {
+        let keys = CustomerIdentifiers(
+            originalTransactionIds: customer.isProven ? customer.identifiers : [],
+            transactionIds: customer.isProven ? customer.transactionIds : [])
+        guard let store, records.environment != .xcode, let row = CustomerRow(records, keys: keys, askedAt: askedAt)
+        else { return }
+        let scope = AppScope(bundleId: bundleId, environment: records.environment)
+        var pauses = Self.pauses[...]
+        while true {
+            do throws(StorageError) {
+                try await store.customers.save(row, of: scope)
+                return
+            } catch {
+                guard let pause = pauses.popFirst(), !Task.isCancelled else { throw error }
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    /// Pauses after which a failed write to the store is repeated: another process may have it locked, or a failover is
+    /// in progress.
+    private static let pauses: [Duration] = [.milliseconds(500), .seconds(2), .seconds(8)]
 
     /// Requests a customer's download of the app.
     private func lookUp(
-        download text: String, _ bundleId: BundleIdentifier, _ customer: MigrationCustomer
+        download text: String, _ bundleId: BundleIdentifier, _ customer: ImportedCustomer
     ) async -> CustomerAnswer {
         guard let identifier = TransactionIdentifier(rawValue: text),
             let environment = AppStoreEnvironment(rawValue: customer.environment)
@@ -78,7 +116,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         if error.code == .unauthorized || error.code == .privateKey {
             let count = rejections.add(1, ordering: .relaxed).newValue
             guard count < Self.rejectionLimit else {
-                return .giveUp(reason: "the App Store repeatedly rejected the key: \(error.reason)")
+                return .giveUp(.refusedByAppStore, reason: "the App Store repeatedly rejected the key: \(error.reason)")
             }
             return .failing(.refusedByAppStore, reason: error.code.rawValue)
         } else if error.code != .refused || !error.isTemporary {
@@ -113,7 +151,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
 
     /// Sets the account token of a purchase. Returns `nil` if that succeeded, otherwise an error code.
     package func setAccountToken(
-        _ token: String, of identifier: String, customer: MigrationCustomer
+        _ token: String, of identifier: String, customer: ImportedCustomer
     ) async -> String? {
         guard let token = AccountToken(token)?.text else { return "notAUUID" }
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId),
@@ -147,10 +185,10 @@ package protocol CustomerLookupService: Sendable {
     func handles(_ bundleId: String) -> Bool
 
     /// Requests all data of a customer. Waits as long as the rate limit requires.
-    func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer
+    func lookUp(_ customer: ImportedCustomer) async -> CustomerAnswer
 
     /// Sets the account token of a purchase. Returns `nil` if that succeeded, otherwise an error code.
-    func setAccountToken(_ token: String, of identifier: String, customer: MigrationCustomer) async -> String?
+    func setAccountToken(_ token: String, of identifier: String, customer: ImportedCustomer) async -> String?
 
     /// Number of calls so far, and the remaining calls of this hour for the app that has the fewest.
     var usage: (calls: Int64, left: Int64?) { get }
@@ -167,6 +205,6 @@ package enum CustomerAnswer: Sendable, Hashable {
     case failing(Migration.Stop, reason: String)
     /// The run ended before there was a response.
     case cancelled
-    /// The run has to stop because the key is rejected.
-    case giveUp(reason: String)
+    /// The run has to stop, for example because the key is rejected.
+    case giveUp(Migration.Stop, reason: String)
 }

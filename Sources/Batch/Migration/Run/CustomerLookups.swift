@@ -1,4 +1,5 @@
 import Reports
+import Storage
 
 /// Looks up customers, each once, several of each queue at a time.
 ///
@@ -34,12 +35,12 @@ struct CustomerLookups {
     ///   - tick: Called twice a second.
     ///   - reason: Returns the reason to stop; `nil` to continue.
     func run(
-        queues count: Int, next: (Int) async throws -> MigrationCustomer?,
-        record: (CustomerLookupResult?, MigrationCustomer, _ queue: Int) async throws -> Bool,
+        queues count: Int, next: (Int) async throws -> ImportedCustomer?,
+        record: (CustomerLookupResult?, ImportedCustomer, _ queue: Int) async throws -> Bool,
         tick: () async throws -> Void, reason: () -> End?
     ) async throws -> End {
         try await withThrowingTaskGroup(
-            of: CallEvent<(queue: Int, customer: MigrationCustomer, answer: CustomerAnswer)>.self
+            of: CallEvent<(queue: Int, customer: ImportedCustomer, answer: CustomerAnswer)>.self
         ) { group in
             var end: End?
             var inFlight = [Int](repeating: 0, count: count)
@@ -80,9 +81,9 @@ struct CustomerLookups {
                         failing += 1
                         if failing == Self.consecutiveFailureLimit { end = end ?? .stopped(cause) }
                     case .cancelled: break
-                    case .giveUp(let reason):
+                    case .giveUp(let cause, let reason):
                         if end == nil { notify(reason) }
-                        end = .stopped(.refusedByAppStore)
+                        end = .stopped(cause)
                     }
                     let hasMerged = try await record(result, customer, queue)
                     if mayCoincide { window[queue] = hasMerged ? 1 : min(window[queue] + 1, concurrency) }

@@ -1,12 +1,11 @@
 import Base
-import Foundation
 import ReceiptDecoding
 import ReceiptInspection
 import Reports
 import Responses
 
 /// A decoded row of the source, with the ids to look up.
-package struct DecodedRow: Sendable, Codable {
+package struct DecodedRow: Sendable {
     let number: Int64
     /// Id of the row, made unique when the row is written.
     var id: String
@@ -34,7 +33,7 @@ package struct DecodedRow: Sendable, Codable {
     /// Ids by which the customer is looked up although nothing proves them; `nil` if the row is authentic or refused.
     private let claims: [String]?
 
-    private struct Renaming: Sendable, Codable {
+    private struct Renaming: Sendable {
         /// Id of the row in the source; `nil` if it has none there.
         let sourceId: String?
     }
@@ -116,51 +115,15 @@ package struct DecodedRow: Sendable, Codable {
         return identifiers.isEmpty && downloadIdentifier == nil ? nil : bundleId
     }
 
-    /// The entry in the list of refused rows; `nil` if the row was not refused.
-    var refusal: Refusal? {
-        guard outcome == .refused, claims == nil, let failure else { return nil }
-        return Refusal(row: number, id: id, code: failure.code, place: failure.place, reason: failure.reason)
-    }
-
     /// The result row without App Store Server API data.
     var result: ResultRow {
         ResultRow(
             id: id, digest: digest, outcome: outcome,
-            reason: failure?.code ?? (outcome == .failed ? Self.notAskedYet : nil), kind: kind, verified: verified,
+            reason: failure?.code ?? (outcome == .failed ? ResultRow.notAskedYet : nil), kind: kind, verified: verified,
             repairs: repairs, environment: environment, bundleId: bundleId,
             originalTransactionIds: originalTransactionIds, transactionIds: transactionIds,
             unverifiedIds: unverifiedIds, row: number, sourceId: renaming.map(\.sourceId) ?? id)
     }
-
-    private static let notAskedYet = "notAskedYet"
-
-    /// Returns the result row with the data of its customer.
-    func result(_ finding: CustomerLookupResult?, hasCustomer: Bool) -> ResultRow {
-        var result = result
-        guard hasCustomer else { return result }
-        switch finding {
-        case .known(let columns):
-            result.outcome = .migrated
-            result.reason = failure?.code
-            // What a row of ids says about its environment is not proven.
-            if digest == nil { result.environment = columns.environment }
-            result.api = columns.api
-        case .notFound(let reason):
-            result.outcome = .notFound
-            result.reason = reason
-        case .failed(let reason):
-            result.outcome = .failed
-            result.reason = reason
-        case nil:
-            result.outcome = .failed
-            result.reason = Self.notAskedYet
-        }
-        return result
-    }
-
-    package init(encoded: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(encoded)) }
-
-    var encoded: [UInt8] { get throws { [UInt8](try JSONEncoder().encode(self)) } }
 }
 
 extension Outcome {

@@ -7,10 +7,10 @@ extension Migration {
     /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.
     mutating func linkAccounts(_ lookups: any CustomerLookupService) async throws(RunError) -> Stop? {
         guard options.persisted.source.accountTokenColumn != nil else { return nil }
-        let ledger = ledger
-        let all = try running {
-            try ledger.retryFailedTokens()
-            return try ledger.countOfCustomersWithToken()
+        let (worker, run) = (worker, worker.run)
+        let all = try await worker.on { (store) throws(StorageError) in
+            try await store.retryFailedTokens(of: run)
+            return try await store.countOfCustomersWithToken(of: run)
         }
         monitor.change { ($0.phase, $0.accounts.all) = (.linking, all) }
         var last: Int64 = 0
@@ -19,7 +19,9 @@ extension Migration {
         var malformed = 0
         var failures: [String: Int64] = [:]
         while true {
-            let batch = try running { try ledger.customersWithToken(after: last, limit: 100) }
+            let batch = try await worker.on { [last] (store) throws(StorageError) in
+                try await store.customersWithToken(of: run, after: last, limit: 100)
+            }
             guard !batch.isEmpty else { break }
             for customer in batch {
                 if let stop, stop != .rowLimit { return stop }
@@ -37,17 +39,20 @@ extension Migration {
                     failure = await lookups.setAccountToken(token, of: identifier, customer: customer)
                 }
                 if let failure { failures[failure, default: 0] += 1 }
-                try running {
-                    try ledger.record(tokenState: failure ?? "set", of: customer.key)
-                    try ledger.commit()
+                let tokenState = failure ?? "set"
+                try await worker.on { (store) throws(StorageError) in
+                    try await store.record(tokenState: tokenState, of: customer.key)
                 }
                 let calls = lookups.usage.calls
+                try await worker.count(calls)
                 monitor.change { [customers, failed = failures.values.reduce(0, +)] in
                     ($0.accounts.done, $0.accounts.failed, $0.calls) = (customers, failed, calls)
                 }
             }
         }
-        let several = try running { try ledger.customersWithSeveralTokens() }
+        let several = try await worker.on { (store) throws(StorageError) in
+            try await store.customersWithSeveralTokens(of: run)
+        }
         reportAccounts(
             customers, purchases: purchases, malformed: malformed, failures: failures, several: several)
         return nil

@@ -4,19 +4,27 @@ import Reports
 import Storage
 
 extension Migration {
+    /// Number of rows after which they are stored.
+    private static let rowsPerTransaction = 2_000
+
     /// Reads and decodes the remaining rows of the source, several batches concurrently, and writes them in order.
     ///
     /// - Parameters:
+    ///   - isLookedUp: Whether all rows are stored with their customers; otherwise only refused ones are.
+    ///   - prepare: Called before the first row, when the rows after the checkpoint are deleted.
     ///   - write: Writes a row. If another row has its id, it is called again with a different id.
-    ///   - checkpoint: Makes the written rows durable and returns the position of the sink.
+    ///   - position: Makes the written rows durable and returns the position of the sink.
     /// - Returns: The reason if the run stopped before the end of the source.
     mutating func readRows(
-        write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
+        isLookedUp: Bool, prepare: () throws -> Void = {}, write: (DecodedRow) throws -> WriteResult,
+        position: () throws -> SinkPosition
     ) async throws(RunError) -> Stop? {
         guard progress.whole == nil else { return nil }
+        let (worker, rows) = (worker, progress.checkpoint.counts.rows)
+        try await worker.on { (store) throws(StorageError) in try await store.deleteRows(of: worker.run, after: rows) }
         do {
-            try ledger.deleteRows(after: progress.checkpoint.counts.rows)
-            return try await decodeAll(write: write, checkpoint: checkpoint)
+            try prepare()
+            return try await decodeAll(isLookedUp, write, position)
         } catch {
             throw RunError(of: error)
         }
@@ -24,24 +32,22 @@ extension Migration {
 
     /// Decodes batches concurrently and processes them in order.
     private mutating func decodeAll(
-        write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
+        _ isLookedUp: Bool, _ write: (DecodedRow) throws -> WriteResult, _ position: () throws -> SinkPosition
     ) async throws -> Stop? {
         let reader = reader
         let rule = UnverifiedRule(options.persisted, lookups)
         var counts = progress.checkpoint.counts
         var lastCheckpoint = ContinuousClock.now
-        var refusals: [Refusal] = []
+        var buffer = ImportBuffer()
         var stop: Stop?
         var tail: [DecodedRow] = []
 
-        /// Makes everything durable: first the destination, then the progress file.
-        func save(_ end: SourcePosition?) throws {
-            progress.checkpoint.sink = try checkpoint()
+        /// Makes everything durable: first the destination, then the rows and the progress.
+        func save(_ end: SourcePosition?) async throws {
+            progress.checkpoint.sink = try position()
             progress.checkpoint.source = end ?? progress.checkpoint.source
             progress.checkpoint.counts = counts
-            try ledger.add(refusals)
-            refusals.removeAll(keepingCapacity: true)
-            try progress.save(in: ledger)
+            _ = try await buffer.store(.progress(try progress.json), by: worker)
             lastCheckpoint = .now
         }
 
@@ -58,13 +64,17 @@ extension Migration {
                             ? "row \(row.number) has no id (--id-column NAME names another column than id)"
                             : "row \(row.number) has the id of another row")
                             + "; such rows are named ID#ROW, this one \(row.id)"
-                            + (ledger.hasSourceColumns ? "; the column sourceId has the ids of the source" : ""))
+                            + "; the column sourceId has the ids of the source")
                 }
                 counts.renamedIds += 1
             }
             counts.add(row.result, year: row.year)
-            if let app = row.appToLookUp, lookups?.handles(app) == false { counts.add(rowsWithoutKey: 1, of: app) }
-            if let refusal = row.refusal { refusals.append(refusal) }
+            let isHandled = row.bundleId.flatMap { lookups?.handles($0) } ?? false
+            let appWithoutKey = isHandled || lookups == nil ? nil : row.appToLookUp
+            if let appWithoutKey { counts.add(rowsWithoutKey: 1, of: appWithoutKey) }
+            if isLookedUp || row.outcome == .refused {
+                buffer.add(row, isLookedUp: isLookedUp && isHandled, lacksKey: appWithoutKey != nil)
+            }
         }
 
         var isAtEnd = false
@@ -95,20 +105,21 @@ extension Migration {
                 $0.counts = counts
                 $0.fraction = fraction
             }
-            if refusals.count > 10_000 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
-                try save(batch.end)
+            if buffer.rows.count >= Self.rowsPerTransaction
+                || lastCheckpoint.duration(to: .now) >= options.checkpointInterval
+            {
+                try await save(batch.end)
             } else {
                 progress.checkpoint.source = batch.end
             }
         }
-        try save(nil)
+        try await save(nil)
         if stop == nil {
             // The last row has no line break. If more is written to it later, the next run starts before this row.
             for row in tail { try process(row) }
-            _ = try checkpoint()
-            try ledger.add(refusals)
+            _ = try position()
             progress.whole = counts
-            try progress.save(in: ledger)
+            _ = try await buffer.store(.progress(try progress.json), by: worker)
         }
         monitor.change { [counts] in $0.counts = counts }
         return stop

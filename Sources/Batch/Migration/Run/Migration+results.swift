@@ -10,17 +10,15 @@ extension Migration {
             let draft = Files.draft(of: options.destination)
             try Files.remove(draft)
             var sink = try ResultWriters.open(
-                draft, format: options.persisted.resultFormat, withAPI: true, withSource: ledger.hasSourceColumns,
-                at: nil)
+                draft, format: options.persisted.resultFormat, withAPI: true, at: nil)
             var counts = MigrationCounts()
             counts.renamedIds = (progress.whole ?? progress.checkpoint.counts).renamedIds
             try forEachResult { result, row in
                 var result = result
-                // Staged ids are unique, but a sink that stores fingerprints of ids may report a collision.
-                while try sink.write(result) == .repeatedId { result.id += "#\(row.number)" }
-                counts.add(result, year: row.year)
-                // A lookup changes the outcome.
-                if let app = row.appToLookUp, result.outcome == row.outcome { counts.add(rowsWithoutKey: 1, of: app) }
+                // Stored ids are unique, but a sink that stores fingerprints of ids may report a collision.
+                while try sink.write(result) == .repeatedId { result.id += "#\(row.row)" }
+                counts.add(result, year: row.year.map { Int($0) })
+                if row.lacksKey, let app = row.bundleId { counts.add(rowsWithoutKey: 1, of: app) }
             }
             let end = try sink.checkpoint()
             try sink.close()
@@ -30,18 +28,19 @@ extension Migration {
     }
 
     /// Passes each row of the complete result to `body`, in order, with the decoded row that it is made of.
-    func forEachResult(_ body: (ResultRow, DecodedRow) throws -> Void) throws {
+    func forEachResult(_ body: (ResultRow, ImportedRow) throws -> Void) throws {
         var last: Int64 = 0
         while true {
-            let rows = try ledger.stagedRows(after: last, limit: 64)
-            guard let end = rows.last else { return }
-            for (staged, finding) in rows {
-                guard let row = try? DecodedRow(encoded: staged.result) else {
-                    throw ledger.damaged("row \(staged.row)")
+            let rows = try file.store.importedRows(of: worker.run, after: last, limit: 64)
+            guard let end = rows.last?.row.row else { return }
+            for (row, hasCustomer, finding) in rows {
+                let result: ResultRow
+                do { result = try ResultRow(row, hasCustomer: hasCustomer, finding) } catch {
+                    throw StorageError(.damaged, at: options.progressPath, "row \(row.row) is damaged")
                 }
-                try body(row.result(finding, hasCustomer: staged.customer != nil), row)
+                try body(result, row)
             }
-            last = end.staged.row
+            last = end
         }
     }
 }
@@ -52,25 +51,23 @@ extension Migration {
         guard !options.isPlan else {
             throw .notPossible("--plan requires --with-api: without it, no calls are made")
         }
+        try await save()
         var sink = try running {
-            // Save before writing to the destination: the checkpoint proves that the destination belongs to this
-            // migration.
-            try progress.save(in: ledger)
-            return try ResultWriters.open(
+            try ResultWriters.open(
                 options.destination, format: options.persisted.resultFormat, withAPI: false,
-                withSource: ledger.hasSourceColumns, at: isDestinationOurs ? progress.checkpoint.sink : nil)
+                at: isDestinationOurs ? progress.checkpoint.sink : nil)
         }
         // The result was opened at the checkpoint, which does not include a last row without a line break. A run that
         // ended between counting this row and finishing the result must write the row again.
         progress.whole = nil
         let stop = try await readRows(
-            write: { try sink.write($0.result) }, checkpoint: { try sink.checkpoint() })
+            isLookedUp: false, write: { try sink.write($0.result) }, position: { try sink.checkpoint() })
         try running {
             progress.result = try sink.checkpoint()
             try sink.close()
-            progress.isFinished = stop == nil
-            try progress.save(in: ledger)
         }
+        progress.isFinished = stop == nil
+        try await save()
         monitor.change { $0.phase = .done }
         return ending(stop: stop)
     }

@@ -9,7 +9,7 @@ import Storage
 ///
 /// Without the App Store Server API, rows are read, decoded and written. With it, there are three stages: all rows
 /// are read, decoded and staged in the progress file, which groups their ids by customer; each customer is looked up
-/// once; the result is written from the progress file.
+/// once; the result is written from the progress file, which is a store.
 ///
 /// Each row of the source has exactly one row in the result, even if the process crashes: output after the last
 /// checkpoint is discarded by the next run, and its rows are processed again.
@@ -52,18 +52,19 @@ package struct Migration {
     let lookups: (any CustomerLookupService)?
     let monitor: MigrationMonitor
     let notify: @Sendable (String) -> Void
-    let ledger: MigrationStore
+    let file: ImportFile
+    let worker: ImportWorker
     /// `true` if the destination, if it exists, is from an earlier run of this migration.
     let isDestinationOurs: Bool
     private let startTime = ContinuousClock.now
+    /// The start of this run by the clock of the store.
+    let startedAt: Int64
     var source: any RowSource
     var progress: MigrationProgress
     /// Number of rows that this run has read from the source.
     var rowsRead: Int64 = 0
     /// Number of customers whose account tokens could not be set in this run.
     var customersWithoutToken: Int64 = 0
-    /// Number of App Store Server API calls in earlier runs.
-    private let earlierCalls: Int64
 
     /// Opens the source and the progress file. Nothing else is read or written yet.
     ///
@@ -74,7 +75,7 @@ package struct Migration {
     package init(
         _ options: MigrationOptions, reader: ReceiptReader, lookups: (any CustomerLookupService)?,
         monitor: MigrationMonitor, notify: @escaping @Sendable (String) -> Void
-    ) throws(RunError) {
+    ) async throws(RunError) {
         self.options = options
         self.reader = reader
         self.lookups = lookups
@@ -82,76 +83,133 @@ package struct Migration {
         self.notify = notify
         for report in options.reports { try reporting { try MigrationReport.check(report) } }
         try Self.check(options.tables, options)
-        let hasDestination = !Files.isEmptyOrMissing(options.destination)
         let foreignDestination = RunError.notPossible(
             "\(options.destination) exists, but does not belong to this migration: \(options.progressPath) is missing or empty"
         )
         // If there is no progress file, do not create one for a destination that belongs to something else.
-        guard !hasDestination || !Files.isEmptyOrMissing(options.progressPath) else { throw foreignDestination }
+        guard Files.isEmptyOrMissing(options.destination) || !Files.isEmptyOrMissing(options.progressPath) else {
+            throw foreignDestination
+        }
         guard Files.isRegularOrMissing(options.destination) else {
             throw .notPossible("\(options.destination) is not a regular file")
         }
-        (ledger, isDestinationOurs, source, progress) = try running {
-            _ = try ResultWriters.kind(of: options.destination, options.persisted.resultFormat)
-            let isNew = Files.isEmptyOrMissing(options.progressPath)
-            let ledger = try MigrationStore(path: options.progressPath)
-            do {
-                // A run that failed while starting leaves a progress file without a checkpoint.
-                let isOurs = try MigrationProgress.isSaved(in: ledger)
-                guard isOurs || !hasDestination else { throw foreignDestination }
-                let (source, progress) = try Self.begin(options, ledger)
-                return (ledger, isOurs, source, progress)
-            } catch {
-                // Remove the file while its lock is held, because another process may be waiting for it.
-                if isNew, (try? MigrationProgress.isSaved(in: ledger)) == false {
-                    try Files.remove(options.progressPath)
-                }
-                throw error
-            }
+        _ = try running { try ResultWriters.kind(of: options.destination, options.persisted.resultFormat) }
+        let isNew: Bool
+        var fresh: (any RowSource)?
+        do {
+            if options.isFresh { fresh = try await Self.startOver(options) }
+            isNew = Files.isEmptyOrMissing(options.progressPath)
+            file = try ImportFile(options.progressPath)
+        } catch {
+            throw RunError(of: error)
         }
-        earlierCalls = progress.history.calls
+        do {
+            // A run that failed while starting leaves a progress file without a checkpoint.
+            let known = try await file.store.existingImport("")
+            guard known != nil || Files.isEmptyOrMissing(options.destination) else { throw foreignDestination }
+            let run: ImportRun
+            (source, progress, run) = try await Self.begin(options, file, known, fresh)
+            isDestinationOurs = known != nil
+            worker = ImportWorker(file.store, run: run.id)
+            startedAt = run.time
+            progress.history.calls = run.calls
+        } catch {
+            await file.close()
+            // The file is removed while it has no checkpoint, because another process may be waiting for it.
+            if isNew, (try? ImportFile.content(of: options.progressPath)) == .imports(hasRun: false) {
+                try? Files.remove(options.progressPath)
+            }
+            throw RunError(of: error)
+        }
+    }
+
+    private static func open(
+        _ options: MigrationOptions, at position: SourcePosition?
+    ) throws(SourceError) -> any RowSource {
+        try Sources.open(
+            options.source, options: options.persisted.source, limits: options.sourceLimits, at: position)
+    }
+
+    /// Deletes the result and the progress of earlier runs.
+    ///
+    /// - Returns: The source, which is opened first, so that nothing is deleted if it cannot be read; `nil` if there is
+    ///   no progress.
+    private static func startOver(_ options: MigrationOptions) async throws -> (any RowSource)? {
+        switch try ImportFile.content(of: options.progressPath) {
+        case .none, .other, .imports(hasRun: false): return nil
+        case .earlier: break
+        // Unless another process has it open.
+        case .imports(hasRun: true): await (try ImportFile(options.progressPath)).close()
+        }
+        let source = try open(options, at: nil)
+        // The destination first: without the checkpoint, a later run could not detect that it belongs to this migration.
+        try Files.remove(options.destination)
+        try Files.remove(options.progressPath)
+        return source
     }
 
     /// Opens the source at the position where the previous run ended, or at its beginning.
     private static func begin(
-        _ options: MigrationOptions, _ ledger: MigrationStore
-    ) throws -> (any RowSource, MigrationProgress) {
-        func open(at position: SourcePosition?) throws(SourceError) -> any RowSource {
-            try Sources.open(
-                options.source, options: options.persisted.source, limits: options.sourceLimits, at: position)
-        }
-        var fresh: (any RowSource)?
-        if options.isFresh {
-            // Open the source first, so that nothing is deleted if it cannot be read. Then delete the destination
-            // before the progress file: without the checkpoint, a later run could not detect that the destination
-            // belongs to this migration.
-            fresh = try open(at: nil)
-            try Files.remove(options.destination)
-            try ledger.removeAll()
-        }
-        if let progress = try MigrationProgress.saved(in: ledger) {
+        _ options: MigrationOptions, _ file: ImportFile, _ known: ImportRun?, _ fresh: (any RowSource)?
+    ) async throws -> (any RowSource, MigrationProgress, ImportRun) {
+        if let known {
+            let progress = try MigrationProgress(known.progress)
             let differences = options.persisted.differences(from: progress.options)
             guard differences.isEmpty else {
                 throw RunError.notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")
             }
-            return (try open(at: progress.checkpoint.source), progress)
+            return (try open(options, at: progress.checkpoint.source), progress, known)
         }
-        let source = try fresh ?? open(at: nil)
-        return (source, MigrationProgress(options: options.persisted, identity: source.identity))
+        let source = try fresh ?? open(options, at: nil)
+        let progress = MigrationProgress(options: options.persisted, identity: source.identity)
+        // Stored before the destination is written: it proves that the destination belongs to this migration.
+        return (source, progress, try await file.store.beginImport("", progress: try progress.json))
     }
 
     /// Runs until the end or a limit, then writes the flat tables if everything is done, and the reports.
     package consuming func run() async throws(RunError) -> RunResult {
+        let file = file
+        var migration = self
+        let result: Result<RunResult, RunError> = await Result { () async throws(RunError) in
+            try await migration.worker.renewing { () async throws(RunError) in try await migration.all() }
+        }
+        await file.close()
+        return try result.get()
+    }
+
+    private mutating func all() async throws(RunError) -> RunResult {
         if progress.checkpoint.counts.rows == 0 { for notice in source.notices { notify(notice) } }
         var ending = try await work()
         if ending.stop == nil { try writeTables() }
-        if options.persisted.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
+        if options.persisted.withAPI, ending.customers == nil { ending.customers = try await tally() }
         ending.history = progress.history
         ending.rowsRead = rowsRead
         ending.duration = startTime.duration(to: .now)
         let report = MigrationReport(options: options, ending: ending)
-        for path in options.reports { try report.write(to: path, refusals: ledger) }
+        for path in options.reports {
+            try reporting {
+                try report.write(to: path) { row, limit in
+                    try file.store.refusedRows(of: worker.run, after: row, limit: limit).map { Refusal($0) }
+                }
+            }
+        }
         return ending
+    }
+
+    /// Returns the numbers of customers by state.
+    func tally() async throws(RunError) -> CustomerTally {
+        let scopes = try await worker.on { [run = worker.run] (store) throws(StorageError) in
+            try await store.scopes(of: run)
+        }
+        return try await worker.tally(scopes.map(\.id))
+    }
+
+    /// Stores the progress.
+    func save() async throws(RunError) {
+        let json = try running { try progress.json }
+        try await worker.on { [run = worker.run] (store) throws(StorageError) in
+            try await store.save(progress: json, of: run)
+        }
     }
 
     /// Compares the source with that of the earlier runs, then runs if there is something to do.
@@ -178,12 +236,12 @@ package struct Migration {
             throw .anotherSource(options.source, reason: reason)
         }
         progress.history.begin(at: .now)
+        let earlierCalls = progress.history.calls
         let ending = try await workOn()
-        try running {
-            progress.history.end(at: .now)
-            countCalls()
-            try progress.save(in: ledger)
-        }
+        progress.history.end(at: .now)
+        progress.history.calls = earlierCalls + (lookups?.usage.calls ?? 0)
+        try await worker.count(lookups?.usage.calls ?? 0)
+        try await save()
         return ending
     }
 
@@ -200,9 +258,6 @@ package struct Migration {
 
     /// Reason to stop; `nil` if the run can continue.
     var stop: Stop? { options.stop(after: rowsRead, since: startTime, monitor) }
-
-    /// Updates the number of calls, which includes those of earlier runs.
-    mutating func countCalls() { progress.history.calls = earlierCalls + (lookups?.usage.calls ?? 0) }
 
     func ending(stop: Stop?, wasFinished: Bool = false) -> RunResult {
         var ending = RunResult(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)

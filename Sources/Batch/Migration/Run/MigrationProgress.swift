@@ -1,8 +1,10 @@
+import Foundation
 import Reports
+import Storage
 
-/// The checkpoint of a migration, which is stored in its progress file.
-struct MigrationProgress: Sendable, RunCheckpoint {
-    /// A position in the source. All rows before it are in the result, or staged.
+/// The checkpoint of a migration, which is stored with its import.
+struct MigrationProgress: Sendable, Codable {
+    /// A position in the source. All rows before it are in the result, or stored.
     struct Checkpoint: Sendable, Codable {
         /// Position in the source; `nil` before the first row.
         var source: SourcePosition?
@@ -26,5 +28,13 @@ struct MigrationProgress: Sendable, RunCheckpoint {
     var isRefreshing = false
     var history = MigrationHistory()
 
-    static let key = "progress"
+    init(options: MigrationOptions.PersistedOptions, identity: SourceIdentity) {
+        (self.options, self.identity) = (options, identity)
+    }
+
+    /// Decodes the JSON that is stored.
+    init(_ json: String) throws { self = try StoredJSON.decode(Self.self, from: Array(json.utf8)) }
+
+    /// The JSON that is stored.
+    var json: String { get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) } }
 }

@@ -1,5 +1,4 @@
 package import Reports
-import Storage
 
 extension MigrationReport {
     /// Creates the report of a run.
@@ -12,17 +11,6 @@ extension MigrationReport {
         wasFinished = ending.wasFinished
         rowsRead = ending.rowsRead
         duration = ending.duration
-    }
-
-    /// Writes the report in the format that the file name extension selects. Replaces an existing file.
-    ///
-    /// - Parameters:
-    ///   - path: Path that ends in `.html` or `.json`.
-    ///   - ledger: Progress file, which contains the refused rows.
-    package func write(to path: String, refusals ledger: MigrationStore) throws(RunError) {
-        try reporting {
-            try write(to: path) { try ledger.refusals(after: $0, limit: $1) }
-        }
     }
 }
 

@@ -1,8 +1,7 @@
 import Base
-import Foundation
-package import PostgreSQLClient
 package import ReceiptInspection
 import Reports
+package import Storage
 import Synchronization
 
 /// One worker of a migration into PostgreSQL. Any number of them, on any machines, run the same command.
@@ -20,35 +19,28 @@ package final class SharedMigration: Sendable {
     let lookups: (any CustomerLookupService)?
     let monitor: MigrationMonitor
     let notify: @Sendable (String) -> Void
-    let database: MigrationDatabase
     let startTime = ContinuousClock.now
     let state = Mutex(State())
 
     struct State {
-        var works: Set<WorkLease> = []
-        var chunks: Set<ChunkLease> = []
         /// Counts of the rows that this run has stored.
         var counts = MigrationCounts()
-        var scopes: [[String]: Int64] = [:]
         var hasNamedRows = false
     }
 
     /// Opens the source. Nothing is read or written yet.
     ///
     /// - Parameters:
-    ///   - client: a client of the database, with at least two connections more than there are workers.
-    ///   - place: hosts and database, for messages.
     ///   - lookups: looks up customers; `nil` without the App Store Server API.
     package init(
-        _ options: SharedMigrationOptions, client: PostgreSQLClient, place: String, reader: ReceiptReader,
-        lookups: (any CustomerLookupService)?, monitor: MigrationMonitor, notify: @escaping @Sendable (String) -> Void
+        _ options: SharedMigrationOptions, reader: ReceiptReader, lookups: (any CustomerLookupService)?,
+        monitor: MigrationMonitor, notify: @escaping @Sendable (String) -> Void
     ) throws(RunError) {
         self.options = options
         self.reader = reader
         self.lookups = lookups
         self.monitor = monitor
         self.notify = notify
-        database = MigrationDatabase(client: client, place: place, worker: options.worker, lease: options.lease)
         source = try running {
             try SplittableSource(
                 options.migration.source, options: options.migration.persisted.source,
@@ -57,48 +49,77 @@ package final class SharedMigration: Sendable {
     }
 
     /// Works until all chunks have ended and all customers are looked up, or until a limit.
-    package func run() async throws(RunError) -> Migration.RunResult {
+    ///
+    /// - Parameter store: the database.
+    package func run(in store: any ImportStore) async throws(RunError) -> Migration.RunResult {
         for notice in source.notices { notify(notice) }
         let fingerprint = try running { try source.fingerprint() }
-        try await database.open()
-        let migration = try await database.begin(options, fingerprint)
-        let startedAt = try await database.now()
-        let heartbeat = Task { await self.renewLeases() }
-        defer { heartbeat.cancel() }
-        var stop: Migration.Stop?
-        do throws(RunError) {
-            try await readChunks(of: migration)
-            stop = self.stop
-            if stop == nil { stop = try await finish(migration, startedAt: startedAt) }
-        } catch {
-            await releaseAll()
-            throw error
+        let run = try await begin(fingerprint, in: store)
+        let worker = ImportWorker(store, run: run.id, name: options.worker, lease: options.lease)
+        let stop = try await worker.renewing { () async throws(RunError) -> Migration.Stop? in
+            try await readChunks(worker)
+            if let reason = self.stop { return reason }
+            return try await finish(worker, startedAt: run.time)
         }
-        await releaseAll()
-        return try await result(of: migration, stop: stop)
+        return try await result(worker, stop: stop)
+    }
+
+    /// Opens the import. Inserts a missing one.
+    private func begin(
+        _ fingerprint: SourceIdentity, in store: any ImportStore
+    ) async throws(RunError) -> ImportRun {
+        do throws(StorageError) {
+            if try await store.hasEarlierTables() {
+                guard options.migration.isFresh else {
+                    throw StorageError(
+                        .changed, at: store.place,
+                        "it has the tables of a migration by version 0.1.0 of receipt-bridge. Finish it with that "
+                            + "version, or delete all of them with --fresh")
+                }
+                try await store.removeEarlierTables()
+            }
+            try await store.createViews(FlatTable.allCases.map { ($0.rawValue, $0.postgresqlView) })
+            if options.migration.isFresh, try await !store.removeImport(options.name) {
+                throw StorageError(
+                    .locked, at: store.place,
+                    "--fresh: other workers are running; stop them first, and start one with --fresh")
+            }
+        } catch {
+            throw RunError(database: error)
+        }
+        let common = try running { try options.common(fingerprint) }
+        let run: ImportRun
+        do throws(StorageError) { run = try await store.beginImport(options.name, progress: common) } catch {
+            throw RunError(database: error)
+        }
+        try options.check(run.progress, fingerprint, at: store.place)
+        return run
     }
 
     /// Merges and looks up customers, if all chunks have ended.
-    private func finish(_ migration: Int64, startedAt: Int64) async throws(RunError) -> Migration.Stop? {
+    private func finish(_ worker: ImportWorker, startedAt: Int64) async throws(RunError) -> Migration.Stop? {
         let needsAll = options.migration.isPlan || lookups != nil
-        while try await !database.tally(of: migration, .whole).isComplete {
+        while try await !tally(worker, .whole).isComplete {
             // The chunks of other shards are read by other workers.
             guard needsAll else { return nil }
             if let stop { return stop }
             try? await Task.sleep(for: .seconds(1))
         }
-        while try await !database.isResolved(migration) {
-            if let stop { return stop }
-            if let lease = try await claim(.resolve, of: migration) {
-                if try await !database.isResolved(migration) { try await database.resolve(lease) }
-                await release(lease)
-            } else {
-                try? await Task.sleep(for: .milliseconds(500))
-            }
-        }
+        if let stop = try await worker.resolve(stop: { self.stop }) { return stop }
         if options.migration.isPlan { return .planned }
         guard let lookups else { return nil }
-        return try await lookUpCustomers(of: migration, lookups, startedAt: startedAt)
+        return try await worker.lookUpCustomers(
+            lookups, options.migration, startedAt: startedAt, monitor, notify: notify, stop: { self.stop })
+    }
+
+    /// Returns how many chunks of a shard have ended.
+    func tally(_ worker: ImportWorker, _ shard: ImportShard) async throws(RunError) -> ImportChunkTally {
+        let run = worker.run
+        let tally = try await worker.on { (store) throws(StorageError) in try await store.tally(of: run, shard) }
+        guard let tally else {
+            throw .notPossible("this migration was started over by another worker; run the same command again")
+        }
+        return tally
     }
 
     /// Reason to stop; `nil` if the run can continue.
@@ -107,60 +128,49 @@ package final class SharedMigration: Sendable {
     }
 
     /// Returns the counts of the whole table, or of this worker's shard.
-    private func result(of migration: Int64, stop: Migration.Stop?) async throws(RunError) -> Migration.RunResult {
+    private func result(_ worker: ImportWorker, stop: Migration.Stop?) async throws(RunError) -> Migration.RunResult {
         monitor.change { $0.phase = .done }
-        var result = Migration.RunResult(counts: try await database.counts(of: migration, options.shard), stop: stop)
+        let (run, shard) = (worker.run, options.shard)
+        var result = Migration.RunResult(counts: try await counts(worker), stop: stop)
         result.rowsRead = state.withLock { $0.counts.rows }
         result.duration = startTime.duration(to: .now)
         guard let lookups else { return result }
-        let outcomes = try await database.outcomes(of: migration, options.shard)
-        result.counts.replace(outcomes: outcomes.outcomes, reasons: outcomes.reasons)
-        let scopes = try await database.scopes().filter { lookups.handles($0.bundleId) }
-        result.customers = try await database.tally(of: migration, scopes.map(\.id))
-        result.activeCustomers = try await database.activeCustomers(of: migration, scopes.map(\.id))
-        result.history.calls = try await database.calls(of: migration)
+        let found = try await worker.on { (store) throws(StorageError) in try await store.outcomes(of: run, shard) }
+        var (outcomes, reasons): ([Outcome: Int64], [String: Int64]) = ([:], [:])
+        for row in found {
+            guard let outcome = Outcome(rawValue: row.outcome) else { continue }
+            outcomes[outcome, default: 0] += row.count
+            if let reason = row.reason { reasons[reason, default: 0] += row.count }
+        }
+        result.counts.replace(outcomes: outcomes, reasons: reasons)
+        let scopes = try await worker.scopes(of: lookups).map(\.id)
+        result.customers = try await worker.tally(scopes)
+        let name = options.name
+        (result.activeCustomers, result.history.calls) = try await worker.on { (store) throws(StorageError) in
+            let now = try await store.existingImport(name)
+            return (try await store.activeCustomers(of: run, scopes, at: now?.time ?? 0), now?.calls ?? 0)
+        }
         return result
     }
-}
 
-// MARK: - Leases
-
-extension SharedMigration {
-    func claim(_ work: SharedWork, of migration: Int64) async throws(RunError) -> WorkLease? {
-        let lease = try await database.claim(work, of: migration)
-        if let lease { state.withLock { _ = $0.works.insert(lease) } }
-        return lease
-    }
-
-    func release(_ lease: WorkLease) async {
-        state.withLock { _ = $0.works.remove(lease) }
-        try? await database.release(lease)
-    }
-
-    /// Whether this worker still has a lease, as far as it knows.
-    func holds(_ lease: WorkLease) -> Bool { state.withLock { $0.works.contains(lease) } }
-
-    private func releaseAll() async {
-        let (works, chunks) = state.withLock { state in
-            defer { (state.works, state.chunks) = ([], []) }
-            return (state.works, state.chunks)
-        }
-        for lease in works { try? await database.release(lease) }
-        for lease in chunks { try? await database.release(lease) }
-    }
-
-    /// Extends the leases of this worker until the task is canceled, three times within their duration.
-    private func renewLeases() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: options.lease / 3)
-            let (works, chunks) = state.withLock { (Array($0.works), Array($0.chunks)) }
-            guard !works.isEmpty || !chunks.isEmpty, let kept = try? await database.renew(works, chunks: chunks) else {
-                continue
+    /// Returns the sum of the counts of all ended chunks of a shard.
+    private func counts(_ worker: ImportWorker) async throws(RunError) -> MigrationCounts {
+        var sum = MigrationCounts()
+        let (run, shard) = (worker.run, options.shard)
+        var last: Int64 = -1
+        while true {
+            let chunks = try await worker.on { [last] (store) throws(StorageError) in
+                try await store.counts(of: run, shard, after: last)
             }
-            state.withLock {
-                $0.works.subtract(Set(works).subtracting(kept.0))
-                $0.chunks.subtract(Set(chunks).subtracting(kept.1))
+            guard let end = chunks.last else { return sum }
+            for (number, text) in chunks {
+                guard let counts = try? StoredJSON.decode(MigrationCounts.self, from: Array(text.utf8)) else {
+                    throw .notPossible(
+                        "the counts of chunk \(number) in the database \(worker.store.place) are damaged")
+                }
+                sum.add(counts)
             }
+            last = end.number
         }
     }
 }

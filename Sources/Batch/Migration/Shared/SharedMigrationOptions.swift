@@ -1,33 +1,12 @@
+import Foundation
+package import Storage
+
 /// Options of a worker of a shared migration, in addition to ``MigrationOptions``.
 package struct SharedMigrationOptions: Sendable {
-    /// A static part of the chunks.
-    package struct Shard: Sendable, Hashable {
-        /// From 0.
-        package let index: Int64
-        package let count: Int64
-
-        /// Parses `I/N`, for example `1/4` to `4/4`. Returns `nil` for another text.
-        package init?(_ text: String) {
-            let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int64($0) }
-            guard parts.count == 2, let number = parts[0], let count = parts[1], (1...10_000).contains(count),
-                (1...count).contains(number)
-            else { return nil }
-            self.init(index: number - 1, count: count)
-        }
-
-        private init(index: Int64, count: Int64) {
-            self.index = index
-            self.count = count
-        }
-
-        /// All chunks.
-        package static let whole = Shard(index: 0, count: 1)
-    }
-
     /// The options that a migration into a file has too.
     package var migration: MigrationOptions
     /// The chunks that this worker reads.
-    package var shard = Shard.whole
+    package var shard = ImportShard.whole
     /// Size of the chunks, if this worker plans them.
     package var chunkSize = ChunkSize()
     /// Time after which another worker takes over the work of one that was killed. It is renewed three times within it.
@@ -42,4 +21,36 @@ package struct SharedMigrationOptions: Sendable {
 
     /// Name of the migration: the last part of the path, because the path can differ from machine to machine.
     package var name: String { migration.source.split(separator: "/").last.map(String.init) ?? migration.source }
+
+    /// What all workers must have in common. An offline migration can be continued with the Server API, because its
+    /// customers are stored either way.
+    func common(_ fingerprint: SourceIdentity) throws -> String {
+        var options = migration.persisted
+        options.withAPI = false
+        return String(
+            decoding: try JSONEncoder().encode(Common(options: options, fingerprint: fingerprint)), as: UTF8.self)
+    }
+
+    /// Checks that the import began with the same source and options.
+    ///
+    /// - Parameter progress: what ``common(_:)`` returned then.
+    func check(_ progress: String, _ fingerprint: SourceIdentity, at place: String) throws(RunError) {
+        guard let earlier = try? JSONDecoder().decode(Common.self, from: Data(progress.utf8)) else {
+            throw .notPossible("the migration \(name) in the database \(place) is damaged")
+        }
+        if let difference = fingerprint.difference(from: earlier.fingerprint) {
+            throw .anotherSource(migration.source, reason: difference)
+        }
+        var options = migration.persisted
+        options.withAPI = false
+        let differences = options.differences(from: earlier.options)
+        guard differences.isEmpty else {
+            throw .notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")
+        }
+    }
+
+    private struct Common: Codable {
+        let options: MigrationOptions.PersistedOptions
+        let fingerprint: SourceIdentity
+    }
 }

@@ -2,10 +2,7 @@ import Foundation
 package import GRDB
 
 /// The progress file of a long-running command, next to its output, so that the command can be stopped at any moment
-/// and resumed: `migrate`, `compare`, `refunds sweep` or `notifications history`.
-///
-/// Contains the checkpoint of each of these, as values by key. For a migration it also contains the refused rows and,
-/// with the Server API, the rows and customers in progress.
+/// and resumed: `compare`, `refunds sweep` or `notifications history`. Contains their checkpoint, as values by key.
 ///
 /// The process that opens the file has an exclusive lock until it exits, however it exits. After a crash, the writes
 /// between two calls of ``commit()`` are either all there or all missing.
@@ -14,14 +11,9 @@ package final class ProgressFile {
     package let path: String
     private let queue: DatabaseQueue
     private var isInTransaction = false
-    /// Whether results of a migration have the columns `row` and `sourceId`. They have not if an earlier version began
-    /// it.
-    package private(set) var hasSourceColumns: Bool
 
     /// The schema version below, as `user_version`; 0 in a new file, and in files from before versions were numbered.
     private static let version: Int64 = 5
-    /// The version to which the tables of older files are changed. The results of a migration stay as they are.
-    private static let versionWithoutSourceColumns: Int64 = 4
     /// The oldest schema version that can still be read.
     private static let oldestVersion: Int64 = 2
 
@@ -36,16 +28,16 @@ package final class ProgressFile {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         do throws(StorageError) {
-            (queue, hasSourceColumns) = try asStorageError(at: path) {
+            queue = try asStorageError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
-                let found = try queue.inDatabase { db in
+                try queue.inDatabase { db in
                     try db.requireDurableCommits(at: path)
                     do { return try Self.open(db, at: path) } catch {
                         if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
                         throw error
                     }
                 }
-                return (queue, found > Self.versionWithoutSourceColumns)
+                return queue
             }
         } catch {
             throw Self.explained(error)
@@ -53,7 +45,7 @@ package final class ProgressFile {
     }
 
     /// Adds to the reason what the user can do.
-    private static func explained(_ error: StorageError) -> StorageError {
+    package static func explained(_ error: StorageError) -> StorageError {
         switch error.code {
         case .locked: StorageError(.locked, at: error.place, "another process is using this destination")
         case .notADatabase:
@@ -65,8 +57,7 @@ package final class ProgressFile {
         }
     }
 
-    /// - Returns: the version of the file.
-    private static func open(_ db: Database, at path: String) throws -> Int64 {
+    private static func open(_ db: Database, at path: String) throws {
         // The lock is SQLite's own, so it is released when the process exits.
         try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
         let found = try db.integer("PRAGMA user_version") ?? 0
@@ -85,15 +76,13 @@ package final class ProgressFile {
             throw StorageError(.notADatabase, at: path, checkResult.replacing("\n", with: " "))
         }
         if isNew {
-            try prepare(db)
-        } else if found < versionWithoutSourceColumns {
-            if found < 3 { try separateReasons(db) }
-            try addDownloads(db)
+            try db.execute(
+                sql: """
+                    CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+                    PRAGMA user_version = \(version)
+                    """)
         }
-        let current = isNew ? version : max(found, versionWithoutSourceColumns)
-        if found != current { try db.execute(sql: "PRAGMA user_version = \(current)") }
         try db.execute(sql: "COMMIT")
-        return current
     }
 
     // Rolls back first: a connection that is closed inside a transaction calls GRDB's observers after they are gone.
@@ -101,14 +90,8 @@ package final class ProgressFile {
 
     /// Deletes all data and keeps the lock.
     package func removeAll() throws(StorageError) {
-        try write { db in
-            for table in ["state", "refusal", "refusalReason", "scope", "customer", "identifier", "staged"] {
-                try db.execute(sql: "DELETE FROM \(table)")
-            }
-            try db.execute(sql: "PRAGMA user_version = \(Self.version)")
-        }
+        try write { try $0.execute(sql: "DELETE FROM state") }
         try commit()
-        hasSourceColumns = true
     }
 
     /// Returns the value stored under a key, or `nil` if there is none.
@@ -135,15 +118,9 @@ package final class ProgressFile {
         return number
     }
 
-    /// Returns the JSON if it has no zero byte. A damaged page of zeros must not get into a result.
-    package func validated(_ json: [UInt8], _ subject: String) throws(StorageError) -> [UInt8] {
-        guard !json.contains(0) else { throw damaged(subject) }
-        return json
-    }
-
     /// The error for a value that differs from what was written. SQLite has no checksums, so damage shows up only
     /// when a value is used.
-    package func damaged(_ subject: String) -> StorageError {
+    private func damaged(_ subject: String) -> StorageError {
         Self.explained(StorageError(.notADatabase, at: path, "\(subject) is damaged"))
     }
 
