@@ -121,10 +121,10 @@ package enum UpstreamOutcome: MetricLabel {
     ]
 
     /// The outcome of a verifyReceipt exchange.
-    init(_ reply: VerifyReceiptReply) {
+    init(_ reply: Result<AppleResponse, UpstreamError>) {
         switch reply {
-        case .answer: self = .answered
-        case .outage(let error): self.init(error)
+        case .success: self = .answered
+        case .failure(let error): self.init(error)
         }
     }
 

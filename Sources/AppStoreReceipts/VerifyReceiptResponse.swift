@@ -11,7 +11,7 @@ public struct VerifyReceiptResponse: Hashable, Sendable {
     /// The JSON in UTF-8.
     public let body: Data
 
-    init(answer: VerifyReceiptAnswer) {
+    init(answer: Answer) {
         status = answer.status.rawValue
         body = Data(answer.body)
     }

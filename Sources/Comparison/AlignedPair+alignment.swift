@@ -52,7 +52,7 @@ extension AlignedRows {
 extension AlignedRows.Pair {
     /// Returns the row with its marks. A difference that belongs to a field is shown in the field, all others are
     /// appended.
-    fileprivate func row(_ marks: DifferenceMarks, in part: Finding.Part) -> AlignedPair.Row {
+    fileprivate func row(_ marks: DifferenceMarks, in part: ComparisonFinding.Part) -> AlignedPair.Row {
         var found = marks.ofRow(identifier, in: part)
         let isApp = part == .answer
         var fields = values.map { name, left, right in

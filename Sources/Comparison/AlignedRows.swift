@@ -10,7 +10,7 @@ struct AlignedRows {
         let values: [(name: String, left: ComparedValue?, right: ComparedValue?)]
     }
 
-    let part: Finding.Part
+    let part: ComparisonFinding.Part
     let rows: [Pair]
 
     /// Returns all sections in the order of the documents, the top level first.
@@ -34,12 +34,12 @@ struct AlignedRows {
         ]
     }
 
-    private init(part: Finding.Part, rows: [Pair]) {
+    private init(part: ComparisonFinding.Part, rows: [Pair]) {
         self.part = part
         self.rows = rows
     }
 
-    private init(part: Finding.Part, _ matching: RowMatching, hasOnlyRight: Bool = true) {
+    private init(part: ComparisonFinding.Part, _ matching: RowMatching, hasOnlyRight: Bool = true) {
         self.part = part
         var rows = matching.pairs.map { Pair($0, $1, part) }
         rows += matching.onlyLeft.map { Pair($0, nil, part) }
@@ -64,7 +64,7 @@ struct AlignedRows {
 }
 
 extension AlignedRows.Pair {
-    fileprivate init(_ left: ComparedRow?, _ right: ComparedRow?, _ part: Finding.Part) {
+    fileprivate init(_ left: ComparedRow?, _ right: ComparedRow?, _ part: ComparisonFinding.Part) {
         let isRenewal = part == .renewals
         let field: RowField = isRenewal ? .originalTransactionId : .transactionId
         let identifier = left?.identifier(field) ?? right?.identifier(field)

@@ -38,7 +38,7 @@ extension Comparison {
 
     /// Compares only what both sides can contain: iOS 6 responses have no environment, and recorded histories may
     /// have no bundle id.
-    private mutating func compare(_ part: Finding.Part, _ name: String, _ left: String?, _ right: String?) {
+    private mutating func compare(_ part: ComparisonFinding.Part, _ name: String, _ left: String?, _ right: String?) {
         if self.left.form == .flatAnswer, left == nil, part == .answer { return }
         if self.right.form == .records, right == nil { return }
         compare(part, name, left.map(ComparedValue.text), right.map(ComparedValue.text))

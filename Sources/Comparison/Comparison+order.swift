@@ -4,7 +4,7 @@ import Responses
 extension Comparison {
     /// Reports a list with another first or last row, because clients read these as the current purchase; otherwise
     /// one whose other rows are in another order. Records have no order that a client sees.
-    mutating func compareOrder(_ matching: RowMatching, _ part: Finding.Part) {
+    mutating func compareOrder(_ matching: RowMatching, _ part: ComparisonFinding.Part) {
         guard right.form != .records, let swapped = matching.firstSwapped else { return }
         let pairs = matching.pairs
         let differing = [(0, matching.rightEnds.first), (pairs.count - 1, matching.rightEnds.last)]
@@ -14,7 +14,7 @@ extension Comparison {
             reportEnds(differing, matching, part)
         } else if let field = Self.distinction(swapped.left, swapped.right) {
             report(
-                Finding(
+                ComparisonFinding(
                     part: part, subject: .order, verifyReceipt: swapped.left[field], serverAPI: swapped.right[field]))
         }
     }
@@ -22,10 +22,10 @@ extension Comparison {
     /// Reports which end is the newest row on each side, with the setting that turns the list round; the two rows if
     /// that does not explain it.
     private mutating func reportEnds(
-        _ rows: (left: ComparedRow, right: ComparedRow), _ matching: RowMatching, _ part: Finding.Part
+        _ rows: (left: ComparedRow, right: ComparedRow), _ matching: RowMatching, _ part: ComparisonFinding.Part
     ) {
         guard let field = Self.distinction(rows.left, rows.right) else { return }
-        var finding = Finding(
+        var finding = ComparisonFinding(
             part: part, subject: .ends, verifyReceipt: rows.left[field], serverAPI: rows.right[field])
         if part == .latest, let theirs = NewestEnd(matching.pairs.map(\.left), 0, matching.pairs.count - 1),
             let ours = NewestEnd(matching.pairs.map(\.right), matching.rightEnds.first, matching.rightEnds.last),

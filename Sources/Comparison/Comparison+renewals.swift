@@ -95,7 +95,7 @@ extension Comparison {
             let isContradicted = hasAccess ? status == 2 || status == 5 : status == 1 && !isOpen
             guard isContradicted else { continue }
             report(
-                Finding(
+                ComparisonFinding(
                     part: .subscriptions, subject: .field("status"),
                     verifyReceipt: .text(hasAccess ? "active" : "over"),
                     serverAPI: .number(status), left: row, expiresDate: expiry))

@@ -31,12 +31,13 @@ extension Comparison {
     }
 
     /// Returns the rows without duplicates, and reports each duplicate. The last row with an id is used.
-    private mutating func distinct(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) -> [ComparedRow] {
+    private mutating func distinct(_ rows: [ComparedRow], _ part: ComparisonFinding.Part, isLeft: Bool) -> [ComparedRow]
+    {
         let distinct = UniqueRows(rows)
         for row in distinct.repeated {
             let (left, right) = isLeft ? (row, nil) : (nil, row)
             report(
-                Finding(
+                ComparisonFinding(
                     part: part, subject: .repetition, verifyReceipt: left?[.transactionId],
                     serverAPI: right?[.transactionId], left: left, right: right))
         }
@@ -59,7 +60,7 @@ extension Comparison {
     }
 
     /// Compares matched rows and reports verifyReceipt's rows without a counterpart.
-    private mutating func compare(_ matching: RowMatching, _ part: Finding.Part) {
+    private mutating func compare(_ matching: RowMatching, _ part: ComparisonFinding.Part) {
         for (left, right) in matching.pairs { compare(left, right, part, RowField.transactionFields) }
         reportMissing(matching.onlyLeft, part, isLeft: true)
         compareOrder(matching, part)
@@ -67,7 +68,7 @@ extension Comparison {
 
     /// Compares all fields and extra properties of two rows.
     mutating func compare(
-        _ left: ComparedRow, _ right: ComparedRow, _ part: Finding.Part, _ fields: [RowField]
+        _ left: ComparedRow, _ right: ComparedRow, _ part: ComparisonFinding.Part, _ fields: [RowField]
     ) {
         for field in fields {
             let (one, other) = (left[field], right[field])
@@ -97,7 +98,7 @@ extension Comparison {
     }
 
     /// Returns whether this form of response never has the field, so that its absence is no difference.
-    private func isAlwaysAbsent(_ field: RowField, _ part: Finding.Part) -> Bool {
+    private func isAlwaysAbsent(_ field: RowField, _ part: ComparisonFinding.Part) -> Bool {
         guard right.form == .records else { return false }
         switch (left.form, part) {
         case (.flatAnswer, .snapshot), (.flatAnswer, .latest): return RowField.unknownToFlat.contains(field)
@@ -107,13 +108,13 @@ extension Comparison {
     }
 
     /// Reports rows without a counterpart. Their value is the transaction id, or the product id if there is none.
-    mutating func reportMissing(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) {
+    mutating func reportMissing(_ rows: [ComparedRow], _ part: ComparisonFinding.Part, isLeft: Bool) {
         for row in rows {
             let id = row[part == .renewals ? .originalTransactionId : .transactionId] ?? row[.productId]
             // Report the row even if it has no id.
             let value = id ?? .text("")
             report(
-                Finding(
+                ComparisonFinding(
                     part: part, subject: .row, verifyReceipt: isLeft ? value : nil, serverAPI: isLeft ? nil : value,
                     left: isLeft ? row : nil, right: isLeft ? nil : row, expiresDate: row.expiresDate))
         }

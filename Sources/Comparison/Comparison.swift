@@ -48,7 +48,7 @@ package struct Comparison {
 
     /// Assigns a rule to a finding and stores the difference, unless an override ignores the rule or it is expected by
     /// definition.
-    mutating func report(_ finding: Finding) {
+    mutating func report(_ finding: ComparisonFinding) {
         let rule =
             ComparisonRules.all.first { $0.matches(finding, facts) } ?? ComparisonRules.unexplained
         let verdict: ComparisonRule.Class
@@ -69,12 +69,12 @@ package struct Comparison {
 
     /// Reports two values if they differ.
     mutating func compare(
-        _ part: Finding.Part, _ name: String, _ left: ComparedValue?, _ right: ComparedValue?,
+        _ part: ComparisonFinding.Part, _ name: String, _ left: ComparedValue?, _ right: ComparedValue?,
         rows: (left: ComparedRow?, right: ComparedRow?) = (nil, nil), expiresDate: Timestamp? = nil
     ) {
         guard left != right else { return }
         report(
-            Finding(
+            ComparisonFinding(
                 part: part, subject: .field(name), verifyReceipt: left, serverAPI: right, left: rows.left,
                 right: rows.right, expiresDate: expiresDate ?? rows.left?.expiresDate ?? rows.right?.expiresDate))
     }
@@ -91,7 +91,7 @@ extension ComparedAnswer {
     }
 }
 
-extension Finding {
+extension ComparisonFinding {
     /// Path of the difference without row ids. For example, `latestTransactions[].expiresDate`.
     fileprivate var path: String {
         let section =

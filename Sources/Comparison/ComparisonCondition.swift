@@ -89,7 +89,7 @@ package enum ComparisonCondition: Sendable, Hashable {
     static let togetherMilliseconds: Int64 = 60_000
 
     /// Returns whether the condition applies to a finding.
-    func holds(_ finding: Finding, _ facts: ComparisonFacts) -> Bool {
+    func holds(_ finding: ComparisonFinding, _ facts: ComparisonFacts) -> Bool {
         let (left, right) = (finding.verifyReceipt, finding.serverAPI)
         switch self {
         case .sandbox: return facts.isSandbox

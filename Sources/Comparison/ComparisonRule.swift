@@ -17,9 +17,9 @@ package struct ComparisonRule: Sendable {
     /// Name of the rule, which is also the name of its differences.
     package let name: String
     /// Sections of the document that the rule applies to.
-    package let parts: [Finding.Part]
+    package let parts: [ComparisonFinding.Part]
     /// Subjects that the rule applies to; empty means every field.
-    package let subjects: [Finding.Subject]
+    package let subjects: [ComparisonFinding.Subject]
     /// Conditions, all of which must be true.
     package let conditions: [ComparisonCondition]
     /// Class of the rule's differences.
@@ -47,7 +47,8 @@ package struct ComparisonRule: Sendable {
     package static let observed = "observed in genuine responses"
 
     init(
-        _ name: String, _ verdict: Class, _ parts: [Finding.Part], _ subjects: [Finding.Subject] = [],
+        _ name: String, _ verdict: Class, _ parts: [ComparisonFinding.Part],
+        _ subjects: [ComparisonFinding.Subject] = [],
         when conditions: [ComparisonCondition] = [], isInformational: Bool = false, isVolatile: Bool = false,
         isByDefinition: Bool = false, isNoticeable: Bool = true, settlement: String? = nil, source: String? = nil,
         _ explanation: String
@@ -67,19 +68,19 @@ package struct ComparisonRule: Sendable {
     }
 
     /// Returns whether the rule applies to a finding.
-    func matches(_ finding: Finding, _ facts: ComparisonFacts) -> Bool {
+    func matches(_ finding: ComparisonFinding, _ facts: ComparisonFacts) -> Bool {
         parts.contains(finding.part) && covers(finding.subject)
             && conditions.allSatisfy { $0.holds(finding, facts) }
     }
 
     /// Returns whether the rule applies to a subject. A rule without subjects applies to all fields, but not to rows
     /// or their order.
-    private func covers(_ subject: Finding.Subject) -> Bool {
+    private func covers(_ subject: ComparisonFinding.Subject) -> Bool {
         if case .field = subject, subjects.isEmpty { return true }
         return subjects.contains(subject)
     }
 }
 
-extension Finding.Subject {
+extension ComparisonFinding.Subject {
     static func fields(_ fields: RowField...) -> [Self] { fields.map { .field($0.name) } }
 }

@@ -10,7 +10,7 @@ package enum ComparisonRules {
 
     /// Matches every difference that has no other rule.
     package static let unexplained = ComparisonRule(
-        "unexplained", .unexpected, Finding.Part.allCases, [],
+        "unexplained", .unexpected, ComparisonFinding.Part.allCases, [],
         "No rule explains this difference.")
 
     /// Returns the names in `overrides` that are not names of rules, sorted.
@@ -31,7 +31,7 @@ package enum ComparisonRules {
         "Some responses to iOS 6 receipts show a refund only by its dates in the rows, without a reason."
 
     /// The two sections that contain transactions.
-    private static let rows: [Finding.Part] = [.snapshot, .latest]
+    private static let rows: [ComparisonFinding.Part] = [.snapshot, .latest]
 
     /// Rules for the status, the app and the receipt.
     private static let ofApps = [
@@ -97,7 +97,7 @@ package enum ComparisonRules {
             [
                 "billingPlanType", "commitmentInfo.commitmentExpiresDate", "renewalBillingPlanType",
                 "commitmentInfo.commitmentRenewalDate",
-            ].map(Finding.Subject.field), when: [.againstRecords, .onlyServerAPI], isInformational: true,
+            ].map(ComparisonFinding.Subject.field), when: [.againstRecords, .onlyServerAPI], isInformational: true,
             isNoticeable: false,
             source: RuleSources.transaction,
             "verifyReceipt has no billing plans: a commitment that is paid by month looks like a monthly subscription."),
@@ -116,79 +116,85 @@ package enum ComparisonRules {
     /// Rules for the fields of matched transactions.
     private static let ofValues = [
         ComparisonRule(
-            "productId", .unexpected, rows, Finding.Subject.fields(.productId),
+            "productId", .unexpected, rows, ComparisonFinding.Subject.fields(.productId),
             source: RuleSources.transaction,
             "The same transaction has different product ids."),
         ComparisonRule(
             "wholeSeconds", .expected, rows + [.renewals, .receipt], when: [.within(999)],
             "Dates in App Receipts have whole seconds, dates in other responses milliseconds."),
         ComparisonRule(
-            "restoredIdentifier", .expected, rows, Finding.Subject.fields(.transactionId), when: [.matchedOtherwise],
+            "restoredIdentifier", .expected, rows, ComparisonFinding.Subject.fields(.transactionId),
+            when: [.matchedOtherwise],
             source: RuleSources.latest,
             "A restored purchase has its own id in receipts; line item, or product and second, are the same."),
         ComparisonRule(
-            "originalIdAlias", .expected, rows, Finding.Subject.fields(.originalTransactionId),
+            "originalIdAlias", .expected, rows, ComparisonFinding.Subject.fields(.originalTransactionId),
             when: [.sameLineItem, .knownToServerAPI],
             "Since 2025, one line item has been observed with two original transaction ids; store both."),
         ComparisonRule(
-            "originalTransactionId", .unexpected, rows, Finding.Subject.fields(.originalTransactionId),
+            "originalTransactionId", .unexpected, rows, ComparisonFinding.Subject.fields(.originalTransactionId),
             when: [.bothSay],
             source: RuleSources.transaction,
             "The same transaction has different original ids, and the Server API does not list both."),
         ComparisonRule(
-            "originalPurchaseClock", .expected, rows, Finding.Subject.fields(.originalPurchaseDate),
+            "originalPurchaseClock", .expected, rows, ComparisonFinding.Subject.fields(.originalPurchaseDate),
             when: [.within(2_000)],
             "Original purchase dates come from two clocks that differ by up to two seconds."),
         ComparisonRule(
-            "sandboxOriginalPurchase", .expected, rows, Finding.Subject.fields(.originalPurchaseDate),
+            "sandboxOriginalPurchase", .expected, rows, ComparisonFinding.Subject.fields(.originalPurchaseDate),
             when: [.sandbox, .bothSay], isInformational: true,
             "Each sandbox renewal of 2015 to 2020 has its own original purchase date; later years not known."),
         ComparisonRule(
-            "ownership", .unexpected, rows, Finding.Subject.fields(.inAppOwnershipType), when: [.bothSay],
+            "ownership", .unexpected, rows, ComparisonFinding.Subject.fields(.inAppOwnershipType), when: [.bothSay],
             source: RuleSources.ownership,
             "The purchase is family shared on one side and not on the other; both state it since about 2021."),
         ComparisonRule(
             "familySharedGroup", .expected, rows,
-            Finding.Subject.fields(.webOrderLineItemId, .subscriptionGroupIdentifier), when: [.familyShared, .oneSide],
+            ComparisonFinding.Subject.fields(.webOrderLineItemId, .subscriptionGroupIdentifier),
+            when: [.familyShared, .oneSide],
             "Family-shared transactions may lack line item and subscription group on one side."),
         ComparisonRule(
-            "tokenCase", .expected, rows, Finding.Subject.fields(.appAccountToken), when: [.sameButForCase],
+            "tokenCase", .expected, rows, ComparisonFinding.Subject.fields(.appAccountToken), when: [.sameButForCase],
             "Apps send the account token in upper or lower case; the Server API returns lower case."),
         ComparisonRule(
-            "applicationUsername", .expected, rows, Finding.Subject.fields(.appAccountToken),
+            "applicationUsername", .expected, rows, ComparisonFinding.Subject.fields(.appAccountToken),
             when: [.oneSide, .notAUUID],
             source: RuleSources.token,
             "An applicationUsername that is not a UUID does not become an account token."),
         ComparisonRule(
-            "cancellationReason", .unexpected, rows, Finding.Subject.fields(.revocationReason), when: [.bothSay],
+            "cancellationReason", .unexpected, rows, ComparisonFinding.Subject.fields(.revocationReason),
+            when: [.bothSay],
             source: RuleSources.latest,
             "Both sides have the refund, with different reasons."),
         ComparisonRule(
-            "flatRefund", .expected, rows, Finding.Subject.fields(.revocationReason), when: [.flat, .onlyServerAPI],
+            "flatRefund", .expected, rows, ComparisonFinding.Subject.fields(.revocationReason),
+            when: [.flat, .onlyServerAPI],
             explanationOfFlatRefund),
         ComparisonRule(
-            "revocationDrift", .expected, rows, Finding.Subject.fields(.revocationDate), when: [.bothSay],
+            "revocationDrift", .expected, rows, ComparisonFinding.Subject.fields(.revocationDate), when: [.bothSay],
             "The date of a refund has been observed to change between calls; only its presence matters."),
         ComparisonRule(
-            "refundedConsumable", .expected, rows, Finding.Subject.fields(.revocationDate, .revocationReason),
+            "refundedConsumable", .expected, rows, ComparisonFinding.Subject.fields(.revocationDate, .revocationReason),
             when: [.onlyServerAPI, .consumable],
             source: RuleSources.latest,
             "verifyReceipt never shows the refund of a consumable."),
         ComparisonRule(
             "upgradedWithoutRevocation", .expected, rows,
-            Finding.Subject.fields(.revocationDate, .revocationReason, .isUpgraded), when: [.cancelledUpgrade],
+            ComparisonFinding.Subject.fields(.revocationDate, .revocationReason, .isUpgraded),
+            when: [.cancelledUpgrade],
             source: RuleSources.transaction,
             "Until 2020-07 verifyReceipt showed an upgrade as a cancellation too; responses since 2020-11 do not."),
         ComparisonRule(
-            "sandboxUpgrade", .expected, rows, Finding.Subject.fields(.isUpgraded), when: [.sandbox, .oneSide],
+            "sandboxUpgrade", .expected, rows, ComparisonFinding.Subject.fields(.isUpgraded),
+            when: [.sandbox, .oneSide],
             isInformational: true,
             "The sandbox reports upgrades differently from production; years not known."),
         ComparisonRule(
-            "offerCodeUUID", .expected, rows, Finding.Subject.fields(.promotionalOfferId),
+            "offerCodeUUID", .expected, rows, ComparisonFinding.Subject.fields(.promotionalOfferId),
             when: [.onlyVerifyReceipt, .offerCodeUUID],
             "Receipts and verifyReceipt (2023) identify a redeemed offer code by a UUID that the Server API lacks."),
         ComparisonRule(
-            "trialFlagChange", .expected, rows, Finding.Subject.fields(.isInIntroOfferPeriod),
+            "trialFlagChange", .expected, rows, ComparisonFinding.Subject.fields(.isInIntroOfferPeriod),
             when: [.bothSay, .trialOfUnknownDays],
             "Trials bought up to 2024-08-17 lack this flag, those since 2024-09-03 have it; unknown between the two."),
         ComparisonRule(
@@ -197,12 +203,12 @@ package enum ComparisonRules {
             source: RuleSources.answer,
             "in_app is as old as the receipt; latest_receipt_info has the current state of the same transaction."),
         ComparisonRule(
-            "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
+            "inAppSnapshot", .expected, [.snapshot], ComparisonFinding.Subject.fields(.expiresDate),
             when: [.againstRecords, .bothSay, .flat, .olderThanListed], isNoticeable: false,
             source: RuleSources.answer,
             "The receipt has the end of a period as it was at that time; only the newest period is current."),
         ComparisonRule(
-            "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
+            "inAppSnapshot", .expected, [.snapshot], ComparisonFinding.Subject.fields(.expiresDate),
             when: [.againstRecords, .bothSay, .excludingOld, .olderThanListed], isNoticeable: false,
             source: RuleSources.answer,
             "The receipt has the end of a period as it was at that time; only the newest period is current."),
@@ -212,21 +218,22 @@ package enum ComparisonRules {
             source: RuleSources.answer,
             "item_id exists only in receipts; the Server API has none for a product that was changed to."),
         ComparisonRule(
-            "cancellation", .unexpected, rows, Finding.Subject.fields(.revocationDate, .revocationReason),
+            "cancellation", .unexpected, rows, ComparisonFinding.Subject.fields(.revocationDate, .revocationReason),
             when: [.oneSide],
             source: RuleSources.latest,
             "One side has a refund that the other does not."),
         ComparisonRule(
-            "expiresDate", .unexpected, rows, Finding.Subject.fields(.expiresDate),
+            "expiresDate", .unexpected, rows, ComparisonFinding.Subject.fields(.expiresDate),
             source: RuleSources.latest,
             "The same period has different expiration dates."),
         ComparisonRule(
-            "offerCodeName", .expected, rows + [.renewals], Finding.Subject.fields(.offerCodeRefName),
+            "offerCodeName", .expected, rows + [.renewals], ComparisonFinding.Subject.fields(.offerCodeRefName),
             when: [.bothSay],
             source: RuleSources.transaction,
             "verifyReceipt returns the offer's reference name (2023), the Server API may return its identifier."),
         ComparisonRule(
-            "introductoryUndecided", .expected, rows, Finding.Subject.fields(.isTrialPeriod, .isInIntroOfferPeriod),
+            "introductoryUndecided", .expected, rows,
+            ComparisonFinding.Subject.fields(.isTrialPeriod, .isInIntroOfferPeriod),
             when: [.undecidedIntroduction],
             source: RuleSources.discount,
             "Payloads without offerDiscountType do not state if an introductory offer was free; years not known."),
@@ -311,11 +318,12 @@ package enum ComparisonRules {
     /// Rules for renewals and entitlement.
     private static let ofRenewals = [
         ComparisonRule(
-            "retryZero", .expected, [.renewals], Finding.Subject.fields(.isInBillingRetryPeriod),
+            "retryZero", .expected, [.renewals], ComparisonFinding.Subject.fields(.isInBillingRetryPeriod),
             when: [.noAgainstNothing],
             "One side states \"not in billing retry\" (2020), the other omits the field; other years not known."),
         ComparisonRule(
-            "priceConsent", .expected, [.renewals], Finding.Subject.fields(.priceConsentStatus, .priceIncreaseStatus),
+            "priceConsent", .expected, [.renewals],
+            ComparisonFinding.Subject.fields(.priceConsentStatus, .priceIncreaseStatus),
             when: [.lessThanConsent],
             source: RuleSources.priceIncrease,
             "The Server API's 1 means agreed, or only notified because no consent is needed; years not known."),
@@ -328,11 +336,12 @@ package enum ComparisonRules {
             source: RuleSources.renewal,
             "Responses more than a minute apart may show two states of a renewal."),
         ComparisonRule(
-            "autoRenewStatus", .unexpected, [.renewals], Finding.Subject.fields(.autoRenewStatus), isVolatile: true,
+            "autoRenewStatus", .unexpected, [.renewals], ComparisonFinding.Subject.fields(.autoRenewStatus),
+            isVolatile: true,
             source: RuleSources.renewal,
             "Auto-renewal is on for one side and off for the other."),
         ComparisonRule(
-            "autoRenewProductId", .unexpected, [.renewals], Finding.Subject.fields(.autoRenewProductId),
+            "autoRenewProductId", .unexpected, [.renewals], ComparisonFinding.Subject.fields(.autoRenewProductId),
             isVolatile: true,
             source: RuleSources.renewal,
             "The subscription renews to different products."),

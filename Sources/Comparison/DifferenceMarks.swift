@@ -2,17 +2,17 @@
 struct DifferenceMarks {
     /// Key of a row. `identifier` is `nil` for the top level.
     private struct RowKey: Hashable {
-        let part: Finding.Part
+        let part: ComparisonFinding.Part
         let identifier: String?
     }
 
     /// Differences of each row by field name. The key "" holds differences of the row itself.
     private var ofRows: [RowKey: [String: [Difference]]] = [:]
     /// Differences of a section itself. For example, its order.
-    private var ofParts: [Finding.Part: [Difference]] = [:]
+    private var ofParts: [ComparisonFinding.Part: [Difference]] = [:]
 
     /// Sections whose rows have ids.
-    private static let lists: [Finding.Part] = [.snapshot, .latest, .renewals, .subscriptions]
+    private static let lists: [ComparisonFinding.Part] = [.snapshot, .latest, .renewals, .subscriptions]
 
     init(_ differences: [Difference]) {
         // A field shows only one mark, so unexpected differences come first.
@@ -37,21 +37,21 @@ struct DifferenceMarks {
 
     /// Returns the path after `latestTransactions[].`: empty for a whole row, `.some(nil)` for the section itself,
     /// and `nil` if the path is in another section.
-    private static func rest(of path: String, in part: Finding.Part) -> String?? {
+    private static func rest(of path: String, in part: ComparisonFinding.Part) -> String?? {
         let rest = path.dropFirst(part.rawValue.count)
         if rest.isEmpty { return .some(nil) }
         guard rest.hasPrefix("[]") else { return nil }
         return .some(String(rest.dropFirst(rest.hasPrefix("[].") ? 3 : 2)))
     }
 
-    func ofWhole(_ part: Finding.Part) -> [Difference] { ofParts[part] ?? [] }
+    func ofWhole(_ part: ComparisonFinding.Part) -> [Difference] { ofParts[part] ?? [] }
 
-    func ofRow(_ identifier: String?, in part: Finding.Part) -> [String: [Difference]] {
+    func ofRow(_ identifier: String?, in part: ComparisonFinding.Part) -> [String: [Difference]] {
         ofRows[RowKey(part: part, identifier: identifier)] ?? [:]
     }
 
     /// Returns 2 if there is an unexpected difference, 1 if there is only an expected one, otherwise 0.
-    func urgency(of identifier: String?, in part: Finding.Part) -> Int {
+    func urgency(of identifier: String?, in part: ComparisonFinding.Part) -> Int {
         guard let found = ofRows[RowKey(part: part, identifier: identifier)] else { return 0 }
         return found.values.contains { $0.contains { $0.verdict == .unexpected } } ? 2 : 1
     }

@@ -5,7 +5,7 @@ import Foundation
 /// on.
 package struct Readiness: Sendable {
     /// Recommendation.
-    package enum Verdict: String, Sendable, Hashable, CaseIterable {
+    package enum ReadinessVerdict: String, Sendable, Hashable, CaseIterable {
         /// Enough was compared, and there are no unexpected differences.
         case safe
         /// There are no unexpected differences, but too little was compared.
@@ -98,8 +98,8 @@ package struct Readiness: Sendable {
     /// `true` if more than ``toleratedFailures`` of the compared receipts were compared only in part.
     package var isTooPartial: Bool { Double(app.partial) > Self.toleratedFailures * Double(app.compared) }
 
-    /// The recommendation. Any unexpected difference makes it ``Verdict/notSafe``.
-    package var verdict: Verdict {
+    /// The recommendation. Any unexpected difference makes it ``ReadinessVerdict/notSafe``.
+    package var verdict: ReadinessVerdict {
         if different > 0 { return .notSafe }
         return app.customers < Self.minimumCustomers || hasTooManyFailures || isTooPartial ? .notYet : .safe
     }

@@ -76,7 +76,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
     ///
     /// Apple introduces forms without an announcement: transactionReceipts of version 4 appeared in 2023. So only what
     /// is provably wrong is denied. A text that this program cannot judge goes to the next source.
-    package enum Verdict: String, Sendable, Hashable, CaseIterable {
+    package enum ReceiptVerdict: String, Sendable, Hashable, CaseIterable {
         /// Provably not a receipt: status 21002.
         case notAReceipt
         /// Provably not authentic: status 21003.
@@ -104,12 +104,12 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
     package var description: String { "\(code.rawValue) at \(place): \(reason)" }
 
     /// The meaning of the code for a verifyReceipt response.
-    package var verdict: Verdict { code.verdict }
+    package var verdict: ReceiptVerdict { code.verdict }
 }
 
 extension ReceiptDecodingError.Code {
     /// The meaning of the code for a verifyReceipt response.
-    package var verdict: ReceiptDecodingError.Verdict {
+    package var verdict: ReceiptDecodingError.ReceiptVerdict {
         switch self {
         case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .bridgeHandle,
             .purchaseInfoOnly, .malformed, .truncated, .truncatedDescription, .trailingBytes:

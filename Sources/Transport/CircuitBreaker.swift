@@ -42,7 +42,7 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// The result of an exchange with regard to the health of the host.
-    package enum Outcome: Sendable, Hashable {
+    package enum CallOutcome: Sendable, Hashable {
         case success, failure
         /// Says nothing about the host, because this process gave up or never sent the request.
         case inconclusive
@@ -59,7 +59,7 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// The decision about one exchange.
-    package enum Decision: Sendable, Hashable {
+    package enum CallDecision: Sendable, Hashable {
         case allowed(Ticket)
         /// The breaker is open; the next attempt is possible after this duration.
         case wait(Duration)
@@ -110,7 +110,7 @@ package struct CircuitBreaker: Sendable {
     ///   - isRetry: Whether the same was sent before. If so, it is no probe.
     package mutating func allow(
         at now: ContinuousClock.Instant, isGenuine: Bool = true, isRetry: Bool = false
-    ) -> Decision {
+    ) -> CallDecision {
         if state == .closed { return .allowed(Ticket(generation: generation, probe: nil, isGenuine: isGenuine)) }
         let wait = nextProbe.map { now.duration(to: $0) } ?? .zero
         guard state == .open, wait <= .zero, isGenuine, !isRetry else { return .wait(max(wait, .zero)) }
@@ -124,7 +124,7 @@ package struct CircuitBreaker: Sendable {
     ///
     /// - Parameter random: A number in 0..<1, for the jitter of the first probe.
     package mutating func complete(
-        _ ticket: Ticket, _ outcome: Outcome, at now: ContinuousClock.Instant, random: Double
+        _ ticket: Ticket, _ outcome: CallOutcome, at now: ContinuousClock.Instant, random: Double
     ) {
         guard ticket.generation == generation else { return }
         if state != .closed {

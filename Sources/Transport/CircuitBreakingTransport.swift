@@ -129,14 +129,14 @@ package final class CircuitBreakingTransport: HTTPTransport {
     private static func allow(
         _ request: HTTPRequest, to host: inout Host, _ now: ContinuousClock.Instant
     ) -> Result<CircuitBreaker.Ticket, TransportError> {
-        func refusal(_ code: TransportError.Code, _ reason: String) -> Result<CircuitBreaker.Ticket, TransportError> {
+        func refused(_ code: TransportError.Code, _ reason: String) -> Result<CircuitBreaker.Ticket, TransportError> {
             .failure(TransportError(code, at: request.url.host, reason))
         }
         if !request.isRetry {
             host.retryBudget.recordFirstAttempt()
         } else if host.breaker.state == .closed, !host.retryBudget.consume(at: now) {
             host.rejectedRetries += 1
-            return refusal(.tooManyRepetitions, "the retry budget for this host is used up")
+            return refused(.tooManyRepetitions, "the retry budget for this host is used up")
         }
         switch host.breaker.allow(at: now, isGenuine: request.isGenuine, isRetry: request.isRetry) {
         case .allowed(let ticket):
@@ -145,13 +145,13 @@ package final class CircuitBreakingTransport: HTTPTransport {
         case .wait(let pause):
             host.refused += 1
             let seconds = (pause / .seconds(1)).rounded(.up)
-            return refusal(
+            return refused(
                 .circuitOpen, "circuit breaker open after repeated failures; next attempt in \(Int(seconds)) s")
         }
     }
 
     /// Records the end of an exchange.
-    private func complete(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
+    private func complete(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.CallOutcome, at origin: Origin) {
         let now = now()
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0
         update(origin) { host in
@@ -161,7 +161,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     }
 
     /// Classifies a failed exchange. Errors caused by this process, such as `cancelled`, say nothing about the host.
-    private func outcome(of error: TransportError) -> CircuitBreaker.Outcome {
+    private func outcome(of error: TransportError) -> CircuitBreaker.CallOutcome {
         switch error.code {
         case .nameNotResolved, .connectFailed, .tlsFailed, .connectionReset, .emptyReply, .truncated, .protocolError:
             .failure

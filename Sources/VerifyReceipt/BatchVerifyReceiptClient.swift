@@ -29,7 +29,7 @@ package struct BatchVerifyReceiptClient: Sendable {
     /// Returns Apple's response to a receipt. The request holds the shared secret of the app.
     ///
     /// - Throws: ``Unavailable`` if Apple has none after all retries.
-    package func answer(to receipt: DecodedReceipt) async throws(Unavailable) -> UpstreamResponse {
+    package func answer(to receipt: DecodedReceipt) async throws(Unavailable) -> AppleResponse {
         guard let bytes = receipt.bytes?.reveal() else {
             throw Unavailable(reason: "the stored text holds no receipt that could be sent", isUnreachable: false)
         }

@@ -94,14 +94,14 @@ package final class VerifyReceiptService: Sendable {
     /// - Parameter sources: tried instead of the app's `answer`; `nil` for the app's own.
     package func answer(
         body: [UInt8], route: UpstreamRouter.Route, sources: [AnswerSource]?
-    ) async -> VerifyReceiptResult {
+    ) async -> SourcedAnswer {
         await answer(body: body, route: route, requestOptions: RequestOptions(sources: sources))
     }
 
     /// Answers a request. A client's request (priority `live`) is counted and timed.
     package func answer(
         body: consuming [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
-    ) async -> VerifyReceiptResult {
+    ) async -> SourcedAnswer {
         let start = ContinuousClock.now
         let reply = await cachedOrEvaluated(
             consume body, on: route, requestOptions, within: RequestDeadline(deadline, from: start))
@@ -125,11 +125,11 @@ package final class VerifyReceiptService: Sendable {
     }
 
     /// See ``AppRegistry/explanations(of:)``.
-    package func explanations(of reply: VerifyReceiptResult) -> [String] { apps.explanations(of: reply) }
+    package func explanations(of reply: SourcedAnswer) -> [String] { apps.explanations(of: reply) }
 
     /// Counts a response that another part of the server wrote. The responses of ``answer(body:route:requestOptions:)``
     /// are counted already.
-    package func count(_ reply: VerifyReceiptResult) {
+    package func count(_ reply: SourcedAnswer) {
         countedApps[reply.claimedApp].verdicts.add(
             StatusLabel(reply.answer.status), reply.source, reply.environment)
     }
@@ -148,19 +148,19 @@ package final class VerifyReceiptService: Sendable {
     ///    ``SignedItemVerifier``. What this server cannot judge goes on.
     /// 4. The app of the receipt is configured, or `unknownApps` allows it.
     /// 5. No other user presented the purchase first, under `replay: refuse`.
-    /// 6. The other rules of the app about the item: sandbox, testers, password (``AppRules/refusal(of:)``).
+    /// 6. The other rules of the app about the item: sandbox, testers, password (``AppRules/refusalBeforeSources(of:)``).
     /// 7. The sources in their order, until one has a response (``RequestEvaluation``).
-    /// 8. The rules again, about what the response shows (``AppRules/refusal(of:to:)``).
+    /// 8. The rules again, about what the response shows (``AppRules/refusalOfAnswer(_:to:)``).
     private func cachedOrEvaluated(
         _ body: consuming [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions,
         within deadline: RequestDeadline
-    ) async -> VerifyReceiptResult {
+    ) async -> SourcedAnswer {
         var cacheKey: [UInt8]?
         if let responseCache, requestOptions.priority == .live, !requestOptions.isFresh,
             requestOptions.sources == nil, requestOptions.user == nil
         {
             cacheKey = responseCache.key(of: body, route)
-            var reply: VerifyReceiptResult?
+            var reply: SourcedAnswer?
             if let cacheKey {
                 reply = await responseCache.response(for: cacheKey, at: now(), within: deadline.reading(before: 1))
             }
@@ -172,7 +172,7 @@ package final class VerifyReceiptService: Sendable {
             request = try read(consume body)
         } catch {
             logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "\(error.rawValue)"])
-            return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
+            return SourcedAnswer(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         let presented = request.presentedItem
         guard case .receipt = presented else {
@@ -181,11 +181,11 @@ package final class VerifyReceiptService: Sendable {
         let verification = verification(of: request, requestOptions)
         if case .rejected(let error, _) = verification, error.code == .bridgeHandle || !request.hasBase64Text {
             evaluation.logger.logMalformedReceipt(error, at: now())
-            return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
+            return SourcedAnswer(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         switch apps.resolution(of: verification) {
         case .refused(let status):
-            var reply = refusal(status, environment: verification.environment(on: route))
+            var reply = answerWithoutSource(status, environment: verification.environment(on: route))
             reply.unconfiguredApp = verification.authenticItem.flatMap { apps.unconfigured($0.bundleId) }
             return reply
         case .app(let app):
@@ -196,8 +196,8 @@ package final class VerifyReceiptService: Sendable {
     }
 
     /// The response to a request for which no source is asked.
-    private func refusal(_ status: VerifyReceiptStatus, environment: AppStoreEnvironment) -> VerifyReceiptResult {
-        VerifyReceiptResult(
+    private func answerWithoutSource(_ status: VerifyReceiptStatus, environment: AppStoreEnvironment) -> SourcedAnswer {
+        SourcedAnswer(
             status == .temporarilyUnavailable ? .temporarilyUnavailable() : .failure(status), source: .receipt,
             environment: environment)
     }
@@ -206,7 +206,7 @@ package final class VerifyReceiptService: Sendable {
     private func evaluated(
         _ presented: PresentedItem, in request: consuming VerifyReceiptRequest, on route: UpstreamRouter.Route,
         _ requestOptions: RequestOptions, within deadline: RequestDeadline
-    ) async -> VerifyReceiptResult {
+    ) async -> SourcedAnswer {
         switch signedItems.verify(presented, at: now()) {
         case .refused(let status, let failure, let app):
             if let failure, requestOptions.priority == .live {
@@ -218,7 +218,7 @@ package final class VerifyReceiptService: Sendable {
             } else {
                 logger.debug("signed item rejected", metadata: ["status": .stringConvertible(status.rawValue)])
             }
-            var reply = refusal(status, environment: route.environment)
+            var reply = answerWithoutSource(status, environment: route.environment)
             reply.unconfiguredApp = app
             return reply
         case .authentic(let item, let app):
@@ -234,7 +234,7 @@ package final class VerifyReceiptService: Sendable {
         _ verification: ReceiptVerification, of app: AppConfiguration, in request: consuming VerifyReceiptRequest,
         on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, within deadline: RequestDeadline,
         cacheKey: [UInt8]?
-    ) async -> VerifyReceiptResult {
+    ) async -> SourcedAnswer {
         let item = rules.item(for: app, verification, in: request, requestOptions)
         var isReplay = false
         if let item {
@@ -243,7 +243,7 @@ package final class VerifyReceiptService: Sendable {
                 within: deadline.reading(before: 1))
         }
         if isReplay, app.replay == .refuse {
-            return VerifyReceiptResult(
+            return SourcedAnswer(
                 .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
         }
         let lacksPassword = request.password == .absent && app.sharedSecret == nil

@@ -445,7 +445,7 @@ struct SignedPayloadTests {
 
     @Test("Every error code has its verdict")
     func verdicts() {
-        let verdicts: [SignedPayloadError.Verdict: Set<SignedPayloadError.Code>] = [
+        let verdicts: [SignedPayloadError.PayloadVerdict: Set<SignedPayloadError.Code>] = [
             .notOfThisKind: [.malformed, .wrongKind],
             .forged: [.unsigned, .x5c, .notAReceiptSigner, .untrustedChain, .outsideValidity, .badSignature, .xcode],
             .misplaced: [.wrongBundleId, .wrongAppAppleId, .wrongEnvironment],

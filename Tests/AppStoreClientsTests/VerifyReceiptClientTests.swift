@@ -10,7 +10,7 @@ struct VerifyReceiptClientTests {
         timeout: Duration = .seconds(20), body: [UInt8] = Array("{}".utf8),
         environment: AppStoreEnvironment = .production,
         _ answer: @escaping @Sendable (TestServer.Request) -> Reply
-    ) async throws -> VerifyReceiptReply {
+    ) async throws -> Result<AppleResponse, UpstreamError> {
         let server = try TestServer(answer)
         let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
         let client = VerifyReceiptClient(
@@ -32,7 +32,7 @@ struct VerifyReceiptClientTests {
         }
         #expect(
             reply.answer
-                == UpstreamResponse(
+                == AppleResponse(
                     body: Array(text.utf8), status: VerifyReceiptStatus(rawValue: 21104), isRetryable: true))
     }
 
@@ -70,8 +70,8 @@ struct VerifyReceiptClientTests {
             switch await client.send(
                 body: [], to: environment, timeout: .seconds(seconds), isGenuine: isGenuine)
             {
-            case .answer(let answer): "\(answer.status.rawValue)"
-            case .outage(let error): error.code.rawValue
+            case .success(let answer): "\(answer.status.rawValue)"
+            case .failure(let error): error.code.rawValue
             }
         }
         // Its sender may have caused the 429.
@@ -91,7 +91,7 @@ struct VerifyReceiptClientTests {
         arguments: [("7", Duration.seconds(7)), ("99999", .seconds(3_600)), ("soon", nil)])
     func retryAfter(header: String, pause: Duration?) async throws {
         let reply = try await send { _ in .respond(status: 429, headers: ["Retry-After: \(header)"]) }
-        guard case .outage(let failure) = reply else {
+        guard case .failure(let failure) = reply else {
             Issue.record("no outage")
             return
         }
@@ -163,18 +163,18 @@ struct VerifyReceiptClientTests {
         ] as [(Int, Bool?, Bool)])
     func retries(status: Int, isRetryable: Bool?, isTransient: Bool) {
         let status = VerifyReceiptStatus(rawValue: status)
-        #expect(UpstreamResponse(body: [], status: status, isRetryable: isRetryable).isTransient == isTransient)
+        #expect(AppleResponse(body: [], status: status, isRetryable: isRetryable).isTransient == isTransient)
     }
 }
 
-extension VerifyReceiptReply {
-    fileprivate var answer: UpstreamResponse? {
-        guard case .answer(let answer) = self else { return nil }
+extension Result<AppleResponse, UpstreamError> {
+    fileprivate var answer: AppleResponse? {
+        guard case .success(let answer) = self else { return nil }
         return answer
     }
 
     fileprivate var failure: UpstreamError? {
-        guard case .outage(let failure) = self else { return nil }
+        guard case .failure(let failure) = self else { return nil }
         return failure
     }
 }

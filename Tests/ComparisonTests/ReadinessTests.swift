@@ -35,10 +35,11 @@ struct ReadinessTests {
     @Test(
         "Readiness requires enough customers, few failures and no unexpected difference",
         arguments: [
-            (0, 0, 0, Readiness.Verdict.notYet), (299, 299, 0, .notYet), (300, 300, 0, .safe), (300, 299, 0, .notSafe),
+            (0, 0, 0, Readiness.ReadinessVerdict.notYet), (299, 299, 0, .notYet), (300, 300, 0, .safe),
+            (300, 299, 0, .notSafe),
             (1, 0, 0, .notSafe), (9_900, 9_900, 100, .safe), (9_899, 9_899, 101, .notYet), (0, 0, 7, .notYet),
         ])
-    func verdicts(compared: Int64, equal: Int64, failed: Int64, verdict: Readiness.Verdict) {
+    func verdicts(compared: Int64, equal: Int64, failed: Int64, verdict: Readiness.ReadinessVerdict) {
         let app = ReportSample.app(
             ReportSample.safe, compared: compared, equal: equal, failures: failed > 0 ? ["notFound": failed] : [:])
         let readiness = Readiness(app, entries: [])

@@ -7,7 +7,7 @@ enum RuleListing {
         let head = "| rule | class | path | condition | explanation | source |\n|---|---|---|---|---|---|\n"
         return head
             + rules.map { rule in
-                let sections = rule.parts == Finding.Part.allCases ? "everywhere" : rule.sections
+                let sections = rule.parts == ComparisonFinding.Part.allCases ? "everywhere" : rule.sections
                 let notes = [
                     rule.isByDefinition ? "by definition" : nil, rule.isInformational ? "informational" : nil,
                     rule.isVolatile ? "volatile" : nil,
@@ -34,7 +34,7 @@ extension ComparisonRule {
     }
 }
 
-extension Finding.Subject {
+extension ComparisonFinding.Subject {
     fileprivate var displayText: String {
         switch self {
         case .row: "a row on one side only"

@@ -31,7 +31,7 @@ enum DocumentTarget {
 
     /// Checks that a response that was archived is restored.
     private static func restore(_ bytes: [UInt8]) {
-        let answer = VerifyReceiptAnswer(status: .valid, body: bytes)
+        let answer = Answer(status: .valid, body: bytes)
         guard let archived = ArchivedResponse(answer, to: []) else { return }
         guard let restored = RestoredResponse(archived, keptAt: Rendered.now) else {
             return require(false, "what was archived is restored")

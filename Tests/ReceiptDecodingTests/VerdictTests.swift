@@ -34,7 +34,7 @@ struct VerdictTests {
         let list = try MintedReceipts.transaction(version: 4) { $0.writtenVersion = 5 }
         let pki = try MintedReceipts.pki
         let authorities = [pki.developerRelations.certificate, pki.root.certificate]
-        let rows: [(String, [UInt8], ReceiptDecodingError.Verdict)] = [
+        let rows: [(String, [UInt8], ReceiptDecodingError.ReceiptVerdict)] = [
             ("an unknown digest", unknownDigest(signed), .notJudged),
             ("an unknown digest and a junk signature", unknownDigest(signed.dropLast(200) + Self.junk(200)), .forged),
             (
@@ -81,7 +81,7 @@ struct VerdictTests {
     func forged() throws {
         let richer = MintedReceipts.content { $0.purchases[2].quantity = 99 }.payload()
         let developer = try MintedReceipts.pki.developerCertificate()
-        let rows: [(String, [UInt8], ReceiptDecodingError.Verdict)] = [
+        let rows: [(String, [UInt8], ReceiptDecodingError.ReceiptVerdict)] = [
             ("another root", try MintedReceipts.app(signer: MintedReceipts.foreign.receiptSigner), .forged),
             ("a changed quantity", try MintedReceipts.app { $0.swappedPayload = richer }, .forged),
             ("no signer", try MintedReceipts.app { $0.signerCount = 0 }, .forged),
@@ -102,7 +102,7 @@ struct VerdictTests {
         let text = try String(contentsOf: file, encoding: .utf8)
         let listed = text.matches(of: /\n\| `([a-zA-Z0-9]+)` \| (not a receipt|forged|not judged) \|/)
             .map { "\($0.output.1): \($0.output.2)" }
-        let words: [ReceiptDecodingError.Verdict: String] = [
+        let words: [ReceiptDecodingError.ReceiptVerdict: String] = [
             .notAReceipt: "not a receipt", .forged: "forged", .notJudged: "not judged",
         ]
         let expected = ReceiptDecodingError.Code.allCases.map { "\($0.rawValue): \(words[$0.verdict] ?? "")" }

@@ -7,13 +7,13 @@ struct ResponseTemplateTests {
     private static let before = Timestamp(milliseconds: 1_795_262_400_123)
 
     /// Returns a minimal response for a request at `date`.
-    private func answer(_ date: Timestamp, more: String = "") -> VerifyReceiptAnswer {
+    private func answer(_ date: Timestamp, more: String = "") -> Answer {
         let triplet = DateTriplet(date)
         let text = """
             {"environment":"Production","receipt":{"receipt_type":"Production",\(more)"request_date":"\(triplet.text)",\
             "request_date_ms":"\(triplet.milliseconds)","request_date_pst":"\(triplet.losAngelesText)","in_app":[]},"status":0}
             """
-        return VerifyReceiptAnswer(status: .valid, body: Array(text.utf8))
+        return Answer(status: .valid, body: Array(text.utf8))
     }
 
     @Test(
@@ -28,7 +28,7 @@ struct ResponseTemplateTests {
 
     @Test("A response needs the time of its request, and the time must have thirteen digits")
     func limits() throws {
-        let flat = VerifyReceiptAnswer(status: .valid, body: Array("{\"receipt\":{},\"status\":0}".utf8))
+        let flat = Answer(status: .valid, body: Array("{\"receipt\":{},\"status\":0}".utf8))
         #expect(ResponseTemplate(flat, requestDate: Self.before) == nil)
         #expect(ResponseTemplate(answer(Self.before), requestDate: Self.before.advanced(by: .milliseconds(1))) == nil)
         let early = Timestamp(milliseconds: 999_999_999_999)

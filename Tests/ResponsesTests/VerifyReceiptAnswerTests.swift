@@ -12,7 +12,7 @@ struct VerifyReceiptAnswerTests {
             (.productionReceipt, #"{"status":21008}"#), (.internalDataAccess, #"{"status":21009}"#),
         ])
     func bare(status: VerifyReceiptStatus, body: String) {
-        let answer = VerifyReceiptAnswer.failure(status)
+        let answer = Answer.failure(status)
         #expect(answer.status == status)
         #expect(text(answer.body) == body)
     }
@@ -20,28 +20,28 @@ struct VerifyReceiptAnswerTests {
     @Test("The response to a wrong shared secret has the environment first, as in Apple's body")
     func wrongSharedSecret() {
         #expect(
-            text(VerifyReceiptAnswer.wrongSharedSecret(environment: .production).body)
+            text(Answer.wrongSharedSecret(environment: .production).body)
                 == #"{"environment":"Production","status":21004}"#)
         #expect(
-            text(VerifyReceiptAnswer.wrongSharedSecret(environment: .sandbox).body)
+            text(Answer.wrongSharedSecret(environment: .sandbox).body)
                 == #"{"environment":"Sandbox","status":21004}"#)
     }
 
     @Test("A 21005 of ours has both spellings of is_retryable, also with another number, and differs from Apple's")
     func temporarilyUnavailable() {
-        let outage = VerifyReceiptAnswer.temporarilyUnavailable()
+        let outage = Answer.temporarilyUnavailable()
         #expect(text(outage.body) == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
         #expect(outage.status == .temporarilyUnavailable && outage.isOwnOutage)
-        let other = VerifyReceiptAnswer.temporarilyUnavailable(as: VerifyReceiptStatus(rawValue: 21150))
+        let other = Answer.temporarilyUnavailable(as: VerifyReceiptStatus(rawValue: 21150))
         #expect(text(other.body) == #"{"status":21150,"is_retryable":true,"is-retryable":true}"#)
-        let apples = VerifyReceiptAnswer(status: .temporarilyUnavailable, body: outage.body)
-        #expect(!apples.isOwnOutage && !VerifyReceiptAnswer.failure(.temporarilyUnavailable).isOwnOutage)
+        let apples = Answer(status: .temporarilyUnavailable, body: outage.body)
+        #expect(!apples.isOwnOutage && !Answer.failure(.temporarilyUnavailable).isOwnOutage)
     }
 
     @Test("The response for a deleted account is not retryable")
     func accountNotFound() {
         #expect(
-            text(VerifyReceiptAnswer.accountNotFound(environment: .production).body)
+            text(Answer.accountNotFound(environment: .production).body)
                 == #"{"environment":"Production","status":21010,"is_retryable":false}"#)
     }
 

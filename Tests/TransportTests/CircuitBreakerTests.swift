@@ -21,7 +21,7 @@ struct CircuitBreakerTests {
                 continue
             }
             now += .milliseconds(100)
-            let outcomes: [Character: CircuitBreaker.Outcome] = ["n": .inconclusive, "f": .failure, "F": .failure]
+            let outcomes: [Character: CircuitBreaker.CallOutcome] = ["n": .inconclusive, "f": .failure, "F": .failure]
             let outcome = outcomes[letter] ?? .success
             breaker.complete(ticket, outcome, at: now, random: random)
             states += String(breaker.state.rawValue.prefix(1))

@@ -13,17 +13,17 @@ struct AnswerPolicyTests {
         case skips
         case denies(VerifyReceiptStatus)
 
-        func result(of source: AnswerSource) -> SourceResult {
+        func result(of source: AnswerSource) -> SourceOutcome {
             switch self {
-            case .answers: .answered(SourceResponse(Self.reply(.valid, source)))
+            case .answers: .answered(Self.reply(.valid, source))
             case .unavailable(let status): .unavailable(fallback: Self.reply(status, source))
             case .skips: .notAttempted
             case .denies(let status): .requiresUpstream(fallback: Self.reply(status, source))
             }
         }
 
-        private static func reply(_ status: VerifyReceiptStatus, _ source: AnswerSource) -> VerifyReceiptResult {
-            VerifyReceiptResult(.failure(status), source: source, environment: .production)
+        private static func reply(_ status: VerifyReceiptStatus, _ source: AnswerSource) -> SourcedAnswer {
+            SourcedAnswer(.failure(status), source: source, environment: .production)
         }
     }
 
@@ -42,7 +42,7 @@ struct AnswerPolicyTests {
                 continue
             }
             if let response = policy.response(in: result, from: turn.source) {
-                return (steps + ["= \(response.result.source.rawValue)"]).joined(separator: " ")
+                return (steps + ["= \(response.source.rawValue)"]).joined(separator: " ")
             }
         }
         if policy.archiveMayAnswer { steps.append("archive") }
@@ -145,7 +145,7 @@ struct AnswerPolicyTests {
     /// Runs one script and returns the first rule that a step breaks.
     private func violation(_ sources: [AnswerSource], _ script: [Script]) -> String? {
         var policy = AnswerPolicy(sources: sources, isAuthentic: true)
-        var (asked, offers): ([AnswerSource], [VerifyReceiptResult]) = ([], [])
+        var (asked, offers): ([AnswerSource], [SourcedAnswer]) = ([], [])
         var isDenied = false
         while let turn = policy.next(), let index = sources.firstIndex(of: turn.source) {
             if turn.source == .receipt, isDenied { return "the receipt answers after a denial" }
@@ -155,7 +155,7 @@ struct AnswerPolicyTests {
             let result = script[index].result(of: turn.source)
             let response = policy.response(in: result, from: turn.source)
             switch result {
-            case .answered: return response?.result.source == turn.source ? nil : "the response is lost"
+            case .answered: return response?.source == turn.source ? nil : "the response is lost"
             case .unavailable(let reply): offers.append(reply)
             case .requiresUpstream(let reply):
                 offers.append(reply)

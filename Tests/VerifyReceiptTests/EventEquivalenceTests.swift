@@ -49,7 +49,7 @@ struct EventEquivalenceTests {
                 let consumables = Set(
                     current.transactions.filter { $0.product.kind == .consumable }.map(\.transactionId)
                 ).subtracting(receipt.transactions.map(\.transactionId))
-                func differences(_ reply: VerifyReceiptResult) throws -> LeafDifferences {
+                func differences(_ reply: SourcedAnswer) throws -> LeafDifferences {
                     try LeafDifferences(
                         ours: reply.answer.body, theirs: theirs, consumables: consumables,
                         refunded: current.refundedConsumables)

@@ -89,7 +89,7 @@ struct OutageDrillTests {
             set { clock.now = newValue }
         }
 
-        func ask(_ receipt: IssuedReceipt) async -> VerifyReceiptResult {
+        func ask(_ receipt: IssuedReceipt) async -> SourcedAnswer {
             await pipelines.whenLoaded()
             return await pipelines.verifyReceipt.answer(
                 body: Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret), route: .auto)
@@ -159,7 +159,7 @@ struct OutageDrillTests {
     }
 
     private func check(
-        _ reply: VerifyReceiptResult, of receipt: IssuedReceipt, known: Rights, refunded: Set<String>,
+        _ reply: SourcedAnswer, of receipt: IssuedReceipt, known: Rights, refunded: Set<String>,
         at now: Timestamp,
         _ tally: inout Tally
     ) throws {

@@ -28,7 +28,7 @@ struct RequestEvaluationTests {
         /// Whether the client disconnects while this source is asked.
         var disconnects = false
 
-        func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+        func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceOutcome {
             steps.append(name.rawValue)
             if disconnects { withUnsafeCurrentTask { $0?.cancel() } }
             return script.result(of: name)
@@ -39,8 +39,8 @@ struct RequestEvaluationTests {
         let name: String
         let steps: Steps
 
-        func observe(_ response: SourceResponse, to request: ResolvedRequest) {
-            steps.append("\(name): \(response.result.source)")
+        func observe(_ response: SourcedAnswer, to request: ResolvedRequest) {
+            steps.append("\(name): \(response.source)")
         }
     }
 

@@ -62,7 +62,7 @@ struct SignedTransactionTests {
 
         func ask(
             _ item: String, password: String? = nil, route: UpstreamRouter.Route = .auto
-        ) async -> VerifyReceiptResult {
+        ) async -> SourcedAnswer {
             await pipeline.answer(body: Question.body(item, password: password), route: route)
         }
 
@@ -85,8 +85,7 @@ struct SignedTransactionTests {
     // MARK: - Equality
 
     /// Returns the rows of a list in a response, as canonical JSON, without those of some transactions.
-    private static func rows(_ name: String, _ result: VerifyReceiptResult, without ids: Set<String>) throws -> [String]
-    {
+    private static func rows(_ name: String, _ result: SourcedAnswer, without ids: Set<String>) throws -> [String] {
         let body = try #require(
             try JSONSerialization.jsonObject(with: Data(result.answer.body)) as? [String: Any])
         return try (body[name] as? [[String: Any]] ?? []).filter { row in

@@ -18,16 +18,16 @@ struct UpstreamRouterTests {
         static let busy = Response.outage(.httpStatus, http: 503)
         static let forbidden = Response.outage(.httpStatus, http: 403)
 
-        var reply: VerifyReceiptReply {
+        var reply: Result<AppleResponse, UpstreamError> {
             switch self {
             case .status(let code, let retryable):
-                .answer(
-                    UpstreamResponse(
+                .success(
+                    AppleResponse(
                         body: Array("{\"status\":\(code)}".utf8), status: VerifyReceiptStatus(rawValue: code),
                         isRetryable: retryable))
-            case .outage(let code, let http): .outage(UpstreamError(code, at: "apple", "x", httpStatus: http))
+            case .outage(let code, let http): .failure(UpstreamError(code, at: "apple", "x", httpStatus: http))
             case .rateLimited(let pause):
-                .outage(UpstreamError(.httpStatus, at: "apple", "x", httpStatus: 429, retryAfter: pause))
+                .failure(UpstreamError(.httpStatus, at: "apple", "x", httpStatus: 429, retryAfter: pause))
             }
         }
 

@@ -33,8 +33,8 @@ package struct ListedLookups: Sendable {
         case .failure(.bundleIdRequired): return try await resultOfEachApp(entry)
         case .failure(let refusal):
             return entry.identifiers.isFound
-                ? Self.refusal(of: entry, refusal.rawValue, refusal.reason)
-                : Self.refusal(of: entry, "malformedTransactionId", "the line contains no id of 1 to 20 digits")
+                ? Self.refusedEntry(of: entry, refusal.rawValue, refusal.reason)
+                : Self.refusedEntry(of: entry, "malformedTransactionId", "the line contains no id of 1 to 20 digits")
         }
     }
 
@@ -52,16 +52,18 @@ package struct ListedLookups: Sendable {
         }
         if let only = found.first, found.count == 1 { return only }
         if let failure, found.isEmpty { throw failure }
-        let none = Self.refusal(of: entry, "transactionNotFound", "the App Store does not know this id for any app")
+        let none = Self.refusedEntry(
+            of: entry, "transactionNotFound", "the App Store does not know this id for any app")
         return found.isEmpty
             ? refusals.first ?? none
-            : Self.refusal(of: entry, IdentifierRefusal.bundleIdRequired.rawValue, "several apps know this id")
+            : Self.refusedEntry(of: entry, IdentifierRefusal.bundleIdRequired.rawValue, "several apps know this id")
     }
 
     /// Looks up an entry for an app.
     private func result(_ entry: IdentifierList.Entry, of app: String) async throws(UpstreamError) -> ListResult {
         guard let bundleId = BundleIdentifier(rawValue: app) else {
-            return Self.refusal(of: entry, IdentifierRefusal.anotherApp.rawValue, IdentifierRefusal.anotherApp.reason)
+            return Self.refusedEntry(
+                of: entry, IdentifierRefusal.anotherApp.rawValue, IdentifierRefusal.anotherApp.reason)
         }
         let configured = settings.apps.first { $0.bundleId == bundleId }
         do throws(UpstreamError) {
@@ -70,7 +72,7 @@ package struct ListedLookups: Sendable {
                     originals: Array(entry.identifiers.originals), transactions: Array(entry.identifiers.transactions)),
                 bundleId: bundleId, environment: nil)
             guard records.environment != .sandbox || configured?.sandbox != .deny else {
-                return Self.refusal(of: entry, "sandboxDenied", "the app denies sandbox purchases")
+                return Self.refusedEntry(of: entry, "sandboxDenied", "the app denies sandbox purchases")
             }
             let view = renderer.render(
                 CustomerView(
@@ -80,7 +82,7 @@ package struct ListedLookups: Sendable {
         } catch {
             let failure = CustomerViewError(error)
             guard [.transactionNotFound, .accountNotFound].contains(failure.code) else { throw error }
-            return Self.refusal(of: entry, failure.code.rawValue, failure.reason)
+            return Self.refusedEntry(of: entry, failure.code.rawValue, failure.reason)
         }
     }
 
@@ -90,7 +92,7 @@ package struct ListedLookups: Sendable {
         return name.dropLast() + [UInt8(ascii: ",")] + view.dropFirst()
     }
 
-    private static func refusal(of entry: IdentifierList.Entry, _ code: String, _ reason: String) -> ListResult {
+    private static func refusedEntry(of entry: IdentifierList.Entry, _ code: String, _ reason: String) -> ListResult {
         let line = JSONWriter.object {
             $0.member("transactionId", entry.name)
             $0.member("code", code)

@@ -3,19 +3,19 @@ import Base
 /// The result of one check of the installation.
 package struct CheckResult: Sendable, Hashable {
     /// The status of a check; the raw value is the member `ok` of the JSON.
-    package enum Verdict: String, Sendable {
+    package enum CheckVerdict: String, Sendable {
         case pass, warn, fail
     }
 
     /// Name of the check, for example `serverAPI com.example.app sandbox`.
     package let check: String
-    package let verdict: Verdict
+    package let verdict: CheckVerdict
     /// The finding. It contains no secrets.
     package let detail: String
     /// Recommended action; `nil` if none is needed.
     package let advice: String?
 
-    package init(_ check: String, _ verdict: Verdict, _ detail: String, advice: String? = nil) {
+    package init(_ check: String, _ verdict: CheckVerdict, _ detail: String, advice: String? = nil) {
         self.check = check
         self.verdict = verdict
         self.detail = detail
@@ -51,7 +51,7 @@ extension [CheckResult] {
 
     /// The number of results of each kind, for example `12 checks passed, 1 warning`.
     package var summary: String {
-        func number(_ verdict: CheckResult.Verdict) -> Int { count { $0.verdict == verdict } }
+        func number(_ verdict: CheckResult.CheckVerdict) -> Int { count { $0.verdict == verdict } }
         let (passed, warnings, failed) = (number(.pass), number(.warn), number(.fail))
         return "\(passed) \(passed == 1 ? "check" : "checks") passed"
             + (warnings > 0 ? ", \(warnings) \(warnings == 1 ? "warning" : "warnings")" : "")

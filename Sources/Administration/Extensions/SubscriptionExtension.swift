@@ -76,14 +76,14 @@ package struct SubscriptionExtender: Sendable {
 /// `outcome` is `extended`, or why the App Store did not: `limit` if the subscription was extended twice in 365 days,
 /// `refused` or `notFound`. In a dry run it is `possible`.
 private struct ExtensionLine {
-    enum Outcome: String {
+    enum ExtensionOutcome: String {
         case extended, limit, refused, notFound, possible
     }
 
     let entry: RefundList.Entry
     let originalTransactionId: TransactionIdentifier
     let request: RequestIdentifier
-    var outcome = Outcome.refused
+    var outcome = ExtensionOutcome.refused
     var reason: String?
     var extended: ExtensionResult?
 

@@ -37,18 +37,18 @@ extension OrderReport {
         let id = OrderIdentifier(rawValue: entry)
         let client = try await client(id)
         guard let id else {
-            return refusal(of: entry, "an order id is 1 to 64 letters and digits")
+            return refusedEntry(of: entry, "an order id is 1 to 64 letters and digits")
         }
         do throws(UpstreamError) {
             let report = try await OrderReport(of: id, from: client, options)
             return ListResult(line: OrderAnswer.json(report), isSuccess: report.isFound)
         } catch {
             guard error.isFinal else { throw error }
-            return refusal(of: entry, error.errorNumber?.meaning ?? "\(error)")
+            return refusedEntry(of: entry, error.errorNumber?.meaning ?? "\(error)")
         }
     }
 
-    private static func refusal(of entry: String, _ reason: String) -> ListResult {
+    private static func refusedEntry(of entry: String, _ reason: String) -> ListResult {
         let line = JSONWriter.object { writer in
             writer.member("orderId", entry)
             writer.member("status", Int64?.none)

@@ -41,17 +41,17 @@ struct CustomerLookup {
             if let records = try await records(of: identifiers, asking: environment) { return records }
             throw notFound
         }
-        var refusal: UpstreamError?
+        var rejectedKey: UpstreamError?
         do throws(UpstreamError) {
             if let records = try await records(of: identifiers, asking: .production) { return records }
         } catch {
             // In production, an app that was never released gets 401, as does a wrong key. Only the sandbox shows
             // which it is.
             guard error.code == .unauthorized else { throw error }
-            refusal = error
+            rejectedKey = error
         }
         if let records = try await records(of: identifiers, asking: .sandbox) { return records }
-        throw refusal ?? notFound
+        throw rejectedKey ?? notFound
     }
 
     private var notFound: UpstreamError {

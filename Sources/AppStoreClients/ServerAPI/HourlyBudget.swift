@@ -16,7 +16,7 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     /// The result of requesting a call.
-    package enum Decision: Sendable, Hashable {
+    package enum BudgetDecision: Sendable, Hashable {
         /// The call is allowed and already counted.
         case granted
         /// The call is possible after this duration. Nothing was counted.
@@ -55,7 +55,7 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     /// Requests one call.
-    package mutating func consume(_ priority: Priority, at now: Duration) -> Decision {
+    package mutating func consume(_ priority: Priority, at now: Duration) -> BudgetDecision {
         if now < pausedUntil { return .wait(pausedUntil - now) }
         let wait = bucket.consume(rate, reserved: priority == .live ? 0 : reserved, at: now)
         return wait.map { .wait($0) } ?? .granted

@@ -39,7 +39,7 @@ extension ServerAPIBudget {
     package func take(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
-    ) async -> HourlyBudget.Decision {
+    ) async -> HourlyBudget.BudgetDecision {
         let bucket = Key(endpoint: endpoint, environment: environment)
         guard let shared else { return consume(bucket, priority, at: now) }
         if priority == .background, let wait = backgroundWait(bucket, at: now) { return .wait(wait) }

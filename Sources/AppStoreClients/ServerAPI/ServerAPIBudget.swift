@@ -54,11 +54,11 @@ package final class ServerAPIBudget: Sendable {
     package func consume(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
-    ) -> HourlyBudget.Decision {
+    ) -> HourlyBudget.BudgetDecision {
         consume(Key(endpoint: endpoint, environment: environment), priority, at: now)
     }
 
-    func consume(_ key: Key, _ priority: HourlyBudget.Priority, at now: Duration) -> HourlyBudget.Decision {
+    func consume(_ key: Key, _ priority: HourlyBudget.Priority, at now: Duration) -> HourlyBudget.BudgetDecision {
         if priority == .background, let wait = backgroundWait(key, at: now) { return .wait(wait) }
         let decision = change(key, now) { $0.consume(priority, at: now) }
         guard case .granted = decision else { return decision }

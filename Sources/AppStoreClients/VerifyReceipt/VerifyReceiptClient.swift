@@ -38,19 +38,19 @@ package final class VerifyReceiptClient: Sendable {
     package func send(
         body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false,
         isGenuine: Bool = true, owner: String = ""
-    ) async -> VerifyReceiptReply {
+    ) async -> Result<AppleResponse, UpstreamError> {
         guard let url = endpoints[environment] else {
-            return .outage(UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
+            return .failure(UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
         }
         let start = ContinuousClock.now
         let wait = pauses.withLock { $0[environment] }.map { max(start.duration(to: $0), .zero) } ?? .zero
         guard wait <= timeout / 2 else {
-            return .outage(UpstreamError(.rateLimited, at: url.host, "Apple asked for a pause (429)"))
+            return .failure(UpstreamError(.rateLimited, at: url.host, "Apple asked for a pause (429)"))
         }
         if wait > .zero { try? await Task.sleep(for: wait) }
         let reply = await post(url, body, timeout - wait, isRetry: isRetry, isGenuine: isGenuine, owner: owner)
         counts?.recordExchange(with: nil, environment, UpstreamOutcome(reply), after: .now - start - wait)
-        if isGenuine, case .outage(let failure) = reply, failure.httpStatus == 429, let pause = failure.retryAfter {
+        if isGenuine, case .failure(let failure) = reply, failure.httpStatus == 429, let pause = failure.retryAfter {
             pauses.withLock { $0[environment] = .now + min(pause, Self.longestPause) }
         }
         return reply
@@ -58,7 +58,7 @@ package final class VerifyReceiptClient: Sendable {
 
     private func post(
         _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool, isGenuine: Bool, owner: String
-    ) async -> VerifyReceiptReply {
+    ) async -> Result<AppleResponse, UpstreamError> {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
@@ -69,7 +69,7 @@ package final class VerifyReceiptClient: Sendable {
             request.isUsable = Self.isUsable
             return Self.reply(to: try await transport.send(request), from: url.host)
         } catch {
-            return .outage(UpstreamError(error))
+            return .failure(UpstreamError(error))
         }
     }
 
@@ -91,12 +91,12 @@ package final class VerifyReceiptClient: Sendable {
 
     /// Interprets a response: 200 with a JSON `status`, and with the receipt that this status promises, is usable.
     /// Everything else is an outage.
-    static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
-        func outage(_ code: UpstreamError.Code, _ reason: String) -> VerifyReceiptReply {
-            .outage(UpstreamError(code, at: host, reason, httpStatus: response.status))
+    static func reply(to response: HTTPResponse, from host: String) -> Result<AppleResponse, UpstreamError> {
+        func outage(_ code: UpstreamError.Code, _ reason: String) -> Result<AppleResponse, UpstreamError> {
+            .failure(UpstreamError(code, at: host, reason, httpStatus: response.status))
         }
         guard response.status == 200 else {
-            return .outage(
+            return .failure(
                 UpstreamError(
                     .httpStatus, at: host, "HTTP status \(response.status)", httpStatus: response.status,
                     retryAfter: response.retryAfter(now: AppStoreClock.system.now())))
@@ -106,8 +106,8 @@ package final class VerifyReceiptClient: Sendable {
             let scan = try VerifyReceiptStatusReader.scan(response.body)
             guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }
             guard !scan.lacksReceipt else { return outage(.noReceipt, "status \(status) without a receipt") }
-            return .answer(
-                UpstreamResponse(
+            return .success(
+                AppleResponse(
                     body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable,
                     memory: response.memory))
         } catch {

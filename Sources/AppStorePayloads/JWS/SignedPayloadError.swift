@@ -93,7 +93,7 @@ extension SignedPayloadError {
         case unavailable
 
         /// What the failure says about the text. The single table of it.
-        package var verdict: Verdict {
+        package var verdict: PayloadVerdict {
             switch self {
             case .malformed, .wrongKind: .notOfThisKind
             case .unsigned, .x5c, .notAReceiptSigner, .untrustedChain, .outsideValidity, .badSignature, .xcode: .forged
@@ -104,7 +104,7 @@ extension SignedPayloadError {
     }
 
     /// What a failure says about the text that was presented.
-    package enum Verdict: Sendable, Hashable {
+    package enum PayloadVerdict: Sendable, Hashable {
         /// It is not a JWS, or a JWS about something else.
         case notOfThisKind
         /// The App Store did not sign it, or not as it stands.
@@ -116,7 +116,7 @@ extension SignedPayloadError {
     }
 
     /// What the failure says about the text.
-    package var verdict: Verdict { validFrom == nil ? code.verdict : .notJudged }
+    package var verdict: PayloadVerdict { validFrom == nil ? code.verdict : .notJudged }
 
     /// Creates the error that corresponds to a failed check of certificates or signatures.
     init(_ error: CryptographyError) {

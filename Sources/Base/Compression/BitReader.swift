@@ -49,7 +49,7 @@ struct BitReader {
     }
 
     /// Returns the next bits, at most 32.
-    mutating func take(_ number: Int) throws(Inflater.Stop) -> Int {
+    mutating func take(_ number: Int) throws(Inflater.InflateStop) -> Int {
         if count < number { load() }
         guard count >= number else { throw .needsInput }
         defer { skip(number) }
@@ -68,7 +68,7 @@ struct BitReader {
     var byteCount: Int { input.count - position }
 
     /// Returns so many bytes.
-    mutating func takeBytes(_ number: Int) throws(Inflater.Stop) -> ArraySlice<UInt8> {
+    mutating func takeBytes(_ number: Int) throws(Inflater.InflateStop) -> ArraySlice<UInt8> {
         guard byteCount >= number else { throw .needsInput }
         defer { position += number }
         return input[position..<position + number]

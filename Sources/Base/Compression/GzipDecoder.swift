@@ -32,8 +32,8 @@ package struct GzipDecoder {
     /// Decodes until something is needed, or the data is damaged.
     ///
     /// - Parameter limit: The maximum size of the output.
-    package mutating func decode(into output: inout [UInt8], limit: Int) -> Inflater.Stop {
-        do throws(Inflater.Stop) {
+    package mutating func decode(into output: inout [UInt8], limit: Int) -> Inflater.InflateStop {
+        do throws(Inflater.InflateStop) {
             while let part = parts.last {
                 try decode(part, into: &output, limit)
                 parts.removeLast()
@@ -53,7 +53,7 @@ package struct GzipDecoder {
     }
 
     /// Decodes a part of a member. If it throws, the part is to be decoded again.
-    private mutating func decode(_ part: Part, into output: inout [UInt8], _ limit: Int) throws(Inflater.Stop) {
+    private mutating func decode(_ part: Part, into output: inout [UInt8], _ limit: Int) throws(Inflater.InflateStop) {
         switch part {
         case .fixedHeader: try decodeFixedHeader()
         case .extraLength:
@@ -82,7 +82,7 @@ package struct GzipDecoder {
     }
 
     /// Reads what each header begins with, and adds the parts that it announces.
-    private mutating func decodeFixedHeader() throws(Inflater.Stop) {
+    private mutating func decodeFixedHeader() throws(Inflater.InflateStop) {
         let header = Array(try headerBytes(10))
         let flags = header[3]
         // 8 is deflate, the only method. The highest flags are reserved.
@@ -91,7 +91,7 @@ package struct GzipDecoder {
         parts.insert(contentsOf: [.trailer, .blocks] + optional.filter { flags & $0.flag != 0 }.map(\.part), at: 0)
     }
 
-    private mutating func headerBytes(_ count: Int) throws(Inflater.Stop) -> ArraySlice<UInt8> {
+    private mutating func headerBytes(_ count: Int) throws(Inflater.InflateStop) -> ArraySlice<UInt8> {
         let bytes = try inflater.reader.takeBytes(count)
         headerCheck.add(bytes)
         return bytes

@@ -1,7 +1,7 @@
 /// Decompresses deflate data (RFC 1951) that arrives in parts.
 package struct Inflater {
     /// Why decompression stopped before the end of the data.
-    package enum Stop: Error {
+    package enum InflateStop: Error {
         /// All of the input is used.
         case needsInput
         /// The output has its maximum size, and there is more of it.
@@ -34,14 +34,14 @@ package struct Inflater {
     /// - Parameters:
     ///   - start: Where the output of this data begins.
     ///   - limit: The maximum size of the output.
-    package mutating func inflate(into output: inout [UInt8], from start: Int = 0, limit: Int) throws(Stop) {
+    package mutating func inflate(into output: inout [UInt8], from start: Int = 0, limit: Int) throws(InflateStop) {
         while true {
             var end = output.count
             let room = min(max(limit - end, 0), Self.stride.count)
             output.append(contentsOf: Self.stride[..<room])
             defer { output.removeLast(output.count - end) }
-            do throws(Stop) {
-                return try output.withUnsafeMutableBufferPointer { bytes throws(Stop) in
+            do throws(InflateStop) {
+                return try output.withUnsafeMutableBufferPointer { bytes throws(InflateStop) in
                     try inflate(into: bytes[start...], &end)
                 }
             } catch .needsRoom where end < limit {}
@@ -53,7 +53,7 @@ package struct Inflater {
     ///   - end: The end of the output.
     private mutating func inflate(
         into output: Slice<UnsafeMutableBufferPointer<UInt8>>, _ end: inout Int
-    ) throws(Stop) {
+    ) throws(InflateStop) {
         while true {
             switch block {
             case .none: if isLast { return } else { try beginBlock() }
@@ -78,9 +78,9 @@ package struct Inflater {
     // MARK: - Blocks
 
     /// Reads the beginning of a block; nothing if it is not complete.
-    private mutating func beginBlock() throws(Stop) {
+    private mutating func beginBlock() throws(InflateStop) {
         let before = reader
-        do throws(Stop) {
+        do throws(InflateStop) {
             let header = try reader.take(3)
             switch header >> 1 {
             case 0: block = try storedBlock()
@@ -95,7 +95,7 @@ package struct Inflater {
         }
     }
 
-    private mutating func storedBlock() throws(Stop) -> Block {
+    private mutating func storedBlock() throws(InflateStop) -> Block {
         reader.alignToByte()
         let sizes = try reader.takeBytes(4).reversed().reduce(0) { $0 << 8 | Int($1) }
         guard sizes & 0xFFFF == ~(sizes >> 16) & 0xFFFF else { throw .damaged }
@@ -108,7 +108,7 @@ package struct Inflater {
     /// The order in which the lengths of the code lengths are stored (RFC 1951, 3.2.7).
     private static let lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
-    private mutating func dynamicBlock() throws(Stop) -> Block {
+    private mutating func dynamicBlock() throws(InflateStop) -> Block {
         let literalCount = try reader.take(5) + 257
         let total = try literalCount + reader.take(5) + 1
         var codeLengths = [Int](repeating: 0, count: 19)
@@ -132,7 +132,7 @@ package struct Inflater {
         return .compressed(literals: literals, distances: distances)
     }
 
-    private mutating func symbol(of code: PrefixCode) throws(Stop) -> Int {
+    private mutating func symbol(of code: PrefixCode) throws(InflateStop) -> Int {
         reader.load()
         let entry = code.entry(of: reader.bits)
         try require(entry, reader.count)
@@ -144,7 +144,7 @@ package struct Inflater {
 
     /// - Parameter count: The number of bits that the entry was looked up by.
     @inline(__always)
-    private func require(_ entry: UInt16, _ count: Int) throws(Stop) {
+    private func require(_ entry: UInt16, _ count: Int) throws(InflateStop) {
         guard entry != 0, entry & 15 <= count else { throw count < 15 ? .needsInput : .damaged }
     }
 
@@ -152,7 +152,7 @@ package struct Inflater {
     private mutating func copySymbols(
         _ literals: PrefixCode, _ distances: PrefixCode, to output: Slice<UnsafeMutableBufferPointer<UInt8>>,
         _ end: inout Int
-    ) throws(Stop) {
+    ) throws(InflateStop) {
         while true {
             if copy.length > 0 { try copyOutput(output, &end) }
             reader.load()
@@ -174,7 +174,7 @@ package struct Inflater {
 
     /// Reads a length and a distance (RFC 1951, 3.2.5), of at most 48 bits together; nothing if they are not complete.
     @inline(__always)
-    private mutating func readCopy(_ entry: UInt16, _ distances: PrefixCode) throws(Stop) {
+    private mutating func readCopy(_ entry: UInt16, _ distances: PrefixCode) throws(InflateStop) {
         var used = Int(entry & 15)
         /// Returns bits that follow, which may not be complete.
         func take(_ number: Int) -> Int {
@@ -203,7 +203,7 @@ package struct Inflater {
     @inline(__always)
     private mutating func copyOutput(
         _ output: Slice<UnsafeMutableBufferPointer<UInt8>>, _ end: inout Int
-    ) throws(Stop) {
+    ) throws(InflateStop) {
         let count = min(copy.length, output.endIndex - end)
         guard let target = output.base.baseAddress.map({ $0 + end }) else { throw .needsRoom }
         let source = target - copy.distance

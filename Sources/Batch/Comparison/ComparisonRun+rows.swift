@@ -90,7 +90,7 @@ extension ComparisonRun {
     ///
     /// - Parameter position: Position of the batch that contains the rows.
     private mutating func record(
-        _ outcomes: [RowComparer.Outcome], of rows: [SourceRow], at position: SourcePosition?
+        _ outcomes: [RowComparer.RowOutcome], of rows: [SourceRow], at position: SourcePosition?
     ) throws(RunError) {
         var findings = progress.findings
         for (row, outcome) in zip(rows, outcomes) {
@@ -127,9 +127,10 @@ extension ComparisonRun {
     ///
     /// - Returns: `nil` if the run has to stop. Comparisons in flight are canceled, and the next run repeats them as
     ///   after a crash.
-    private func outcomes(of rows: [SourceRow]) async -> [RowComparer.Outcome]? {
-        await withTaskGroup(of: CallEvent<(row: Int, outcome: RowComparer.Outcome)>.self) { [comparer, options] group in
-            var outcomes = [RowComparer.Outcome?](repeating: nil, count: rows.count)
+    private func outcomes(of rows: [SourceRow]) async -> [RowComparer.RowOutcome]? {
+        await withTaskGroup(of: CallEvent<(row: Int, outcome: RowComparer.RowOutcome)>.self) {
+            [comparer, options] group in
+            var outcomes = [RowComparer.RowOutcome?](repeating: nil, count: rows.count)
             var next = 0
             var inFlight = 0
             func begin() {

@@ -12,7 +12,7 @@ import VerifyReceipt
 /// the source has been read completely.
 package struct ComparisonRun {
     /// Result of a run.
-    package struct RunResult: Sendable {
+    package struct ComparisonEnding: Sendable {
         package var report: ComparisonReport
         /// Reason for stopping early; `nil` if everything is done.
         package var stop: RunStop?
@@ -114,7 +114,7 @@ package struct ComparisonRun {
     package var notices: [String] { source.notices }
 
     /// Runs until the end of the source or a limit, then writes the reports.
-    package consuming func run() async throws(RunError) -> RunResult {
+    package consuming func run() async throws(RunError) -> ComparisonEnding {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same: break
@@ -154,7 +154,7 @@ package struct ComparisonRun {
         }
     }
 
-    private func ending(_ findings: ComparisonProgress.Findings, _ stop: RunStop?) -> RunResult {
+    private func ending(_ findings: ComparisonProgress.Findings, _ stop: RunStop?) -> ComparisonEnding {
         let tally = findings.tally
         var report = tally.report(.run, title: Self.name(options.source), madeAt: .now)
         report.pairs = findings.samples.pairs
@@ -171,7 +171,7 @@ package struct ComparisonRun {
             report.notes.append(
                 "\(count) more receipts had a temporary failure and are not retried; --fresh compares all again.")
         }
-        return RunResult(
+        return ComparisonEnding(
             report: report, stop: stop, rows: findings.rows, compared: tally.compared,
             unexpected: tally.compared - tally.equal, failed: tally.failed, calls: comparer.calls)
     }

@@ -23,7 +23,7 @@ package struct LiveComparison: Sendable {
     /// Responses of both endpoints for one receipt.
     struct Answers: Sendable {
         /// Response of verifyReceipt.
-        let verifyReceipt: UpstreamResponse
+        let verifyReceipt: AppleResponse
         /// Records of the customer; `nil` if the App Store Server API does not know the customer.
         let serverAPI: CustomerRecords?
         /// Time after the verifyReceipt response.
@@ -49,7 +49,7 @@ package struct LiveComparison: Sendable {
     ///
     /// - Throws: ``RowFailure`` if one of them cannot respond now.
     func answers(to receipt: DecodedReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
-        let answer: UpstreamResponse
+        let answer: AppleResponse
         do throws(BatchVerifyReceiptClient.Unavailable) {
             answer = try await verifyReceipt.answer(to: receipt)
         } catch {

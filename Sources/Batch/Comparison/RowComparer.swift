@@ -10,7 +10,7 @@ package import VerifyReceipt
 /// Compares one row of a source: a recorded pair, or a stored receipt whose data is requested from Apple.
 package struct RowComparer: Sendable {
     /// Outcome of one row.
-    struct Outcome: Sendable {
+    struct RowOutcome: Sendable {
         /// App and environment that the outcome is counted under.
         var scope: ComparisonReport.Scope
         var result: Result<RowFinding, RowFailure>
@@ -56,10 +56,10 @@ package struct RowComparer: Sendable {
     /// Compares one row.
     ///
     /// - Parameter id: Identifies the receipt in differences.
-    func compare(_ value: StoredValue, id: String) async -> Outcome {
+    func compare(_ value: StoredValue, id: String) async -> RowOutcome {
         switch value {
-        case .missing: return Outcome(scope: .unknown, result: .failure(RowFailure("missing")))
-        case .unreadable(let code, _): return Outcome(scope: .unknown, result: .failure(RowFailure(code)))
+        case .missing: return RowOutcome(scope: .unknown, result: .failure(RowFailure("missing")))
+        case .unreadable(let code, _): return RowOutcome(scope: .unknown, result: .failure(RowFailure(code)))
         case .bytes(let bytes):
             if let pair = RecordedPair(bytes) { return compare(pair, id: id) }
             return await compare(reader.read(bytes), id: id)
@@ -70,13 +70,13 @@ package struct RowComparer: Sendable {
 
     /// Compares the two responses of a recorded pair, and also the response rendered from the records if the pair
     /// contains the receipt.
-    private func compare(_ pair: RecordedPair, id: String) -> Outcome {
+    private func compare(_ pair: RecordedPair, id: String) -> RowOutcome {
         var scope = ComparisonReport.Scope.unknown
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: pair.verifyReceipt)
             scope = ComparisonReport.Scope(left, nil)
             if let status = left.status.map({ VerifyReceiptStatus(rawValue: Int($0)) }), !status.canBeCompared {
-                return Outcome(scope: scope, result: .failure(Self.failure(status)))
+                return RowOutcome(scope: scope, result: .failure(Self.failure(status)))
             }
             let recorded = try RecordedRecords(
                 history: pair.history, statuses: pair.statuses, verifier: (verifier, now()))
@@ -97,9 +97,9 @@ package struct RowComparer: Sendable {
             let finding = RowFinding(
                 verifyReceipt: left, serverAPI: right, rendered: try body.map(Self.answer), context: context,
                 receipt: receipt?.digest ?? SHA.hex(pair.verifyReceipt ?? [], with: .sha256))
-            return Outcome(scope: scope, result: .success(finding))
+            return RowOutcome(scope: scope, result: .success(finding))
         } catch {
-            return Outcome(scope: scope, result: .failure(RowFailure(error)))
+            return RowOutcome(scope: scope, result: .failure(RowFailure(error)))
         }
     }
 
@@ -107,11 +107,11 @@ package struct RowComparer: Sendable {
 
     /// Requests the data of a stored receipt and compares it. If there are volatile differences, both sides are
     /// requested again after a pause, and the second result is used.
-    private func compare(_ receipt: DecodedReceipt, id: String) async -> Outcome {
+    private func compare(_ receipt: DecodedReceipt, id: String) async -> RowOutcome {
         let scope = ComparisonReport.Scope(
             bundleId: receipt.isVerified ? receipt.bundleId ?? "" : "",
             environment: receipt.isVerified ? receipt.environment?.rawValue ?? "" : "")
-        func failed(_ code: String) -> Outcome { Outcome(scope: scope, result: .failure(RowFailure(code))) }
+        func failed(_ code: String) -> RowOutcome { RowOutcome(scope: scope, result: .failure(RowFailure(code))) }
         if receipt.isNothing, !receipt.unsigned.isEmpty { return failed("transactionIdsOnly") }
         if let failure = receipt.failure { return failed(failure.code.rawValue) }
         guard let live else { return failed("notRecorded") }
@@ -126,7 +126,7 @@ package struct RowComparer: Sendable {
             await sleep(Self.pause)
             return (try? await comparison(of: receipt, bundleId, id: id, scope: scope, live)) ?? first
         } catch {
-            return Outcome(scope: scope, result: .failure(error))
+            return RowOutcome(scope: scope, result: .failure(error))
         }
     }
 
@@ -134,7 +134,7 @@ package struct RowComparer: Sendable {
     private func comparison(
         of receipt: DecodedReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
         _ live: LiveComparison
-    ) async throws(RowFailure) -> Outcome {
+    ) async throws(RowFailure) -> RowOutcome {
         let sides = try await live.answers(to: receipt, bundleId: bundleId)
         var context = context(id, scope)
         context.now = sides.time
@@ -156,7 +156,7 @@ package struct RowComparer: Sendable {
             let finding = RowFinding(
                 verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id
             )
-            return Outcome(scope: scope, result: .success(finding))
+            return RowOutcome(scope: scope, result: .success(finding))
         } catch {
             throw RowFailure(error)
         }

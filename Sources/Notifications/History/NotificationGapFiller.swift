@@ -10,7 +10,7 @@ import VerifyReceipt
 /// several servers with the same store, one does it for all.
 package struct NotificationGapFiller: Sendable {
     /// The result of one attempt.
-    package enum Outcome: Sendable, Hashable {
+    package enum FillOutcome: Sendable, Hashable {
         /// There is no gap, the store is still unavailable, or another server does it.
         case nothingToDo
         /// The number of notifications that were fetched and stored.
@@ -36,7 +36,7 @@ package struct NotificationGapFiller: Sendable {
     }
 
     /// Fills the gaps of all servers, if there are any and no other server does it.
-    package func fill() async -> Outcome {
+    package func fill() async -> FillOutcome {
         let clients = HistoryClient.all(of: receiver.serverAPI?.clients ?? [])
         // A server without keys leaves the gaps to the others.
         guard !clients.isEmpty else { return .nothingToDo }
@@ -63,7 +63,7 @@ package struct NotificationGapFiller: Sendable {
 
     /// Fetches what came after the newest notification of a store before it was opened, delivered or not: the store may
     /// be a backup. Returns `nil` if that is complete.
-    private func fill(_ gap: NotificationGap, _ clients: [HistoryClient]) async throws(StorageError) -> Outcome? {
+    private func fill(_ gap: NotificationGap, _ clients: [HistoryClient]) async throws(StorageError) -> FillOutcome? {
         let outcome = try await holdingLease { isHeld throws(StorageError) in
             await self.fetch([gap], .all, clients, isHeld)
         }
@@ -83,7 +83,7 @@ package struct NotificationGapFiller: Sendable {
     }
 
     /// Fills the gap of this process, which is the only one with the store.
-    private func fillOwnGap(_ clients: [HistoryClient]) async throws(StorageError) -> Outcome {
+    private func fillOwnGap(_ clients: [HistoryClient]) async throws(StorageError) -> FillOutcome {
         guard let gap = receiver.gaps.current, canReceive([gap]) else { return .nothingToDo }
         return try await holdingLease { isHeld throws(StorageError) in
             let outcome = await self.fetch([gap], .failures, clients, isHeld)
@@ -100,8 +100,8 @@ package struct NotificationGapFiller: Sendable {
     }
 
     private func holdingLease(
-        _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Outcome
-    ) async throws(StorageError) -> Outcome {
+        _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> FillOutcome
+    ) async throws(StorageError) -> FillOutcome {
         try await TaskLease.whileHolding(.catchUp, in: store.leases, body) ?? .nothingToDo
     }
 
@@ -109,7 +109,7 @@ package struct NotificationGapFiller: Sendable {
     private func fetch(
         _ gaps: [NotificationGap], _ selection: Selection, _ clients: [HistoryClient],
         _ isHeld: @Sendable () async -> Bool
-    ) async -> Outcome {
+    ) async -> FillOutcome {
         // To the present, because the clock may have been wrong during the gap. Apple accepts an end in the future.
         var stored = 0
         let now = receiver.now()

@@ -120,6 +120,6 @@ extension ComparisonReport.Entry {
     static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path
-        return Finding.Part(rawValue: name) == nil ? name.shortened : "order"
+        return ComparisonFinding.Part(rawValue: name) == nil ? name.shortened : "order"
     }
 }

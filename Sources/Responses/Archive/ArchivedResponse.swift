@@ -28,7 +28,7 @@ package struct ArchivedResponse: Sendable, Hashable {
     /// - Parameters:
     ///   - answer: Apple's response, byte for byte.
     ///   - submitted: the receipt that the response belongs to, in canonical base64.
-    package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
+    package init?(_ answer: Answer, to submitted: [UInt8]) {
         guard answer.status.promisesReceipt,
             let response = try? ResponseDocument(answer.body)
         else { return nil }

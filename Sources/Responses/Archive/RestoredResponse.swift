@@ -104,7 +104,7 @@ package struct RestoredResponse: Sendable {
     /// - Parameter submitted: the submitted receipt, in canonical base64.
     package func answer(
         requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex
-    ) -> VerifyReceiptAnswer? {
+    ) -> Answer? {
         var replacements = ByteReplacements()
         for row in rows where !row.isCancelled {
             guard let revocation = revocation(of: row, revocations) else { continue }
@@ -115,7 +115,7 @@ package struct RestoredResponse: Sendable {
         for field in VolatileFields.all(in: response) where field.text.range.isEmpty {
             replacements.replace(field.text.range, with: value(of: field.name, date, submitted))
         }
-        return VerifyReceiptAnswer(status: answer.status, body: replacements.applied(to: answer.body))
+        return Answer(status: answer.status, body: replacements.applied(to: answer.body))
     }
 
     /// Returns whether the status of a flat response depends on a later transaction than this one.

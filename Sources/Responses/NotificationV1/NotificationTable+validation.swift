@@ -124,9 +124,9 @@ extension NotificationTable.Row {
     /// Converts an entry and checks its words.
     fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
         /// Returns the words if all of them are known; `nil` stands for an unknown word.
-        func known<SourceResult>(
-            _ words: [SourceResult?], _ code: FieldTableError.Code, _ reason: String
-        ) throws(NotificationTable.Fault) -> [SourceResult] {
+        func known<Word>(
+            _ words: [Word?], _ code: FieldTableError.Code, _ reason: String
+        ) throws(NotificationTable.Fault) -> [Word] {
             guard words.allSatisfy({ $0 != nil }) else { throw NotificationTable.Fault(code: code, reason: reason) }
             return words.compactMap { $0 }
         }

@@ -15,7 +15,7 @@ package struct ResponseTemplate: Sendable {
     /// Returns `nil` if the response does not contain the time of its request.
     ///
     /// - Parameter requestDate: the time of the request that the response was rendered for.
-    package init?(_ answer: VerifyReceiptAnswer, requestDate: Timestamp) {
+    package init?(_ answer: Answer, requestDate: Timestamp) {
         let date = DateTriplet(requestDate)
         func offset(_ key: String, _ value: String) -> Int? {
             Self.position(of: Array("\"\(key)\":\"\(value)\"".utf8), in: answer.body.span).map {
@@ -52,7 +52,7 @@ package struct ResponseTemplate: Sendable {
     package var size: Int { body.capacity }
 
     /// Returns the response to the same request at another time; `nil` if the milliseconds do not have 13 digits.
-    package func answer(requestDate: Timestamp) -> VerifyReceiptAnswer? {
+    package func answer(requestDate: Timestamp) -> Answer? {
         let date = DateTriplet(requestDate)
         guard Self.hasUsualLength(date.milliseconds) else { return nil }
         var body = body
@@ -68,7 +68,7 @@ package struct ResponseTemplate: Sendable {
                 rest /= 10
             }
         }
-        return VerifyReceiptAnswer(status: status, body: body)
+        return Answer(status: status, body: body)
     }
 
     /// Returns whether the number has thirteen digits, which is so from 2001 to 2286.

@@ -5,7 +5,7 @@ extension VerifyReceiptRenderer {
     /// Writes `receipt`, and also `latest_receipt_info` and `latest_receipt` according to ``AnswerOptions/latest``.
     func answer(
         to receipt: AppReceipt, history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions
-    ) -> VerifyReceiptAnswer {
+    ) -> Answer {
         let hasLatest = options.hasLatest(
             hasSubscription: receipt.purchases.contains(where: \.isAutoRenewable), hasPurchase: history.listsPurchases)
         let latest = hasLatest ? history.submittedText?.reveal() : nil
@@ -35,7 +35,7 @@ extension VerifyReceiptRenderer {
             }
         }
         writer.endObject()
-        return VerifyReceiptAnswer(status: .valid, body: writer.finish())
+        return Answer(status: .valid, body: writer.finish())
     }
 
     /// Writes `receipt`.

@@ -11,7 +11,7 @@ extension VerifyReceiptRenderer {
     func answer(
         to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
-    ) -> VerifyReceiptAnswer {
+    ) -> Answer {
         let match = receipt.subscription(in: records)
         let isCurrent = match.map { $0.record.givesAccess(at: requestDate, newest: $0.newest) } ?? true
         let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
@@ -54,7 +54,7 @@ extension VerifyReceiptRenderer {
             }
         }
         writer.endObject()
-        return VerifyReceiptAnswer(status: status, body: writer.finish())
+        return Answer(status: status, body: writer.finish())
     }
 
     /// Writes the latest object.

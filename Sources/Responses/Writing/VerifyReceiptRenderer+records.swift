@@ -11,7 +11,7 @@ extension VerifyReceiptRenderer {
     /// - Parameter requestDate: the current time; `request_date` shows it with its milliseconds.
     package func answer(
         history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions = AnswerOptions()
-    ) -> VerifyReceiptAnswer {
+    ) -> Answer {
         guard let records = history.records else {
             return receiptAnswer(history: history, requestDate: requestDate, options: options)
         }
@@ -30,7 +30,7 @@ extension VerifyReceiptRenderer {
     private func answer(
         to receipt: AppReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
-    ) -> VerifyReceiptAnswer {
+    ) -> Answer {
         var rows = RenderedRows(count: receipt.purchases.count)
         let hasSubscription = records.transactions.contains { $0.payload.isAutoRenewable }
         let rowsOfHistory = records.latestTransactions(for: receipt, options: options)
@@ -72,7 +72,7 @@ extension VerifyReceiptRenderer {
             }
         }
         writer.endObject()
-        return VerifyReceiptAnswer(status: .valid, body: writer.finish())
+        return Answer(status: .valid, body: writer.finish())
     }
 
     /// Writes `pending_renewal_info`, in the order of Apple's status response.

@@ -9,7 +9,7 @@ extension VerifyReceiptRenderer {
     /// `latest_expired_receipt_info`.
     func answer(
         to receipt: TransactionReceipt, history: PurchaseHistory, requestDate: Timestamp
-    ) -> VerifyReceiptAnswer {
+    ) -> Answer {
         let isRenewable = receipt.isAutoRenewable
         let isCurrent = (receipt.expiresDate.map { $0 > requestDate } ?? false) && !receipt.isCancelled
         let status: VerifyReceiptStatus = isRenewable && !isCurrent ? .subscriptionExpired : .valid
@@ -38,7 +38,7 @@ extension VerifyReceiptRenderer {
             }
         }
         writer.endObject()
-        return VerifyReceiptAnswer(status: status, body: writer.finish())
+        return Answer(status: status, body: writer.finish())
     }
 
     /// Writes one flat object in the order of the receipt, and after its members a revocation that was recorded later.

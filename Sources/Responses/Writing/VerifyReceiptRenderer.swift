@@ -19,7 +19,7 @@ package struct VerifyReceiptRenderer: Sendable {
     /// - Parameter requestDate: the current time; `request_date` shows it with its milliseconds.
     package func receiptAnswer(
         history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions = AnswerOptions()
-    ) -> VerifyReceiptAnswer {
+    ) -> Answer {
         switch history.receipt {
         case .app(let receipt):
             answer(to: receipt, history: history, requestDate: requestDate, options: options)

@@ -80,7 +80,7 @@ extension RequestBodyBudget {
     static let retryAfter = "5"
 
     /// The response if the memory budget is exhausted.
-    static var refusal: Response {
+    static var noRoom: Response {
         var response = ProblemDetails.noRoom.response
         response.headers[.retryAfter] = retryAfter
         return response

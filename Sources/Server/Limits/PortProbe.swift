@@ -5,7 +5,7 @@ import NIOPosix
 /// Checks whether this process can listen on an address, and whether another process listens on it.
 package enum PortProbe {
     /// The result of an attempt to bind an address.
-    package enum Outcome: Sendable, Hashable {
+    package enum ProbeOutcome: Sendable, Hashable {
         case free
         case inUse
         /// The address is not one of this machine's, or this user may not use the port. The text says which.
@@ -14,7 +14,7 @@ package enum PortProbe {
 
     /// Binds the address and releases it at once. It does not listen, so clients that connect in the meantime get
     /// "connection refused" as before instead of a connection that is cut off.
-    package static func bind(host: String, port: Int) -> Outcome {
+    package static func bind(host: String, port: Int) -> ProbeOutcome {
         guard let socketAddress = try? SocketAddress.makeAddressResolvingHost(host, port: port) else {
             return .unusable("the host name does not resolve to an address")
         }

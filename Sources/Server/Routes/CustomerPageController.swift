@@ -39,7 +39,7 @@ struct CustomerPageController: Sendable {
         switch result {
         case .whole(let bytes): form = CustomerForm(bytes)
         case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
-        case .noRoom: return RequestBodyBudget.refusal
+        case .noRoom: return RequestBodyBudget.noRoom
         }
         guard let form else { return page(.problem(.unrecognized), status: 400) }
         guard form.hasCurrentToken else {

@@ -43,7 +43,7 @@ struct GatedEndpoint: Sendable {
         switch result {
         case .whole(let bytes): body = bytes
         case .tooLong: return ProblemDetails.bodyTooLarge(maximum: maximum).closingResponse
-        case .noRoom: return RequestBodyBudget.refusal
+        case .noRoom: return RequestBodyBudget.noRoom
         }
         if let tooMany = tooMany(request, context) { return tooMany }
         return await perform(context) { () async throws(Failure) in try await json(body) }

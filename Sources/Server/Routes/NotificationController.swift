@@ -24,7 +24,7 @@ struct NotificationController: Sendable {
             case .whole(let bytes): body = bytes
             case .tooLong:
                 return ProblemDetails.bodyTooLarge(maximum: NotificationReceiver.maximumBodyBytes).closingResponse
-            case .noRoom: return RequestBodyBudget.refusal
+            case .noRoom: return RequestBodyBudget.noRoom
             }
             let snapshot = live.now
             // Not canceled if the sender disconnects, because the notification would only be sent again.

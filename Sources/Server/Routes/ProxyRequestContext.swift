@@ -29,5 +29,5 @@ final class RequestOutcome: Sendable {
     }
 
     /// Records the status of a verifyReceipt response for the access log.
-    func record(_ reply: VerifyReceiptResult) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
+    func record(_ reply: SourcedAnswer) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
 }

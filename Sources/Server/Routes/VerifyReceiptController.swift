@@ -37,7 +37,7 @@ struct VerifyReceiptController: Sendable {
             for method in [HTTPRequest.Method.get, .head, .put, .delete, .patch, .options] {
                 router.on(path, method: method) { request, context in
                     let host = Self.route(forHost: request.head.authority)
-                    let reply = VerifyReceiptResult(
+                    let reply = SourcedAnswer(
                         .failure(.notPost), source: .receipt, environment: (route ?? host).environment)
                     live.now.pipelines.verifyReceipt.count(reply)
                     let response = response(reply, context)
@@ -96,7 +96,7 @@ struct VerifyReceiptController: Sendable {
     private func busy(_ route: UpstreamRouter.Route, retryAfter seconds: String, _ context: ProxyRequestContext)
         -> Response
     {
-        let reply = VerifyReceiptResult(
+        let reply = SourcedAnswer(
             .temporarilyUnavailable(), source: .receipt, environment: route.environment)
         live.now.pipelines.verifyReceipt.count(reply)
         var response = response(reply, context)
@@ -106,7 +106,7 @@ struct VerifyReceiptController: Sendable {
 
     /// Returns the HTTP response, with status 200 unless `outageStatus` is 503. Its headers name source and
     /// environment, because the body is exactly Apple's format.
-    private func response(_ reply: VerifyReceiptResult, _ context: ProxyRequestContext) -> Response {
+    private func response(_ reply: SourcedAnswer, _ context: ProxyRequestContext) -> Response {
         context.outcome.record(reply)
         let outageStatus = live.now.settings.outageStatus
         let isUnavailable = reply.answer.isOwnOutage && outageStatus == .serviceUnavailable

@@ -87,7 +87,7 @@ package final class Shadow: Service {
     private func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { configured.withLock { $0.apps[bundleId] } }
 
     /// Queues the comparison of a response that was sent, if its app has a shadow. Returns at once.
-    package func observe(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
+    package func observe(_ body: [UInt8], route: UpstreamRouter.Route, reply: SourcedAnswer) {
         guard let bundleId = reply.authenticApp, let app = app(bundleId) else { return }
         // The queue has a limit of its own.
         var reply = reply
@@ -104,7 +104,7 @@ package final class Shadow: Service {
 
     /// Queues the comparison of a response of a rollout.
     private func observe(
-        _ rollout: RolloutConfiguration, _ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult,
+        _ rollout: RolloutConfiguration, _ body: [UInt8], route: UpstreamRouter.Route, reply: SourcedAnswer,
         of bundleId: BundleIdentifier
     ) {
         guard reply.source == rollout.source, reply.answer.status.canBeCompared else {
@@ -226,7 +226,7 @@ package final class Shadow: Service {
 
     /// Asks one source for its response to the same request, at background priority. Such requests are not counted as a
     /// client's.
-    private func fetch(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
+    private func fetch(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> SourcedAnswer {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
             requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
@@ -235,7 +235,7 @@ package final class Shadow: Service {
     /// Compares a response with the second source. The response of Apple's verifyReceipt is always the left side,
     /// whichever of the two the client got.
     private func outcome(
-        of job: ShadowJob, against first: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
+        of job: ShadowJob, against first: SourcedAnswer, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
         let second = await fetch(job, job.shadow, isFresh: isFresh)
         // A receipt without any transaction id is answered from itself, by every source.

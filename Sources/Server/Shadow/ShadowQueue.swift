@@ -61,7 +61,7 @@ final class ShadowQueue: Sendable {
 struct ShadowJob: Sendable {
     let body: Redacted<[UInt8]>
     let route: UpstreamRouter.Route
-    let reply: VerifyReceiptResult
+    let reply: SourcedAnswer
     let app: BundleIdentifier
     /// The second source.
     let shadow: AnswerSource

@@ -88,13 +88,13 @@ package final class ResponseArchive: ResponseObserver {
     func removeAll() { recent.removeAll() }
 
     /// Stores a response of Apple's in the background. Only responses with status 0 or 21006 are stored.
-    package func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+    package func observe(_ response: SourcedAnswer, to request: ResolvedRequest) {
         guard case .apple(let answer, let environment) = response.origin, answer.status.promisesReceipt,
             environment != .xcode, let question = key(of: request)
         else { return }
         let now = request.now
         let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
-        let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
+        let response = Answer(status: answer.status, body: answer.body)
         writer.run(cost: answer.body.count) { store throws(StorageError) in
             guard let archived = ArchivedResponse(response, to: question.receipt.canonicalText.reveal()),
                 let row = self.rowIfChanged(archived, to: question.digest, at: now),
@@ -201,7 +201,7 @@ package final class ResponseArchive: ResponseObserver {
     /// Returns Apple's last good response to a request, updated to the time of the request. Returns `nil` if there is
     /// none, if a subscription in it has ended and may have been renewed since, or if the store does not respond in
     /// time.
-    func response(to request: ResolvedRequest) async -> SourceResponse? {
+    func response(to request: ResolvedRequest) async -> SourcedAnswer? {
         guard let key = key(of: request) else { return nil }
         let route = request.route
         let now = request.now
@@ -210,8 +210,8 @@ package final class ResponseArchive: ResponseObserver {
         let reading = Task { await self.read(key, on: route, mayBeStale: mayBeStale, at: now) }
         guard let found = await TaskTimeout.value(of: reading, within: request.deadline.reading(before: 0)) ?? nil
         else { return nil }
-        return SourceResponse(
-            VerifyReceiptResult(found.answer, source: .stored, environment: found.environment), origin: .archived)
+        return SourcedAnswer(
+            found.answer, source: .stored, environment: found.environment, origin: .archived)
     }
 
     /// Reads the archived response and decides whether it may be used. A response for another app or environment than
@@ -220,7 +220,7 @@ package final class ResponseArchive: ResponseObserver {
     /// - Parameter mayBeStale: return a response with an ended subscription too.
     private func read(
         _ question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp
-    ) async -> (answer: VerifyReceiptAnswer, environment: AppStoreEnvironment)? {
+    ) async -> (answer: Answer, environment: AppStoreEnvironment)? {
         do throws(StorageError) {
             guard let found = try await store.archive.archivedResponse(to: question.digest),
                 found.keptAt >= oldest(at: now),

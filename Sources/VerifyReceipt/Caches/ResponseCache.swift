@@ -21,7 +21,7 @@ final class ResponseCache: ResponseObserver {
         let question: RecordsSource.Question
         let version: UInt64
         let answer: ResponseTemplate
-        /// See ``VerifyReceiptResult/consumables``.
+        /// See ``SourcedAnswer/consumables``.
         let consumables: ConsumableIdentifiers
     }
 
@@ -67,14 +67,14 @@ final class ResponseCache: ResponseObserver {
     /// records have changed or expired since it was cached.
     ///
     /// - Parameter limit: timeout of the read from the store.
-    func response(for key: [UInt8], at now: Timestamp, within limit: Duration) async -> VerifyReceiptResult? {
+    func response(for key: [UInt8], at now: Timestamp, within limit: Duration) async -> SourcedAnswer? {
         guard let entry = entries[key],
             await records.current(entry.question, at: now, within: limit)?.version == entry.version
         else { return nil }
         if !entry.question.fromStore { counts.recordCache.add(HitLabel.hit) }
         guard let answer = entry.answer.answer(requestDate: now) else { return nil }
         let scope = entry.question.scope
-        var reply = VerifyReceiptResult(
+        var reply = SourcedAnswer(
             answer, source: entry.question.fromStore ? .stored : .api, environment: scope.environment)
         (reply.authenticApp, reply.claimedApp) = (scope.bundleId, scope.bundleId)
         reply.consumables = entry.consumables
@@ -84,13 +84,13 @@ final class ResponseCache: ResponseObserver {
     /// Caches a response in which only `request_date` depends on the time. Two kinds are never cached: an iOS 6
     /// response, because it has no such date and its status may change with time alone; and the response to a receipt
     /// without identifiers, because those that Apple once returned for it may change.
-    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+    func observe(_ response: SourcedAnswer, to request: ResolvedRequest) {
         guard let cacheKey = request.cacheKey, let receipt = request.authenticReceipt,
             case .records(let version) = response.origin,
-            let question = question(of: receipt, in: request, answeredBy: response.result.source),
-            let answer = ResponseTemplate(response.result.answer, requestDate: request.now)
+            let question = question(of: receipt, in: request, answeredBy: response.source),
+            let answer = ResponseTemplate(response.answer, requestDate: request.now)
         else { return }
-        let consumables = response.result.consumables
+        let consumables = response.consumables
         entries.insert(
             Entry(question: question, version: version, answer: answer, consumables: consumables),
             for: cacheKey, cost: answer.size + 1_024 + consumables.all.count * 64)

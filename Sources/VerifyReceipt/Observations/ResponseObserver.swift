@@ -9,14 +9,14 @@ import Storage
 /// change the response, and does not wait: slow work is queued.
 package protocol ResponseObserver: Sendable {
     /// Called once for each response of a source, before it is returned.
-    func observe(_ response: SourceResponse, to request: ResolvedRequest)
+    func observe(_ response: SourcedAnswer, to request: ResolvedRequest)
 }
 
 /// Logs the responses of Apple's that an operator should see: 21003 (not authentic) and 21010 (account not found).
 struct UpstreamResponseLog: ResponseObserver {
     let logger: RequestLogger
 
-    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+    func observe(_ response: SourcedAnswer, to request: ResolvedRequest) {
         guard case .apple(let answer, let environment) = response.origin else { return }
         switch answer.status {
         case .notAuthentic, .accountNotFound:
@@ -38,7 +38,7 @@ struct UpstreamResponseLog: ResponseObserver {
 struct AppIdentityRecorder: ResponseObserver {
     let credentials: RejectedCredentials
 
-    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+    func observe(_ response: SourcedAnswer, to request: ResolvedRequest) {
         guard let receipt = request.authenticReceipt, receipt.environment == .production,
             case .app(let contents) = receipt.contents, let signed = contents.appAppleId, signed != 0,
             let configured = request.app.appAppleId
@@ -51,7 +51,7 @@ struct AppIdentityRecorder: ResponseObserver {
 struct UpstreamResponseRecorder: ResponseObserver {
     let observations: UpstreamObservations
 
-    func observe(_ response: SourceResponse, to request: ResolvedRequest) {
+    func observe(_ response: SourcedAnswer, to request: ResolvedRequest) {
         guard case .apple(let answer, _) = response.origin, let receipt = request.authenticReceipt else { return }
         observations.record(answer, for: receipt, askedAt: request.now)
     }

@@ -63,7 +63,7 @@ extension AppRegistry {
     }
 
     /// The reasons, in the configuration, why a response may not be the expected one. May be empty.
-    package func explanations(of reply: VerifyReceiptResult) -> [String] {
+    package func explanations(of reply: SourcedAnswer) -> [String] {
         var reasons = reply.unconfiguredApp.map { [notice(of: $0)] } ?? []
         if reply.answer.status == .wrongSharedSecret, reply.lacksPassword {
             reasons.append("21004: the request has no password, and no shared secret is configured for this app.")

@@ -72,7 +72,7 @@ struct UpstreamObservations: Sendable {
     /// Records a response of Apple's.
     ///
     /// - Parameter askedAt: when the request began. What Apple said later about a purchase stays.
-    func record(_ answer: UpstreamResponse, for receipt: Receipt, askedAt: Timestamp) {
+    func record(_ answer: AppleResponse, for receipt: Receipt, askedAt: Timestamp) {
         guard answer.status == .valid || answer.status == .subscriptionExpired else { return }
         let (keys, scope) = (receipt.contents.lookupKeys, AppScope(of: receipt))
         // Most responses reveal nothing new, and parsing all their rows is expensive.

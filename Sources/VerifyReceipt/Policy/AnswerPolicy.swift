@@ -40,7 +40,7 @@ package struct AnswerPolicy: Sendable {
     private var index = 0
     private var receiptMayAnswer = true
     /// What the client gets if no source has a response; `nil` if no source has offered anything.
-    package private(set) var fallback: VerifyReceiptResult?
+    package private(set) var fallback: SourcedAnswer?
     /// Whether Apple was asked and had no response, so that its last good one may answer.
     package private(set) var archiveMayAnswer = false
 
@@ -82,7 +82,7 @@ package struct AnswerPolicy: Sendable {
     }
 
     /// Takes the result of a source. Returns the response that ends the request; `nil` if the next source is asked.
-    package mutating func response(in result: SourceResult, from source: AnswerSource) -> SourceResponse? {
+    package mutating func response(in result: SourceOutcome, from source: AnswerSource) -> SourcedAnswer? {
         switch result {
         case .answered(let response): return response
         // The source `receipt` is unavailable only if the receipt may be stale. That is reported as a retryable 21005

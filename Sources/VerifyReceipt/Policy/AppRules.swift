@@ -69,7 +69,7 @@ package final class AppRules: Sendable {
     }
 
     /// Returns the refusal by a rule before any source is asked; `nil` if the request may continue.
-    func refusal(of request: ResolvedRequest) async -> VerifyReceiptResult? {
+    func refusalBeforeSources(of request: ResolvedRequest) async -> SourcedAnswer? {
         let app = request.app
         let claimed: AppStoreEnvironment?
         switch request.verification {
@@ -91,50 +91,52 @@ package final class AppRules: Sendable {
         if case .refused(.wrongSharedSecret) = verdict, let redirected = request.misroutedStatus(item) {
             return request.reply(.failure(redirected), from: .receipt)
         }
-        return refusal(verdict, in: item.environment, to: request)
+        return answerForVerdict(verdict, in: item.environment, to: request)
     }
 
     // MARK: - The response
 
     /// Returns the refusal of a response that a request would get; `nil` if it may be returned. Every response passes
     /// here, whatever source it is from: what was presented says less than what the response shows.
-    func refusal(of response: SourceResponse, to request: ResolvedRequest) async -> VerifyReceiptResult? {
-        guard response.result.answer.status.promisesReceipt else { return nil }
+    func refusalOfAnswer(_ response: SourcedAnswer, to request: ResolvedRequest) async -> SourcedAnswer? {
+        guard response.answer.status.promisesReceipt else { return nil }
         guard let purchases = response.purchases, let item = request.authenticItem else {
-            return await refusal(ofUnread: response, to: request)
+            return await refusalOfUnreadAnswer(response, to: request)
         }
         let verdict = await verdict(
             on: purchases, of: item.bundleId, request.app, in: item.environment, to: request, response)
-        return refusal(verdict, in: item.environment, to: request)
+        return answerForVerdict(verdict, in: item.environment, to: request)
     }
 
     /// Returns the refusal of a response of which only the body says what it shows, as Apple's. Does no work if no rule
     /// applies.
-    private func refusal(ofUnread response: SourceResponse, to request: ResolvedRequest) async -> VerifyReceiptResult? {
-        let (result, options) = (response.result, request.options)
+    private func refusalOfUnreadAnswer(
+        _ response: SourcedAnswer, to request: ResolvedRequest
+    ) async -> SourcedAnswer? {
+        let options = request.options
         guard
             apps.checksUpstreamResponses || options.user != nil
                 || !request.password.permitsAutoRenewable(fromApple: response.isApples)
         else { return nil }
-        let read = try? ResponseDocument(result.answer.body)
+        let read = try? ResponseDocument(response.answer.body)
         let isProduction =
-            result.environment == .production
+            response.environment == .production
             && (read?.environment ?? AppStoreEnvironment.production.rawValue)
                 == AppStoreEnvironment.production.rawValue
         let environment: AppStoreEnvironment = isProduction ? .production : .sandbox
         let bundleId = (read?.bundleId).map(BundleIdentifier.init(rawValue:)) ?? request.authenticReceipt?.bundleId
         guard let app = resolution(of: read, bundleId) else {
-            return refusal(.refused(.notAuthentic), in: environment, to: request)
+            return answerForVerdict(.refused(.notAuthentic), in: environment, to: request)
         }
         let purchases = ShownPurchases(in: read, to: request.itemForRules)
         let verdict = await verdict(on: purchases, of: bundleId, app, in: environment, to: request, response)
-        return refusal(verdict, in: environment, to: request)
+        return answerForVerdict(verdict, in: environment, to: request)
     }
 
     // MARK: - The verdict
 
     /// What the rules of an app say about the purchases that a response shows.
-    private enum Verdict {
+    private enum RuleVerdict {
         case allowed
         /// With 21003 or 21004.
         case refused(VerifyReceiptStatus)
@@ -150,8 +152,8 @@ package final class AppRules: Sendable {
     ///     them to the caller's user.
     private func verdict(
         on purchases: ShownPurchases, of bundleId: BundleIdentifier?, _ app: AppConfiguration,
-        in environment: AppStoreEnvironment, to request: ResolvedRequest, _ response: SourceResponse? = nil
-    ) async -> Verdict {
+        in environment: AppStoreEnvironment, to request: ResolvedRequest, _ response: SourcedAnswer? = nil
+    ) async -> RuleVerdict {
         if environment == .sandbox {
             if app.sandbox == .deny { return .refused(.notAuthentic) }
             // An item of the sandbox was checked before any source was asked, with the records of its customer.
@@ -178,17 +180,17 @@ package final class AppRules: Sendable {
         return isReplay && app.replay == .refuse ? .refused(.notAuthentic) : .allowed
     }
 
-    private func refusal(
-        _ verdict: Verdict, in environment: AppStoreEnvironment, to request: ResolvedRequest
-    ) -> VerifyReceiptResult? {
-        let answer: VerifyReceiptAnswer
+    private func answerForVerdict(
+        _ verdict: RuleVerdict, in environment: AppStoreEnvironment, to request: ResolvedRequest
+    ) -> SourcedAnswer? {
+        let answer: Answer
         switch verdict {
         case .allowed: return nil
         case .undecided: return request.unavailable(from: .api)
         case .refused(.wrongSharedSecret): answer = .wrongSharedSecret(environment: environment)
         case .refused(let status): answer = .failure(status)
         }
-        return VerifyReceiptResult(answer, source: .receipt, environment: environment)
+        return SourcedAnswer(answer, source: .receipt, environment: environment)
     }
 
     /// The app whose rules apply to a response; `nil` if it is refused.

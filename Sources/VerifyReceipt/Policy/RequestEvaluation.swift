@@ -27,21 +27,21 @@ package final class RequestEvaluation: Sendable {
     /// Returns the response for the client. A request that one of the app's rules refuses, or that lacks a required
     /// password, is answered without asking a source. Whatever source has a response, the rules decide about it by what
     /// it shows.
-    package func answer(_ request: ResolvedRequest) async -> VerifyReceiptResult {
+    package func answer(_ request: ResolvedRequest) async -> SourcedAnswer {
         logger.logUndecodedReceipt(of: request)
-        if let refusal = await rules.refusal(of: request) { return refusal }
+        if let refusal = await rules.refusalBeforeSources(of: request) { return refusal }
         let (response, isOfSource) = await response(to: request)
-        if let refusal = await rules.refusal(of: response, to: request) { return refusal }
+        if let refusal = await rules.refusalOfAnswer(response, to: request) { return refusal }
         if isOfSource { for observer in observers { observer.observe(response, to: request) } }
-        return response.result
+        return response.withoutOrigin
     }
 
     /// Returns the first response of a source, otherwise what the client gets without one.
-    private func response(to request: ResolvedRequest) async -> (SourceResponse, isOfSource: Bool) {
+    private func response(to request: ResolvedRequest) async -> (SourcedAnswer, isOfSource: Bool) {
         var policy = AnswerPolicy(sources: request.sources, isAuthentic: request.authenticItem != nil)
         while let turn = policy.next() {
             if let reply = responseToDisconnectedClient(request, turn.firstCall) {
-                return (SourceResponse(reply), false)
+                return (reply, false)
             }
             if turn.prefersArchive, let response = await archive?.response(to: request) { return (response, false) }
             let result = await sources[turn.source].answer(request, on: turn)
@@ -51,7 +51,7 @@ package final class RequestEvaluation: Sendable {
             return (response, false)
         }
         let reply = responseToDisconnectedClient(request, policy.firstCall) ?? policy.fallback
-        return (SourceResponse(reply ?? request.unavailable(from: policy.last)), false)
+        return (reply ?? request.unavailable(from: policy.last), false)
     }
 
     /// The response to a client that has disconnected; `nil` while the client is connected, or if no source made a
@@ -63,7 +63,7 @@ package final class RequestEvaluation: Sendable {
     /// - Parameter source: the first source that makes calls.
     private func responseToDisconnectedClient(
         _ request: ResolvedRequest, _ source: AnswerSource?
-    ) -> VerifyReceiptResult? {
+    ) -> SourcedAnswer? {
         guard let source, Task.isCancelled else { return nil }
         return request.unavailable(from: source)
     }

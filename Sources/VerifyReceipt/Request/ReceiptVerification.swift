@@ -52,14 +52,14 @@ extension AppScope {
 
 extension AppRegistry {
     /// The app whose configuration applies, or the status of the refusal.
-    enum Decision {
+    enum AppDecision {
         case app(AppConfiguration)
         case refused(VerifyReceiptStatus)
     }
 
     /// Chooses the app whose configuration applies to a receipt. The bundle id of a receipt that is not authentic is
     /// used for this and for nothing else. A text that names no app is treated as a receipt of an unknown app.
-    func resolution(of verification: ReceiptVerification) -> Decision {
+    func resolution(of verification: ReceiptVerification) -> AppDecision {
         let bundleId: BundleIdentifier?
         let status: VerifyReceiptStatus?
         switch verification {

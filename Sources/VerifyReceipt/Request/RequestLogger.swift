@@ -73,7 +73,7 @@ package struct RequestLogger: Sendable {
     }
 
     /// Receipts arrive of an app that is not configured. All such apps share one limit.
-    func logUnconfiguredApp(_ bundleId: BundleIdentifier, in reply: VerifyReceiptResult, at now: Timestamp) {
+    func logUnconfiguredApp(_ bundleId: BundleIdentifier, in reply: SourcedAnswer, at now: Timestamp) {
         guard let suppressed = throttle.admission(of: ["unconfigured"], at: now.sinceEpoch) else { return }
         logger.warning(
             "authentic receipts of an app that is not configured",

@@ -59,31 +59,31 @@ package final class ResolvedRequest: Sendable {
     // MARK: - Checks
 
     /// The reason why a source other than Apple's own endpoint must not answer.
-    struct Refusal: Error {
-        let result: SourceResult
+    struct SourceRefusal: Error {
+        let result: SourceOutcome
     }
 
     /// Returns the item if a source other than Apple's own endpoint may answer with it. The item must be
     /// authentic and belong to the requested endpoint. If it holds an auto-renewable, the password must not be wrong.
-    func trustedItem(for source: AnswerSource) throws(Refusal) -> AuthenticItem {
+    func trustedItem(for source: AnswerSource) throws(SourceRefusal) -> AuthenticItem {
         let item: AuthenticItem
         switch verification {
         case .authentic(let authentic): item = authentic
         case .rejected(let error, _):
             guard let status = error.status else {
-                throw Refusal(result: .unavailable(fallback: unavailable(from: source)))
+                throw SourceRefusal(result: .unavailable(fallback: unavailable(from: source)))
             }
-            throw refusal(.failure(status))
+            throw refused(.failure(status))
         }
-        if let redirected = misroutedStatus(item) { throw refusal(.failure(redirected)) }
+        if let redirected = misroutedStatus(item) { throw refused(.failure(redirected)) }
         if item.hasAutoRenewable, !password.permitsAutoRenewable(fromApple: false) {
-            throw refusal(.wrongSharedSecret(environment: item.environment))
+            throw refused(.wrongSharedSecret(environment: item.environment))
         }
         return item
     }
 
-    private func refusal(_ answer: VerifyReceiptAnswer) -> Refusal {
-        Refusal(result: .answered(SourceResponse(reply(answer, from: .receipt))))
+    private func refused(_ answer: Answer) -> SourceRefusal {
+        SourceRefusal(result: .answered(reply(answer, from: .receipt)))
     }
 
     /// The status that redirects the client, 21007 or 21008. `nil` if the item belongs to the endpoint that the
@@ -108,12 +108,12 @@ package final class ResolvedRequest: Sendable {
     // MARK: - Replies
 
     /// A response of ours, for the environment of this request.
-    func reply(_ answer: VerifyReceiptAnswer, from source: AnswerSource) -> VerifyReceiptResult {
-        VerifyReceiptResult(answer, source: source, environment: environment)
+    func reply(_ answer: Answer, from source: AnswerSource) -> SourcedAnswer {
+        SourcedAnswer(answer, source: source, environment: environment)
     }
 
     /// A 21005 of ours, which asks the client to retry.
-    func unavailable(from source: AnswerSource) -> VerifyReceiptResult {
+    func unavailable(from source: AnswerSource) -> SourcedAnswer {
         reply(.temporarilyUnavailable(), from: source)
     }
 }
@@ -122,14 +122,15 @@ extension VerifyReceiptRenderer {
     /// Renders the history of an item's customer, with the options of the request and of its app.
     func response(
         _ history: PurchaseHistory, of item: AuthenticItem, to request: ResolvedRequest, from source: AnswerSource,
-        origin: SourceResponse.Origin = .rendered
-    ) -> SourceResponse {
+        origin: SourcedAnswer.Origin = .rendered
+    ) -> SourcedAnswer {
         let options = AnswerOptions(
             excludesOldTransactions: request.request.excludesOldTransactions,
             latestReceiptInfoOrder: request.app.latestReceiptInfoOrder, latest: request.password.latest)
         var reply = request.reply(
             answer(history: history, requestDate: request.now, options: options), from: source)
         reply.consumables = history.records?.consumables ?? ConsumableIdentifiers()
-        return SourceResponse(reply, origin: origin, showing: ShownPurchases(in: history, of: item))
+        (reply.origin, reply.purchases) = (origin, ShownPurchases(in: history, of: item))
+        return reply
     }
 }

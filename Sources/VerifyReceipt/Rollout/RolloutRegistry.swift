@@ -9,12 +9,12 @@ package final class RolloutRegistry: Sendable {
     fileprivate struct Entry {
         var state: RolloutState
         /// The comparisons that are not in the store yet.
-        var findings: [Finding] = []
+        var findings: [CustomerFinding] = []
         /// When the store was read last; `nil` if it was not read yet.
         var readAt: ContinuousClock.Instant?
     }
 
-    fileprivate struct Finding {
+    fileprivate struct CustomerFinding {
         let environment: String
         /// Of the customer.
         let digest: Int64
@@ -49,7 +49,7 @@ package final class RolloutRegistry: Sendable {
     // MARK: - Requests
 
     /// What a rollout decides about a request.
-    enum Decision {
+    enum RolloutDecision {
         /// The usual sources: there is no rollout, or the customer is not in its share.
         case usual
         /// The customer is in the share, but earlier responses must be compared first.
@@ -60,7 +60,7 @@ package final class RolloutRegistry: Sendable {
     /// Decides about a request.
     ///
     /// - Parameter identifier: the smallest original transaction id in the receipt; `nil` if there is none.
-    func decision(for identifier: TransactionIdentifier?, of app: AppConfiguration) -> Decision {
+    func decision(for identifier: TransactionIdentifier?, of app: AppConfiguration) -> RolloutDecision {
         guard let rollout = app.rollout, let bundleId = app.bundleId, let identifier,
             let state = entries.withLock({ $0[bundleId]?.state }), state.settings == rollout,
             RolloutShare.includes(identifier, percent: state.percent)
@@ -90,7 +90,7 @@ package final class RolloutRegistry: Sendable {
         change(bundleId, rollout) { entry in
             // If the store cannot be written for long, further customers are not counted.
             guard entry.findings.count < RolloutState.maximumCustomers else { return entry.remove(1) }
-            entry.findings.append(Finding(environment: environment, digest: digest, isDifferent: isDifferent))
+            entry.findings.append(CustomerFinding(environment: environment, digest: digest, isDifferent: isDifferent))
         }
     }
 

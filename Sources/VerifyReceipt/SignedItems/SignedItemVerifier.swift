@@ -27,14 +27,14 @@ package struct SignedItemVerifier: Sendable {
     }
 
     /// A verified item with what answers it, or the status of the refusal.
-    enum Outcome: Sendable {
+    enum ItemOutcome: Sendable {
         case authentic(AuthenticItem, AppConfiguration)
         /// With the failure of a JWS, or its app if that is not configured.
         case refused(VerifyReceiptStatus, SignedPayloadError? = nil, of: BundleIdentifier? = nil)
     }
 
     /// Verifies an item.
-    func verify(_ item: PresentedItem, at now: Timestamp) -> Outcome {
+    func verify(_ item: PresentedItem, at now: Timestamp) -> ItemOutcome {
         guard !apps.isEmpty, case .signedTransaction(let signed) = item else { return .refused(.malformedReceipt) }
         switch Self.item(signed.reveal(), verifier, now) {
         case .refused(let status, let failure): return .refused(status, failure)

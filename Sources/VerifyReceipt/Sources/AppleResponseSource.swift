@@ -14,7 +14,7 @@ struct AppleResponseSource: ResponseSource {
     let logger: RequestLogger
 
     /// Forwards the request. The configured secret is sent if the client sent no password, or one of `acceptedSecrets`.
-    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceOutcome {
         let limit = request.deadline.share(before: turn.laterCalls)
         guard let client else { return .unavailable(fallback: request.unavailable(from: .apple)) }
         let outcome = await client.answer(
@@ -27,14 +27,11 @@ struct AppleResponseSource: ResponseSource {
         switch outcome {
         case .pass(let answer, let environment):
             guard isSecretAccepted(answer, from: environment, to: request) else {
-                return .unavailable(fallback: forwarded(answer, from: environment))
+                return .unavailable(fallback: forwarded(answer, from: environment).withoutOrigin)
             }
-            return .answered(
-                SourceResponse(forwarded(answer, from: environment), origin: .apple(answer, from: environment)))
+            return .answered(forwarded(answer, from: environment))
         case .sandboxDenied:
-            return .answered(
-                SourceResponse(
-                    VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox)))
+            return .answered(SourcedAnswer(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
         case .unavailable(let last, let environment, let reason, let wasCalled, _):
             // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the debug
             // level only, and so is one whose client disconnected.
@@ -43,14 +40,15 @@ struct AppleResponseSource: ResponseSource {
                 "Apple's verifyReceipt is unavailable; trying the next source",
                 by: "apple", environment, of: request, ["reason": "\(reason)"])
             return .unavailable(
-                fallback: last.map { forwarded($0, from: environment) } ?? request.unavailable(from: .apple))
+                fallback: last.map { forwarded($0, from: environment).withoutOrigin }
+                    ?? request.unavailable(from: .apple))
         }
     }
 
     /// Returns false if Apple has rejected the configured secret, although the receipt is authentic. That is a mistake
     /// of the configuration, which the customer must not pay for: the next source is asked.
     private func isSecretAccepted(
-        _ answer: UpstreamResponse, from environment: AppStoreEnvironment, to request: ResolvedRequest
+        _ answer: AppleResponse, from environment: AppStoreEnvironment, to request: ResolvedRequest
     ) -> Bool {
         guard request.password.isAccepted, request.app.sharedSecret != nil, let receipt = request.authenticReceipt,
             answer.status == .wrongSharedSecret || answer.status.promisesReceipt
@@ -75,9 +73,10 @@ struct AppleResponseSource: ResponseSource {
     }
 
     /// Apple's response, byte for byte.
-    private func forwarded(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult {
-        var result = VerifyReceiptResult(
-            VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
+    private func forwarded(_ answer: AppleResponse, from environment: AppStoreEnvironment) -> SourcedAnswer {
+        var result = SourcedAnswer(
+            Answer(status: answer.status, body: answer.body), source: .apple, environment: environment,
+            origin: .apple(answer, from: environment))
         result.memory = answer.memory
         return result
     }

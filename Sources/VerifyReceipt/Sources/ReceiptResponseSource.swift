@@ -10,8 +10,8 @@ struct ReceiptResponseSource: ResponseSource {
     let revocations: KnownRevocations
     let renderer: VerifyReceiptRenderer
 
-    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
-        do throws(ResolvedRequest.Refusal) {
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceOutcome {
+        do throws(ResolvedRequest.SourceRefusal) {
             let item = try request.trustedItem(for: .receipt)
             return await read(item, of: request, isFallback: turn.isFallback)
         } catch {
@@ -21,7 +21,7 @@ struct ReceiptResponseSource: ResponseSource {
 
     /// Renders a response from a trusted item, unless it may be stale and is only a fallback, or holds no purchases
     /// itself.
-    func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) async -> SourceResult {
+    func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) async -> SourceOutcome {
         let (index, _) = await revocations.revocations(
             of: item.purchaseIdentifiers, in: item.scope, within: request.deadline.reading(before: 0))
         let history = request.history(of: item, revocations: index)
@@ -35,7 +35,7 @@ struct ReceiptResponseSource: ResponseSource {
 extension VerifyReceiptRenderer {
     /// Renders the response to an item that holds no purchase which the Server API could be called for: the item
     /// alone is complete.
-    func completeAnswer(_ item: AuthenticItem, to request: ResolvedRequest) -> SourceResult {
+    func completeAnswer(_ item: AuthenticItem, to request: ResolvedRequest) -> SourceOutcome {
         .answered(response(request.history(of: item), of: item, to: request, from: .receipt))
     }
 }

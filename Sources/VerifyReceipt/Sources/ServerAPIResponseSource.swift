@@ -22,10 +22,10 @@ struct ServerAPIResponseSource: ResponseSource {
     /// The pause before the Server API is called again for a renewal that is due.
     private static let renewalPause = Duration.milliseconds(500)
 
-    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceOutcome {
         let limit = request.deadline.share(before: turn.laterCalls)
         let item: AuthenticItem
-        do throws(ResolvedRequest.Refusal) {
+        do throws(ResolvedRequest.SourceRefusal) {
             item = try request.trustedItem(for: .api)
         } catch {
             return error.result
@@ -62,7 +62,7 @@ struct ServerAPIResponseSource: ResponseSource {
     /// Renders a response from the Server API's records; `nil` if the app has no key.
     ///
     /// - Parameter isFresh: calls the API even if records are at hand.
-    private func response(to lookup: Lookup, isFresh: Bool) async throws(UpstreamError) -> SourceResponse? {
+    private func response(to lookup: Lookup, isFresh: Bool) async throws(UpstreamError) -> SourcedAnswer? {
         let (request, item) = (lookup.request, lookup.item)
         guard
             let found = try await customers?.records(
@@ -82,7 +82,7 @@ struct ServerAPIResponseSource: ResponseSource {
         var response = renderer.response(
             request.history(of: item, records: records, download: download), of: item, to: request, from: .api,
             origin: found.origin)
-        guard !isFresh, response.result.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
+        guard !isFresh, response.answer.status == .subscriptionExpired, records.mayBeRenewing(at: request.now),
             lookup.end - .now > Self.renewalPause
         else { return response }
         // The record of a renewal can appear minutes after it is due. The API is called a second time before a paying
@@ -97,7 +97,7 @@ struct ServerAPIResponseSource: ResponseSource {
 
     /// The result of a lookup that failed.
     private func result(of error: UpstreamError, _ item: AuthenticItem, in request: ResolvedRequest) async
-        -> SourceResult
+        -> SourceOutcome
     {
         logger.log(
             error.isRefusal || Task.isCancelled ? .debug : .warning,
@@ -115,14 +115,14 @@ struct ServerAPIResponseSource: ResponseSource {
     /// `unknownTransaction` decides.
     private func resultForUnknownTransaction(
         of item: AuthenticItem, in request: ResolvedRequest
-    ) async -> SourceResult {
+    ) async -> SourceOutcome {
         switch request.app.unknownTransaction {
         case .accountNotFound:
-            let answer = VerifyReceiptAnswer.accountNotFound(environment: request.environment)
+            let answer = Answer.accountNotFound(environment: request.environment)
             return .requiresUpstream(fallback: request.reply(answer, from: .api))
         case .receipt:
             return switch await receipts.read(item, of: request, isFallback: true) {
-            case .answered(let response): .unavailable(fallback: response.result)
+            case .answered(let response): .unavailable(fallback: response.withoutOrigin)
             case .unavailable(let reply), .requiresUpstream(let reply): .unavailable(fallback: reply)
             case .notAttempted: .notAttempted
             }
@@ -133,7 +133,7 @@ struct ServerAPIResponseSource: ResponseSource {
 extension UpstreamError {
     /// The response if the Server API failed and no other source has one. The receipt is authentic, so it never says
     /// the opposite.
-    func answer(in environment: AppStoreEnvironment) -> VerifyReceiptAnswer {
+    func answer(in environment: AppStoreEnvironment) -> Answer {
         if errorNumber == .accountNotFound { return .accountNotFound(environment: environment) }
         // Our key or our clock is wrong. 21009 is the status that Apple returns for an internal data access error.
         if code == .unauthorized { return .failure(.internalDataAccess) }

@@ -24,10 +24,10 @@ struct StoredResponseSource: ResponseSource {
     let observations: UpstreamObservations
     let renderer: VerifyReceiptRenderer
 
-    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceResult {
+    func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceOutcome {
         let limit = request.deadline.reading(before: turn.laterCalls)
         let item: AuthenticItem
-        do throws(ResolvedRequest.Refusal) {
+        do throws(ResolvedRequest.SourceRefusal) {
             item = try request.trustedItem(for: .stored)
         } catch {
             return error.result
@@ -58,7 +58,7 @@ struct StoredResponseSource: ResponseSource {
         }
         // A source that calls Apple follows. If none of them has a response, this one is used: it is newer than the
         // receipt.
-        if turn.laterCalls > 0 { return .requiresUpstream(fallback: response.result) }
+        if turn.laterCalls > 0 { return .requiresUpstream(fallback: response.withoutOrigin) }
         if case .answered(let confirmed) = await api.answer(request, on: turn) { return .answered(confirmed) }
         return .answered(response)
     }

@@ -28,12 +28,12 @@ package struct UpstreamRouter: Sendable {
         /// Call this endpoint after a pause, in milliseconds.
         case call(AppStoreEnvironment, afterMilliseconds: Int64)
         /// Return Apple's response unchanged.
-        case pass(UpstreamResponse, from: AppStoreEnvironment)
+        case pass(AppleResponse, from: AppStoreEnvironment)
         /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint is not called.
         case sandboxDenied
         /// Apple has no response now. `last` is the last temporary status that it returned, for a client that no other
         /// source can answer either.
-        case unavailable(last: UpstreamResponse?, from: AppStoreEnvironment, reason: String)
+        case unavailable(last: AppleResponse?, from: AppStoreEnvironment, reason: String)
     }
 
     /// The pauses before the first and the second retry, in milliseconds.
@@ -50,7 +50,7 @@ package struct UpstreamRouter: Sendable {
     /// The reason why the last attempt failed.
     private var failure: String?
     /// The last temporary status from Apple. A later outage does not clear it.
-    private var last: UpstreamResponse?
+    private var last: AppleResponse?
 
     /// - Parameters:
     ///   - isVerifiedHere: whether the receipt is authentic by our own check. If so, Apple's 21002 (malformed) must be
@@ -70,16 +70,16 @@ package struct UpstreamRouter: Sendable {
     package var first: Instruction { .call(environment, afterMilliseconds: 0) }
 
     /// Returns the next step after the reply to the last call.
-    package mutating func received(_ reply: VerifyReceiptReply) -> Instruction {
+    package mutating func received(_ reply: Result<AppleResponse, UpstreamError>) -> Instruction {
         switch reply {
-        case .answer(let answer): received(answer)
-        case .outage(let failure) where failure.isRefusal: notSent(failure)
-        case .outage(let failure):
+        case .success(let answer): received(answer)
+        case .failure(let failure) where failure.isRefusal: notSent(failure)
+        case .failure(let failure):
             retry(isFinal: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
         }
     }
 
-    private mutating func received(_ answer: UpstreamResponse) -> Instruction {
+    private mutating func received(_ answer: AppleResponse) -> Instruction {
         switch answer.status {
         case .sandboxReceipt: redirect(.sandbox, answer)
         case .productionReceipt: redirect(.production, answer)
@@ -90,7 +90,7 @@ package struct UpstreamRouter: Sendable {
     }
 
     /// Handles 21007 and 21008: the receipt belongs to the other endpoint.
-    private mutating func redirect(_ other: AppStoreEnvironment, _ answer: UpstreamResponse) -> Instruction {
+    private mutating func redirect(_ other: AppStoreEnvironment, _ answer: AppleResponse) -> Instruction {
         if other == environment {
             return .unavailable(
                 last: nil, from: environment,
@@ -108,13 +108,13 @@ package struct UpstreamRouter: Sendable {
         return .call(other, afterMilliseconds: 0)
     }
 
-    private mutating func retryTemporary(_ answer: UpstreamResponse) -> Instruction {
+    private mutating func retryTemporary(_ answer: AppleResponse) -> Instruction {
         last = answer
         return retry(isFinal: false, reason: "Apple returned \(answer.status.rawValue)")
     }
 
     /// A 21002 for a receipt that is authentic here: retried once, then treated as an outage.
-    private mutating func retryMalformed(_ answer: UpstreamResponse) -> Instruction {
+    private mutating func retryMalformed(_ answer: AppleResponse) -> Instruction {
         malformedResponses += 1
         let reason = "Apple returned 21002 for a receipt that is authentic here"
         guard malformedResponses == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }

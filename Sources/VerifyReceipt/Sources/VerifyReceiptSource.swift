@@ -28,8 +28,8 @@ final class VerifyReceiptSource: Sendable {
     }
 
     /// The outcome of all attempts together.
-    enum Outcome: Sendable {
-        case pass(UpstreamResponse, from: AppStoreEnvironment)
+    enum CallOutcome: Sendable {
+        case pass(AppleResponse, from: AppStoreEnvironment)
         /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint was not called.
         case sandboxDenied
         /// There is no response to return.
@@ -39,7 +39,7 @@ final class VerifyReceiptSource: Sendable {
         ///   - wasCalled: false if no request was sent, for example because the circuit breaker is open.
         ///   - isUnreachable: whether the last attempt failed to connect.
         case unavailable(
-            last: UpstreamResponse?, from: AppStoreEnvironment, reason: String, wasCalled: Bool, isUnreachable: Bool)
+            last: AppleResponse?, from: AppStoreEnvironment, reason: String, wasCalled: Bool, isUnreachable: Bool)
     }
 
     /// Sends a request to Apple, with retries.
@@ -54,7 +54,7 @@ final class VerifyReceiptSource: Sendable {
         body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, isGenuine: Bool = true,
         followsToSandbox: Bool = true,
         owner: String, within limit: Duration
-    ) async -> Outcome {
+    ) async -> CallOutcome {
         let end = ContinuousClock.now + limit
         var router = UpstreamRouter(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
         var instruction = router.first
@@ -93,8 +93,10 @@ final class VerifyReceiptSource: Sendable {
     }
 }
 
-extension VerifyReceiptReply {
-    fileprivate var isRefusal: Bool { if case .outage(let failure) = self { failure.isRefusal } else { false } }
+extension Result<AppleResponse, UpstreamError> {
+    fileprivate var isRefusal: Bool { if case .failure(let failure) = self { failure.isRefusal } else { false } }
 
-    fileprivate var isUnreachable: Bool { if case .outage(let failure) = self { failure.isUnreachable } else { false } }
+    fileprivate var isUnreachable: Bool {
+        if case .failure(let failure) = self { failure.isUnreachable } else { false }
+    }
 }

@@ -136,7 +136,7 @@ struct CompareCommand: AsyncParsableCommand {
         _ comparer: RowComparer, asking live: LiveComparison?, _ settings: ProxyConfiguration
     ) async throws {
         let monitor = RunMonitor(ComparisonStatus())
-        let result: ComparisonRun.RunResult
+        let result: ComparisonRun.ComparisonEnding
         do {
             let progress = { @Sendable () -> ProgressText? in monitor.now.progress(wait: live?.rateLimitWait) }
             result = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {

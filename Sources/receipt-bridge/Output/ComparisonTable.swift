@@ -8,7 +8,7 @@ enum ComparisonTable {
     private static let maximumRules = 20
 
     /// Returns the summary: the decision for each app, then an aligned table with the differences by rule.
-    static func text(_ result: ComparisonRun.RunResult) -> String {
+    static func text(_ result: ComparisonRun.ComparisonEnding) -> String {
         var lines = [
             ("rows", result.rows), ("compared", result.compared),
             ("customers", result.report.apps.reduce(0) { $0 + $1.customers }),
@@ -33,7 +33,7 @@ enum ComparisonTable {
         return sentences.joined() + Terminal.style(beginnings: styles, of: table)
     }
 
-    private static func style(_ verdict: Readiness.Verdict) -> TextStyle {
+    private static func style(_ verdict: Readiness.ReadinessVerdict) -> TextStyle {
         switch verdict {
         case .safe: .good
         case .notYet: .warning

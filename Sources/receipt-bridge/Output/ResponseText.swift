@@ -6,7 +6,7 @@ import VerifyReceipt
 /// The output of `verify` for people: the status in words, and the purchases.
 struct ResponseText {
     let file: String
-    let reply: VerifyReceiptResult
+    let reply: SourcedAnswer
     /// The JSON that a client gets.
     let body: [UInt8]
 

@@ -67,7 +67,7 @@ struct BrokenOffTests {
     private func run(
         _ options: ComparisonRunOptions, asking apple: FakeAppStore? = nil,
         watch: ComparisonMonitor = RunMonitor(ComparisonStatus())
-    ) async throws -> ComparisonRun.RunResult {
+    ) async throws -> ComparisonRun.ComparisonEnding {
         let recordings = try await Recordings.world
         var live: LiveComparison?
         if let apple {
@@ -87,7 +87,7 @@ struct BrokenOffTests {
 
     /// The same, stopped at the first request, unless it ends before.
     private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: FakeAppStore) async throws
-        -> ComparisonRun.RunResult
+        -> ComparisonRun.ComparisonEnding
     {
         let watch = RunMonitor(ComparisonStatus())
         let stopping = Task {

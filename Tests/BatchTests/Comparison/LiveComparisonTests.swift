@@ -50,7 +50,7 @@ struct LiveComparisonTests {
     }
 
     private struct Outcome {
-        let ending: ComparisonRun.RunResult
+        let ending: ComparisonRun.ComparisonEnding
         let differences: [[String: Any]]
 
         var unexpected: [String] {

@@ -15,7 +15,7 @@ import VerifyReceipt
 struct RecordedPairTests {
     /// All output of a run.
     private struct Outcome {
-        let ending: ComparisonRun.RunResult
+        let ending: ComparisonRun.ComparisonEnding
         let differences: [[String: Any]]
     }
 

@@ -1,7 +1,7 @@
 import Base
 
 /// A difference before a rule names it.
-package struct Finding {
+package struct ComparisonFinding {
     /// Section of the document.
     package enum Part: String, CaseIterable, Sendable {
         /// The top level of the response.

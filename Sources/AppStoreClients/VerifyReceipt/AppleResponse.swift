@@ -1,16 +1,8 @@
 package import Base
 package import Transport
 
-/// The result of one verifyReceipt request.
-package enum VerifyReceiptReply: Sendable {
-    /// Apple returned a status.
-    case answer(UpstreamResponse)
-    /// Apple returned no usable response. This says nothing about the receipt.
-    case outage(UpstreamError)
-}
-
 /// A verifyReceipt response from Apple: JSON with a status, and with a receipt if the status is 0 or 21006.
-package struct UpstreamResponse: Sendable, Hashable {
+package struct AppleResponse: Sendable, Hashable {
     /// The body exactly as received.
     package let body: [UInt8]
     /// The value of `status`.

@@ -1,4 +1,4 @@
-import AppStoreClients
+package import AppStoreClients
 package import AppStorePayloads
 package import Base
 package import BridgeConfiguration
@@ -6,9 +6,9 @@ import ReceiptDecoding
 package import Responses
 package import Transport
 
-/// A verifyReceipt response and its source, before it becomes an HTTP response.
-package struct VerifyReceiptResult: Sendable {
-    package let answer: VerifyReceiptAnswer
+/// A verifyReceipt response, its source, and what it was made from, before it becomes an HTTP response.
+package struct SourcedAnswer: Sendable {
+    package let answer: Answer
     /// The source, as in the header `Receipt-Bridge-Source`.
     package let source: AnswerSource
     /// The environment, as in the header `Receipt-Bridge-Environment`.
@@ -31,17 +31,52 @@ package struct VerifyReceiptResult: Sendable {
     /// The memory of Apple's response, until it is written; `nil` for other responses.
     package var memory: ResponseReservation?
 
-    /// The result belongs to no app yet.
-    package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
+    /// What a response was made from. Indirect, because a request that waits for Apple keeps room for responses.
+    package indirect enum Origin: Sendable {
+        /// From the request, or from records that are not at hand.
+        case rendered
+        /// Apple's verifyReceipt returned it, from this environment.
+        case apple(AppleResponse, from: AppStoreEnvironment)
+        /// Apple's verifyReceipt returned it to an earlier request.
+        case archived
+        /// Rendered from records at hand, see ``DatedRecords/version``.
+        case records(version: UInt64)
+    }
+
+    /// For the observers.
+    package var origin = Origin.rendered
+    /// What the response shows, for the rules; `nil` if only its body says so.
+    var purchases: ShownPurchases?
+
+    /// The answer belongs to no app yet.
+    package init(
+        _ answer: Answer, source: AnswerSource, environment: AppStoreEnvironment, origin: Origin = .rendered
+    ) {
         self.answer = answer
         self.source = source
         self.environment = environment
+        self.origin = origin
+    }
+
+    /// Whether Apple wrote the response, now or earlier.
+    var isApples: Bool {
+        switch origin {
+        case .apple, .archived: true
+        case .rendered, .records: false
+        }
+    }
+
+    /// The same answer without what it was made from, which is in memory no longer than the request is evaluated.
+    var withoutOrigin: Self {
+        var answer = self
+        (answer.origin, answer.purchases) = (.rendered, nil)
+        return answer
     }
 
     /// Returns the JSON for the client. ``answer`` keeps 21005, which metrics and the log count; only the body has the
     /// configured number.
     package func body(_ outageStatus: OutageStatus) -> [UInt8] {
         answer.isOwnOutage
-            ? VerifyReceiptAnswer.temporarilyUnavailable(as: outageStatus.bodyStatus).body : answer.body
+            ? Answer.temporarilyUnavailable(as: outageStatus.bodyStatus).body : answer.body
     }
 }

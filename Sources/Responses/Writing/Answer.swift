@@ -1,7 +1,7 @@
 package import Base
 
 /// A complete verifyReceipt response: its status, and the JSON that is sent.
-package struct VerifyReceiptAnswer: Sendable, Hashable {
+package struct Answer: Sendable, Hashable {
     /// The value of `status` in ``body``.
     package let status: VerifyReceiptStatus
     /// The JSON text in UTF-8.
@@ -16,7 +16,7 @@ package struct VerifyReceiptAnswer: Sendable, Hashable {
     }
 }
 
-extension VerifyReceiptAnswer {
+extension Answer {
     /// Returns `{"environment":"Production","status":21004}`, which is a genuine body from Apple.
     package static func wrongSharedSecret(environment: AppStoreEnvironment) -> Self {
         failure(.wrongSharedSecret, environment: environment)
