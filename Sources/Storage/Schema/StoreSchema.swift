@@ -145,7 +145,10 @@ package struct StoreSchema: Sendable {
         }
         if applied.isEmpty {
             let creation = StoreTable.all(of: dialect).flatMap { $0.creation(dialect) } + additions
-            return names.enumerated().map { SchemaStep($1, $0 == 0 ? creation : []) }
+            let incompatible = Set(steps.lazy.filter { !$0.isCompatible }.map(\.name))
+            return names.enumerated().map {
+                SchemaStep($1, isCompatible: !incompatible.contains($1), $0 == 0 ? creation : [])
+            }
         }
         guard baseline.allSatisfy({ applied[$0] != nil }) else {
             throw StorageError(.changed, at: place, "the store is from before 0.1.0; open it once with version 0.1.0")
