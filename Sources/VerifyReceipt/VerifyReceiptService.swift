@@ -148,7 +148,8 @@ package final class VerifyReceiptService: Sendable {
     ///    ``SignedItemVerifier``. What this server cannot judge goes on.
     /// 4. The app of the receipt is configured, or `unknownApps` allows it.
     /// 5. No other user presented the purchase first, under `replay: refuse`.
-    /// 6. The other rules of the app about the item: sandbox, testers, password (``AppRules/refusalBeforeSources(of:)``).
+    /// 6. The other rules of the app about the item: sandbox, testers, password
+    /// (``AppRules/refusalBeforeSources(of:)``).
     /// 7. The sources in their order, until one has a response (``RequestEvaluation``).
     /// 8. The rules again, about what the response shows (``AppRules/refusalOfAnswer(_:to:)``).
     private func cachedOrEvaluated(

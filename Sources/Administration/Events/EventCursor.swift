@@ -38,8 +38,8 @@ package struct EventCursor {
     /// The sequence that the next export continues from.
     package var sequence: Int64 { state.sequence }
 
-    /// Returns the sequence of the oldest event, if there is room between it and this cursor: events in between may have
-    /// expired.
+    /// Returns the sequence of the oldest event, if there is room between it and this cursor: events in between may
+    /// have expired.
     package func oldest(in store: any EventStore) async throws(StorageError) -> Int64? {
         guard sequence > 0 else { return nil }
         return try await store.events(after: 0, upTo: .max, limit: 1).first.map(\.sequence).flatMap {

@@ -1,8 +1,8 @@
 import AppStoreClients
 import Base
 
-/// Calls the App Store for many items, a few at a time, until a limit or a failure whose cause is not a single item. The
-/// results are passed on in the order of the items, so that a checkpoint can be the last item.
+/// Calls the App Store for many items, a few at a time, until a limit or a failure whose cause is not a single item.
+/// The results are passed on in the order of the items, so that a checkpoint can be the last item.
 struct Run {
     let limits: RunLimits
     /// Maximum number of calls for one item.

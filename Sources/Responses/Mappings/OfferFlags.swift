@@ -42,7 +42,8 @@ extension TransactionPayload {
 }
 
 extension OfferType {
-    /// The type of the offer that the identifier of a promotional offer stands for if there is no name of an offer code.
+    /// The type of the offer that the identifier of a promotional offer stands for if there is no name of an offer
+    /// code.
     ///
     /// Genuine rows of redeemed offer codes have a random UUID there, and in `in_app` no other identifier. No
     /// identifier that a developer gave to a promotional offer is such a UUID in genuine rows; that none is anywhere is

@@ -51,7 +51,8 @@ package struct NotificationV1: Sendable {
 /// ```
 ///
 /// Both lists are always present, because consumers demand them. Two keys are never written: `auto_renew_adam_id`,
-/// because nothing signed contains it, and `deprecation`. No receipts are stored, so `latest_receipt` is a signed transaction.
+/// because nothing signed contains it, and `deprecation`. No receipts are stored, so `latest_receipt` is a signed
+/// transaction.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
 package struct NotificationV1Renderer: Sendable {

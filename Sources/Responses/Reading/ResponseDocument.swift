@@ -10,8 +10,8 @@ package import Base
 /// The response to an iOS 6 receipt is flat: `receipt` is one purchase, `latest_receipt_info` or
 /// `latest_expired_receipt_info` is one object instead of an array, and the renewal is at the top level.
 ///
-/// What a program other than Apple's wrote again is understood (``RewrittenShape``, ``DocumentReading``). Its properties
-/// are lenient: what cannot be read is absent. ``parts()`` is strict.
+/// What a program other than Apple's wrote again is understood (``RewrittenShape``, ``DocumentReading``). Its
+/// properties are lenient: what cannot be read is absent. ``parts()`` is strict.
 ///
 /// https://developer.apple.com/documentation/appstorereceipts/responsebody
 package struct ResponseDocument: Sendable {

@@ -49,8 +49,8 @@ extension RefundStore {
         return RefundTargetPage(targets: rows.compactMap(\.value), next: isLast ? nil : rows.last?.key)
     }
 
-    /// Returns the number of targets that ``refundTargets(after:size:)`` returns in all pages after a position. Can take
-    /// minutes in a large store.
+    /// Returns the number of targets that ``refundTargets(after:size:)`` returns in all pages after a position. Can
+    /// take minutes in a large store.
     package func countRefundTargets(after position: Int64) async throws(StorageError) -> Int {
         let counts = try await readSlowly(
             SQLStatement(

@@ -86,8 +86,8 @@ package struct StoreSchema: Sendable {
         ]
     }
 
-    /// The customers of rollouts become compared customers, each with the last rollout. A refund that was printed is not
-    /// printed again; any other is found again by the next sweep.
+    /// The customers of rollouts become compared customers, each with the last rollout. A refund that was printed is
+    /// not printed again; any other is found again by the next sweep.
     private func retiredTables(_ integer: String, _ text: String) -> SchemaStep {
         let isDifferent = dialect.either(
             sqlite: "isDifferent INTEGER NOT NULL DEFAULT 0", postgreSQL: "isDifferent boolean NOT NULL DEFAULT false")

@@ -57,8 +57,8 @@ struct ImportFile: Sendable {
             error.code == .damaged ? StorageError(.notADatabase, at: error.place, error.reason) : error)
     }
 
-    /// Lets another process open the file at once. The descriptor is closed last, because SQLite's own locks of the file
-    /// end when any descriptor of it is closed.
+    /// Lets another process open the file at once. The descriptor is closed last, because SQLite's own locks of the
+    /// file end when any descriptor of it is closed.
     func close() async {
         await store.close()
         Foundation.close(descriptor)

@@ -142,7 +142,8 @@ package struct Migration {
         case .imports(hasRun: true): await (try ImportFile(options.progressPath)).close()
         }
         let source = try open(options, at: nil)
-        // The destination first: without the checkpoint, a later run could not detect that it belongs to this migration.
+        // The destination first: without the checkpoint, a later run could not detect that it belongs to this
+        // migration.
         try Files.remove(options.destination)
         try Files.remove(options.progressPath)
         return source
