@@ -9,7 +9,7 @@ A test is of a threat if a comment directly before it, or before its suite, begi
     // T3, T17: what follows is for readers
     @Test("A receipt with one changed bit is rejected")
 
-A suite stands for its tests, and is listed by its name. A file in another language, or without such comments, stays as it is listed.
+A suite stands for its tests, and is listed by its name. A file in another language, or without such comments, stays as it is listed while it exists.
 """
 import re
 import sys
@@ -47,23 +47,23 @@ def column(tests, files, old):
     parts = [f"`{name}`: " + ", ".join(f'"{test}"' for test in names) for name, names in tests.items()]
     for part in re.split(r"; (?=`[\w+.]+\.\w+`)", old):
         name = re.match(r"`([\w+.]+)`", part)
-        if name and name[1] not in files:
+        if name and name[1] not in files and list((ROOT / "Tests").rglob(name[1])):
             parts.append(part)
     return "; ".join(parts)
 
 
 def main():
     tests, files = marked()
-    lines, stale, others, rows = DOCUMENT.read_text().split("\n"), [], [], 0
+    lines, stale, missing, rows = DOCUMENT.read_text().split("\n"), [], [], 0
     for index, line in enumerate(lines):
         row = ROW.match(line)
         if not row:
             continue
         rows += 1
-        others += [name for name in re.findall(r"`([\w+.]+\.\w+)`:", row[3]) if not list((ROOT / "Tests").rglob(name))]
-        if not row[3].strip():
-            others.append(f"a test of T{row[2]}")
-        text = row[1] + column(tests.pop(int(row[2]), {}), files, row[3]) + row[4]
+        listed = column(tests.pop(int(row[2]), {}), files, row[3])
+        if not listed:
+            missing.append(f"T{row[2]}")
+        text = row[1] + listed + row[4]
         if text != line:
             stale.append(f"T{row[2]}")
             lines[index] = text
@@ -71,6 +71,8 @@ def main():
         sys.exit(f"threats: {rows} threats in docs/threat-model.md, {len(files)} files of tests that name one")
     if tests:
         sys.exit(f"threats: tests name threats that {DOCUMENT.name} has not: {sorted(tests)}")
+    if missing:
+        sys.exit(f"threats: no test names {', '.join(missing)}")
     if stale and "--record" in sys.argv:
         DOCUMENT.write_text("\n".join(lines))
     elif stale:
