@@ -25,7 +25,7 @@ package struct CustomerDataFixture: Sendable {
         "deliveries 2", "bodies 2", "consumptionCases 1", "notifications 4", "supersededTransactions 3",
         "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "events 5",
         "presenters 2", "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1", "comparedCustomers 1",
-        "importedRows 1", "importCustomers 2",
+        "importedRows 3", "importCustomers 4",
     ]
 
     // MARK: - Rows
@@ -113,13 +113,25 @@ package struct CustomerDataFixture: Sendable {
 
     private func saveOperations(to store: any Store) async throws {
         let run = try await store.imports.beginImport("in.jsonl", progress: "{}")
-        let customer = ImportGroup(
-            bundleId: scope.bundleId.rawValue, environment: scope.environment.rawValue, identifiers: ["\(prefix)1"])
-        let row = ImportedRow(
-            row: Int64(prefix.prefix(6)) ?? 1, id: "u", sourceId: "u", digest: nil, outcome: "decoded", failure: nil,
-            kind: "appReceipt", verified: true, repairs: "[]", originalTransactionIds: "[\"\(prefix)1\"]",
-            transactionIds: "[]", unverifiedIds: "[]", environment: nil, bundleId: nil, year: nil, lacksKey: false)
-        _ = try await store.imports.add([(row, 0)], of: [customer], to: run.id, .progress("{}"))
+        let app = scope.bundleId.rawValue
+        let customers = [
+            ImportGroup(bundleId: app, environment: scope.environment.rawValue, identifiers: ["\(prefix)1"]),
+            ImportGroup(bundleId: app, environment: "", identifiers: [second, "1"], isProven: false),
+        ]
+        // The third one is refused, and its ids are known only as text.
+        let rows = zip([0, 1, nil], ["originalTransactionIds", "none", "unverifiedIds"]).enumerated().map {
+            index, new in
+            let list = { (name: String) in new.1 == name ? "[\"\(prefix)1\"]" : "[]" }
+            return (
+                row: ImportedRow(
+                    row: (Int64(prefix.prefix(6)) ?? 1) * 10 + Int64(index), id: "u", sourceId: "u", digest: nil,
+                    outcome: new.0 == nil ? "refused" : "decoded", failure: nil, kind: "appReceipt", verified: true,
+                    repairs: "[]", originalTransactionIds: list("originalTransactionIds"), transactionIds: "[]",
+                    unverifiedIds: list("unverifiedIds"), environment: nil, bundleId: nil, year: nil, lacksKey: false),
+                group: new.0
+            )
+        }
+        _ = try await store.imports.add(rows, of: customers, to: run.id, .progress("{}"))
         guard let identifier = TransactionIdentifier(rawValue: original) else { return }
         try await store.refunds.save(
             [

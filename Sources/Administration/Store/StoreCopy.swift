@@ -1,6 +1,6 @@
 package import Storage
 
-/// Copies all data of a store into an empty one, of the same engine or another. Row ids, numbers of JWS headers and
+/// Copies all data of a store but imports into an empty one, of the same engine or another. Row ids, numbers of JWS headers and
 /// erasures stay the same. Leases are not copied.
 ///
 /// A copy that was stopped resumes where it ended. No server or command may write to one of the stores meanwhile: a row

@@ -63,8 +63,11 @@ struct DeliveryBodies: Sendable {
         let history = NotificationV1History(records, transaction: transaction, renewal: renewal)
         facts.isSameProduct = history.isSameProductAsBefore(transaction)
         guard let row = row(of: payload, target, facts) else { return [] }
+        // The text is for the endpoint, which may refuse it.
+        let isAccepted = source.app(delivery.scope.bundleId)?.signedTransactions != .refuse
         let latestReceipt =
-            target.latestReceipt == .transaction ? AuthenticItem.latestReceipt(of: verified.transaction, records) : nil
+            target.latestReceipt == .transaction && isAccepted
+            ? AuthenticItem.latestReceipt(of: verified.transaction, records) : nil
         return row.sends.map { type in
             var notification = NotificationV1(
                 type: type, bundleId: delivery.scope.bundleId.rawValue, environment: delivery.scope.environment,

@@ -92,6 +92,8 @@ final class ListenerConnectionHandler: ChannelDuplexHandler {
     private var isProbe = false
     /// The response may end before its request.
     private var isAnswered = false
+    /// The number of requests that have begun.
+    private var requests = 0
 
     fileprivate init(begin: @escaping (_ isProbe: Bool) -> Bool, end: @escaping () -> Void) {
         (self.begin, self.end) = (begin, end)
@@ -101,6 +103,7 @@ final class ListenerConnectionHandler: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             isAnswered = false
+            requests += 1
             isProbe = Self.probes.contains { head.uri == $0 || head.uri.hasPrefix($0 + "?") }
         case .body: break
         case .end:
@@ -110,10 +113,13 @@ final class ListenerConnectionHandler: ChannelDuplexHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) {
-            isAnswered = true
-            end()
+        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        isAnswered = true
+        let (answered, sent) = (requests, promise ?? context.eventLoop.makePromise(of: Void.self))
+        // A client that reads slowly is not idle.
+        sent.futureResult.assumeIsolated().whenComplete { _ in
+            if self.requests == answered { self.end() }
         }
-        context.write(data, promise: promise)
+        context.write(data, promise: sent)
     }
 }

@@ -60,7 +60,7 @@ extension ImportStore {
             SQLStatement(
                 """
                 UPDATE importChunk SET state = 1, holder = $2, term = term + 1, expiresAt = \(now) + $3
-                WHERE run = $1 AND number IN (
+                WHERE run = $1 AND number = (
                     SELECT number FROM importChunk
                     WHERE run = $1 AND state < 2 AND (state = 0 OR expiresAt <= \(now) \(isFree)) AND \(condition)
                     ORDER BY number LIMIT 1 \(dialect.lockingFree))

@@ -3,7 +3,7 @@ import Base
 /// Imports of stored receipts: the decoded rows of a source, their customers and what lookups found.
 ///
 /// A file has one import and one worker. In a database, any number of workers on any machines share an import: chunks
-/// and tasks have leases, and every statement is safe to repeat. All times are those of the store's clock.
+/// and tasks have leases, and every statement is safe to repeat. All times but those of rows are those of the store's clock.
 package protocol ImportStore: SQLEngine {}
 
 extension ImportStore {
@@ -74,8 +74,12 @@ extension ImportStore {
         guard let found else { return true }
         guard !found.isUsed else { return false }
         try await writeSlowly(
-            [SQLStatement("DELETE FROM importRun WHERE id = $1", .integer(found.id))]
-                + StoreTable.imports.filter { $0.name != "importRun" }.reversed().map {
+            // The chunks before the rows: a worker that stores rows holds its chunk until they are committed.
+            [
+                SQLStatement("DELETE FROM importRun WHERE id = $1", .integer(found.id)),
+                SQLStatement("DELETE FROM importChunk WHERE run = $1", .integer(found.id)),
+            ]
+                + StoreTable.imports.filter { !["importRun", "importChunk"].contains($0.name) }.reversed().map {
                     SQLStatement("DELETE FROM \($0.name) WHERE run = $1", .integer(found.id))
                 })
         return true

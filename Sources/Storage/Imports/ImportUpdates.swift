@@ -19,7 +19,7 @@ struct ImportUpdates {
         let changed = customers.filter { $0.value.expires > 0 || $0.value.account.count > 0 }.sorted { $0.key < $1.key }
         let keys = changed.map(\.key) + gains.compactMap { Int64($0[0]) }
         let lock = SQLStatement(
-            "SELECT id FROM importCustomer WHERE \(dialect.isAny("id", "$1")) ORDER BY id \(dialect.locking)",
+            "SELECT id FROM importCustomer WHERE \(dialect.isAny("id", "$1")) ORDER BY id \(dialect.lockingContents)",
             .integers(keys))
         let values = changed.map { key, change -> [SQLValue] in
             [

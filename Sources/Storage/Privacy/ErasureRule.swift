@@ -15,11 +15,16 @@ package struct ErasureRule: Sendable {
             SELECT id FROM notification WHERE \(isTheirs("originalTransactionId"))
             UNION SELECT id FROM notification WHERE \(dialect.isAny("id", "$4"))
             """
-        // The rows and customers of imports, in either environment: a receipt can name the other one.
+        // The rows and customers of imports, in either environment: a receipt can name the other one. The ids of rows
+        // that are not authentic, and those of downloads, are no identifiers of a customer.
         let theirImports = """
-            SELECT customer FROM importIdentifier JOIN importCustomer ON importCustomer.id = importIdentifier.customer
-            WHERE \(dialect.isAny("identifier", "$2")) AND bundleId = $9
+            SELECT id FROM importCustomer WHERE bundleId = $9 AND (
+                id IN (SELECT customer FROM importIdentifier WHERE \(dialect.isAny("identifier", "$2")))
+                OR \(dialect.isAny("download", "$2")) OR \(dialect.has("$2", in: "claims", between: " ")))
             """
+        let theirLists = ["originalTransactionIds", "transactionIds", "unverifiedIds"].map {
+            dialect.has("$2", in: $0, between: "\"")
+        }
         return [
             .init(.delivery, "notification IN (\(theirNotifications))"),
             .init(.unusualBody, "notification IN (\(theirNotifications))"),
@@ -39,7 +44,12 @@ package struct ErasureRule: Sendable {
             .init(
                 .comparedCustomer,
                 "\(dialect.isAny("customer", "$8")) AND bundleId = $9 AND environment = $10"),
-            .init(.importedRow, "customer IN (\(theirImports))"),
+            .init(
+                .importedRow,
+                """
+                customer IN (\(theirImports))
+                OR coalesce(bundleId, $9) = $9 AND (\(theirLists.joined(separator: " OR ")))
+                """),
             .init(.importCustomer, "id IN (\(theirImports))"),
             .init(.importIdentifier, "customer IN (\(theirImports))"),
         ]

@@ -51,7 +51,12 @@ struct RetentionRule: Sendable {
         .init(table: .comparison, search: .key, expired: "day < $2"),
         .init(table: .comparedCustomer, search: .key, expired: "day < $2"),
         .init(table: .importedRow, search: .idsByAge, expired: "importedAt < $1"),
-        .init(table: .importCustomer, search: .ids, expired: "askedAt < $1"),
+        .init(
+            table: .importCustomer, search: .ids,
+            expired: """
+                (askedAt < $1 OR askedAt IS NULL
+                    AND NOT EXISTS (SELECT 1 FROM importedRow WHERE importedRow.customer = importCustomer.id))
+                """),
     ]
 
     /// The column with the id.

@@ -153,7 +153,7 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
         ]
     }
 
-    /// Marks refunds of which there are events now.
+    /// Marks refunds of which there are events.
     private func markReported(_ refunds: [String: Timestamp]) -> [SQLStatement] {
         refunds.sorted { $0.key < $1.key }.map { id, date in
             SQLStatement(

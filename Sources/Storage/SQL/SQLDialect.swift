@@ -25,6 +25,24 @@ package enum SQLDialect: Sendable {
         either(sqlite: isAny("hex(\(column))", parameter), postgreSQL: isAny(column, parameter))
     }
 
+    /// A condition: a text has one of the values of an array parameter of texts, between two marks. A mark before and
+    /// after the text counts, too.
+    ///
+    /// - Parameter mark: a character, for example a space between words, or `"` in a list of JSON.
+    func has(_ parameter: String, in column: String, between mark: String) -> String {
+        either(
+            sqlite: """
+                EXISTS (
+                    SELECT 1 FROM json_each(\(parameter))
+                    WHERE instr('\(mark)' || \(column) || '\(mark)', '\(mark)' || value || '\(mark)') > 0)
+                """,
+            postgreSQL: """
+                EXISTS (
+                    SELECT 1 FROM unnest(\(parameter)) AS wanted (value)
+                    WHERE strpos('\(mark)' || \(column) || '\(mark)', '\(mark)' || wanted.value || '\(mark)') > 0)
+                """)
+    }
+
     /// The column with the number of a row. In SQLite, some tables have no other name for it.
     var rowID: String { either(sqlite: "rowid", postgreSQL: "id") }
 
@@ -174,6 +192,9 @@ package enum SQLDialect: Sendable {
 
     /// Locks the rows of a query. SQLite has one writer.
     var locking: String { either(sqlite: "", postgreSQL: "FOR UPDATE") }
+
+    /// As ``locking``, while other transactions may insert rows that refer to these.
+    var lockingContents: String { either(sqlite: "", postgreSQL: "FOR NO KEY UPDATE") }
 
     /// Prevents that the rows of a subquery are deleted until the end of the transaction. SQLite has one writer.
     var lockingKeys: String { either(sqlite: "", postgreSQL: "FOR KEY SHARE") }
