@@ -1,7 +1,7 @@
 package import Storage
 
-/// Copies all data of a store but imports into an empty one, of the same engine or another. Row ids, numbers of JWS headers and
-/// erasures stay the same. Leases are not copied.
+/// Copies all data of a store but imports into an empty one, of the same engine or another. Row ids, numbers of JWS
+/// headers and erasures stay the same. Leases are not copied.
 ///
 /// A copy that was stopped resumes where it ended. No server or command may write to one of the stores meanwhile: a row
 /// that changes after it was copied is not copied again. So the copy is compared with the source before it is complete.

@@ -3,7 +3,8 @@ import Base
 /// Imports of stored receipts: the decoded rows of a source, their customers and what lookups found.
 ///
 /// A file has one import and one worker. In a database, any number of workers on any machines share an import: chunks
-/// and tasks have leases, and every statement is safe to repeat. All times but those of rows are those of the store's clock.
+/// and tasks have leases, and every statement is safe to repeat. All times but those of rows are those of the store's
+/// clock.
 package protocol ImportStore: SQLEngine {}
 
 extension ImportStore {
