@@ -33,12 +33,12 @@ release: $(if $(PREPARED),,set-up)
 	rm -rf .build-release/static
 	$(SWIFT) build -c release $(STRIPPED) --product receipt-bridge --scratch-path .build-release/static \
 		-Xcc -ffile-prefix-map=$(CURDIR)=.
-	$(SWIFT) build -c release $(STRIPPED) --target ReceiptLibrary --scratch-path .build-release/static
+	$(SWIFT) build -c release $(STRIPPED) --target ReceiptBridgeLibrary --scratch-path .build-release/static
 	.ci/release .build-release/static/release/receipt-bridge
 
 ## the library for other languages: .build/release/libreceipt_bridge.so
 library: set-up
-	$(SWIFT) build -c release --target ReceiptLibrary
+	$(SWIFT) build -c release --target ReceiptBridgeLibrary
 	python3 Tests/Scripts/package/library.py .build/release .build/release/libreceipt_bridge.so
 
 ## a Python wheel of the library, in .build/release
@@ -106,7 +106,7 @@ test-release-build: set-up-tests
 ## the tests that need PostgreSQL, in debug (installs Debian packages)
 test-postgresql: test-build
 	REFUSE_SKIPPED=1 Tests/Scripts/support/postgresql.sh $(RUN_TESTS) $(DEBUG_TESTS) \
-		--filter '^(PostgreSQLClientTests|StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests|ReconcileTests))[./]'
+		--filter '^(StorageTests|EndToEndTests[.](StoreCommandTests|SharedMigrationTests|ReconcileTests))[./]'
 
 ## the tests of client libraries in Python, in debug (needs Python and PyPI)
 test-clients: test-build

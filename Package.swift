@@ -4,11 +4,8 @@ import PackageDescription
 // Settings of this package's targets. Dependencies have their own settings. Warnings are errors in builds of the
 // Makefile only: a warning of a later compiler must not break a package that uses the library.
 let strict: [SwiftSetting] =
-    [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-    ] + (Context.environment["WARNINGS_AS_ERRORS"] == "1" ? [.treatAllWarnings(as: .error)] : [])
+    ["ExistentialAny", "MemberImportVisibility", "InternalImportsByDefault"].map { .enableUpcomingFeature($0) }
+    + (Context.environment["WARNINGS_AS_ERRORS"] == "1" ? [.treatAllWarnings(as: .error)] : [])
 
 /// The commit for `--version`, which the Makefile passes; empty outside git. It is hexadecimal, with `-dirty` if files
 /// were changed.
@@ -17,15 +14,23 @@ let commit =
         name.count <= 80 && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") } ? name : nil
     } ?? ""
 
-/// The field tables that are embedded in the binary. `Mappings/` contains only these and its README.
-let mappings = [
-    "answer", "app-receipt", "flat-transaction", "in-app", "notifications", "renewal", "transaction",
-    "transaction-receipt",
+/// The packages, their versions, which are exact, and the products that targets use.
+let packages = [
+    ("hummingbird-project/hummingbird", "2.28.1", "Hummingbird HummingbirdCore"),
+    ("apple/swift-argument-parser", "1.8.2", "ArgumentParser"),
+    ("apple/swift-collections", "1.6.0", "DequeModule HeapModule"),
+    ("apple/swift-http-types", "1.8.0", "HTTPTypes"),
+    ("apple/swift-log", "1.16.2", "InMemoryLogging Logging"),
+    ("apple/swift-nio", "2.101.2", "NIOCore NIOHTTP1 NIOPosix NIOTLS"),
+    ("apple/swift-nio-extras", "1.35.2", "NIOHTTPTypes"),
+    ("apple/swift-nio-ssl", "2.37.6", "NIOSSL"),
+    ("swift-server/swift-service-lifecycle", "2.13.0", "ServiceLifecycle UnixSignals"),
+    ("groue/GRDB.swift", "7.10.0", "GRDB GRDBSQLite"),
+    ("jpsim/Yams", "6.2.2", "Yams"),
 ]
 
 /// Packages that only other packages need, with a product of each. Their versions are exact too, so that every build of
 /// a commit compiles the same sources. `Package.resolved` would do it too, but its commit ids differ between mirrors.
-/// A dependency for a platform that does not exist counts as a use and compiles nothing.
 let transitivePackages = [
     ("swift-server/async-http-client", "1.37.0", "AsyncHTTPClient"),
     ("apple/swift-algorithms", "1.2.1", "Algorithms"),
@@ -45,59 +50,62 @@ let transitivePackages = [
     ("apple/swift-system", "1.8.1", "SystemPackage"),
 ]
 
-/// Apple's certificates that are embedded in the binary.
-let certificates: [Resource] = [
-    .embedInCode("Roots/AppleIncRootCertificate.cer"),
-    .embedInCode("Roots/AppleRootCAG2.cer"),
-    .embedInCode("Roots/AppleRootCAG3.cer"),
-    .embedInCode("Intermediates/AppleiTunesStoreCA2009.cer"),
-    .embedInCode("Intermediates/WWDR2008.cer"),
-    .embedInCode("Intermediates/WWDR2013.cer"),
-    .embedInCode("Intermediates/WWDRG5.cer"),
-    .embedInCode("Intermediates/WWDRG7.cer"),
-    .embedInCode("Intermediates/WWDRG8.cer"),
+/// The name of a package in dependencies: the last part of its path.
+func identity(_ path: String) -> String { String(path.split(separator: "/")[1]) }
+
+/// Files that are embedded in the binary, by target. `Mappings/` contains only these and its README.
+let resources = [
+    "Cryptography": [
+        "Roots/AppleIncRootCertificate", "Roots/AppleRootCAG2", "Roots/AppleRootCAG3",
+        "Intermediates/AppleiTunesStoreCA2009", "Intermediates/WWDR2008", "Intermediates/WWDR2013",
+        "Intermediates/WWDRG5", "Intermediates/WWDRG7", "Intermediates/WWDRG8",
+    ].map { "\($0).cer" },
+    "Responses": [
+        "answer", "app-receipt", "flat-transaction", "in-app", "notifications", "renewal", "transaction",
+        "transaction-receipt",
+    ].map { "../../Mappings/\($0).json" },
+    "Comparison": [
+        "Reports/Components/report.css", "Reports/Comparison/comparison.css", "Reports/Comparison/comparison.js",
+        "Reports/Customers/customers.css",
+    ],
+    "Server": ["../../docs/openapi.json", "Status/status.css", "Status/status.js"],
 ]
 
-/// The products that targets use, by package.
-let products = [
-    "GRDB.swift": "GRDB GRDBSQLite",
-    "hummingbird": "Hummingbird HummingbirdCore",
-    "swift-argument-parser": "ArgumentParser",
-    "swift-collections": "DequeModule HeapModule",
-    "swift-http-types": "HTTPTypes",
-    "swift-log": "InMemoryLogging Logging",
-    "swift-nio": "NIOCore NIOHTTP1 NIOPosix NIOTLS",
-    "swift-nio-extras": "NIOHTTPTypes",
-    "swift-nio-ssl": "NIOSSL",
-    "swift-service-lifecycle": "ServiceLifecycle UnixSignals",
-    "Yams": "Yams",
-]
+/// The name of the target in a folder. SwiftPM refuses two targets of one name among all packages of a build, whether
+/// they are used or not, so all but the products have a prefix.
+func name(_ folder: Substring) -> String {
+    ["AppStoreReceipts", "AppStoreReceiptsTesting", "receipt-bridge"].contains(folder) || folder.hasSuffix("Tests")
+        ? String(folder) : "ReceiptBridge\(folder)"
+}
 
-/// The dependencies with these names, which are separated by spaces: products of ``products``, or targets of this
-/// package.
-func dependencies(_ names: String) -> [Target.Dependency] {
-    names.split(separator: " ").map { name in
-        let package = products.first { $0.value.split(separator: " ").contains(name) }?.key
-        return package.map { .product(name: String(name), package: $0, condition: .when(traits: ["Server"])) }
-            ?? .byName(name: String(name))
+/// The targets in folders of `parent`, one a line: the folder, then what it uses, which are products of ``packages`` or
+/// folders of targets.
+func targets(in parent: String, _ lines: String) -> [Target] {
+    lines.split(separator: "\n").map { line in
+        let (folder, uses) = (line.split(separator: " ")[0], line.split(separator: " ").dropFirst())
+        let dependencies = uses.map { used -> Target.Dependency in
+            guard let package = packages.first(where: { $0.2.split(separator: " ").contains(used) }) else {
+                return .byName(name: name(used))
+            }
+            return .product(name: String(used), package: identity(package.0), condition: .when(traits: ["Server"]))
+        }
+        let (target, path) = (name(folder), "\(parent)/\(folder)")
+        if folder.hasSuffix("Tests") {
+            return .testTarget(name: target, dependencies: dependencies, path: path, swiftSettings: strict)
+        }
+        return folder == "receipt-bridge"
+            ? .executableTarget(name: target, dependencies: dependencies, path: path, swiftSettings: strict)
+            : .target(
+                name: target, dependencies: dependencies, path: path,
+                exclude: folder == "Library" ? ["receipt_bridge.c", "receipt_bridge.h"] : [],
+                resources: resources[String(folder)]?.map { .embedInCode($0) }, swiftSettings: strict)
     }
 }
 
-/// A target of Sources, or of the path, that uses the targets and products with these names.
-func target(
-    _ name: String, _ uses: String = "", path: String? = nil, exclude: [String] = [], resources: [Resource]? = nil
-) -> Target {
-    .target(
-        name: name, dependencies: dependencies(uses), path: path, exclude: exclude, resources: resources,
-        swiftSettings: strict)
-}
-
-func executable(_ name: String, _ uses: String) -> Target {
-    .executableTarget(name: name, dependencies: dependencies(uses), swiftSettings: strict)
-}
-
-func tests(_ name: String, _ uses: String) -> Target {
-    .testTarget(name: name, dependencies: dependencies(uses), swiftSettings: strict)
+/// A C library: a module map and typed wrappers for variadic calls, nothing else.
+func c(_ folder: Substring, _ pkgConfig: String? = nil, _ package: String? = nil) -> Target {
+    .systemLibrary(
+        name: name(folder), path: "Sources/\(folder)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
 }
 
 let package = Package(
@@ -111,210 +119,84 @@ let package = Package(
     ],
     // Without it, packages that use only the library neither resolve nor fetch the dependencies of the server.
     traits: [.trait(name: "Server"), .default(enabledTraits: ["Server"])],
-    dependencies: [
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
-        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
-        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
-    ],
+    // Hummingbird's default trait would need one more package.
+    dependencies: (packages + transitivePackages).map { path, version, _ in
+        .package(
+            url: "https://github.com/\(path)", exact: Version(stringLiteral: version),
+            traits: path.hasSuffix("/hummingbird") ? [] : [.defaults])
+    },
     targets: [
         // Only this target is compiled again if the commit changes.
-        .target(name: "CBuild", cSettings: [.define("BUILD_COMMIT", to: "\"\(commit)\"")]),
-        // C libraries: module maps and typed wrappers for variadic calls, nothing else.
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CMalloc"),
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-
-        // Base targets, which do not depend on the request path.
-        target("Base"),
-        target("Telemetry", "Base Logging"),
-        target("Cryptography", "Base COpenSSL", resources: certificates),
-        target("Transport", "Base CCurl DequeModule HeapModule"),
-        target("Storage", "Base Cryptography Telemetry GRDB GRDBSQLite"),
-        // A client of PostgreSQL. It loads libpq when a store is opened, so that nothing else needs the library.
-        target("PostgreSQLClient", "Base"),
-        target("PostgreSQLStorage", "Base Cryptography PostgreSQLClient Storage"),
-        // Steps of the request path, in order.
-        target("ReceiptDecoding", "Base Cryptography"),
-        target("AppStorePayloads", "Base Cryptography"),
-        target("AppStoreClients", "AppStorePayloads Base Cryptography Telemetry Transport"),
-        target(
-            "Responses",
-            """
-            AppStorePayloads Base ReceiptDecoding
-            """, resources: mappings.map { .embedInCode("../../Mappings/\($0).json") }),
-        target("ReceiptInspection", "AppStorePayloads Base Cryptography ReceiptDecoding"),
-        // The library for other languages, which Tests/Scripts/package/library.py links from the objects of a build.
-        target(
-            "ReceiptLibrary", "AppStorePayloads Base Cryptography ReceiptDecoding ReceiptInspection Responses",
-            exclude: ["receipt_bridge.c", "receipt_bridge.h"]),
-        // The libraries for other packages, which are the only targets with a public interface.
-        target("AppStoreReceipts", "AppStorePayloads Base Cryptography ReceiptDecoding Responses"),
-        target("AppStoreReceiptsTesting", "Base Cryptography"),
-        // The request path, the entry points that use it, and the simulated App Store.
-        target("Comparison", "AppStoreClients AppStorePayloads Base Cryptography Responses"),
-        target("BridgeConfiguration", "AppStoreClients Base Cryptography Responses Storage Transport Yams"),
-        target(
-            "VerifyReceipt",
-            """
-            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography ReceiptDecoding ReceiptInspection \
-            Responses Storage Telemetry Transport DequeModule Logging
-            """),
-        target(
-            "Notifications",
-            """
-            AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography Operations ReceiptDecoding \
-            Responses Storage Telemetry Transport VerifyReceipt Logging ServiceLifecycle
-            """),
-        target(
-            "Operations", "AppStoreClients AppStorePayloads Base Responses Storage Telemetry Transport VerifyReceipt"),
-        target(
-            "Server",
-            """
-            AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
-            Operations Reports Responses Storage Telemetry Transport VerifyReceipt DequeModule \
-            Hummingbird HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS ServiceLifecycle
-            """,
-            resources: [
-                .embedInCode("../../docs/openapi.json"), .embedInCode("Status/status.css"),
-                .embedInCode("Status/status.js"),
-            ]),
-        target(
-            "Reports", "AppStorePayloads Base Comparison Cryptography ReceiptDecoding Responses Storage",
-            resources: [
-                .embedInCode("Components/report.css"), .embedInCode("Comparison/comparison.css"),
-                .embedInCode("Comparison/comparison.js"), .embedInCode("Customers/customers.css"),
-            ]),
-        target(
-            "Batch",
-            """
-            AppStoreClients AppStorePayloads Base Comparison Cryptography ReceiptDecoding ReceiptInspection Reports \
-            Responses Storage VerifyReceipt GRDB GRDBSQLite
-            """),
-        target(
-            "Administration",
-            """
-            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Cryptography Notifications Operations \
-            PostgreSQLClient PostgreSQLStorage ReceiptDecoding ReceiptInspection Responses Server Storage Transport \
-            VerifyReceipt
-            """),
-        target(
-            "Simulator",
-            """
-            AppStoreReceiptsTesting Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore \
-            ServiceLifecycle
-            """),
-        executable(
-            "receipt-bridge",
-            """
-            Administration AppStoreClients AppStorePayloads Base Batch BridgeConfiguration CBuild CMalloc Comparison \
-            Cryptography Notifications Operations ReceiptDecoding ReceiptInspection Reports Responses \
-            Server Simulator Storage Telemetry Transport VerifyReceipt ArgumentParser Logging ServiceLifecycle UnixSignals
-            """),
-        // Tests: one target per source target, and end-to-end tests.
-        .target(name: "CTestSupport", dependencies: ["COpenSSL"], path: "Tests/CTestSupport"),
-        target(
-            "TestSupport",
-            """
-            AppStoreClients Base BridgeConfiguration CTestSupport Cryptography ReceiptDecoding Simulator Logging
-            """, path: "Tests/TestSupport"),
-        tests("BaseTests", "Base TestSupport"),
-        tests("TelemetryTests", "Base Telemetry TestSupport Logging"),
-        tests("CryptographyTests", "Base COpenSSL Cryptography Simulator TestSupport"),
-        target("HTTPTestServer", path: "Tests/HTTPTestServer"),
-        tests("TransportTests", "HTTPTestServer TestSupport Transport"),
-        tests("ReceiptDecodingTests", "Base COpenSSL Cryptography ReceiptDecoding Simulator TestSupport"),
-        tests(
-            "AppStoreClientsTests",
-            """
-            AppStoreClients AppStorePayloads Base Cryptography HTTPTestServer Simulator Telemetry TestSupport Transport
-            """),
-        tests("ResponsesTests", "AppStoreClients AppStorePayloads Base ReceiptDecoding Responses TestSupport"),
-        tests(
-            "AppStoreReceiptsTests",
-            """
-            AppStorePayloads AppStoreReceipts AppStoreReceiptsTesting ReceiptDecoding Responses Simulator TestSupport
-            """),
-        tests("ComparisonTests", "AppStorePayloads Base Comparison Cryptography Reports Simulator TestSupport"),
-        tests(
-            "BatchTests",
-            """
-            AppStoreClients AppStorePayloads Base Batch BridgeConfiguration Comparison Cryptography ReceiptInspection \
-            Reports Responses Simulator Storage TestSupport Transport VerifyReceipt Logging GRDB
-            """),
-        tests(
-            "BridgeConfigurationTests",
-            """
-            AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Responses Server Simulator Storage \
-            TestSupport Transport
-            """),
-        tests(
-            "VerifyReceiptTests",
-            """
-            AppStoreClients AppStorePayloads Base BridgeConfiguration Comparison Cryptography Notifications \
-            ReceiptDecoding ReceiptInspection Responses Server Simulator Storage Telemetry TestSupport Transport \
-            VerifyReceipt Logging InMemoryLogging GRDB ServiceLifecycle
-            """),
-        tests(
-            "ServerTests",
-            """
-            Administration AppStoreClients AppStorePayloads Base BridgeConfiguration Cryptography HTTPTestServer \
-            Notifications Operations ReceiptDecoding Reports Responses Server Simulator Storage Telemetry TestSupport \
-            Transport VerifyReceipt Logging ServiceLifecycle
-            """),
-        tests("ReceiptLibraryTests", "Base ReceiptLibrary Simulator TestSupport"),
-        tests("SimulatorTests", "Base Cryptography HTTPTestServer Simulator TestSupport"),
-        target("StorageTestSupport", "Base Cryptography Storage", path: "Tests/StorageTestSupport"),
-        tests(
-            "StorageTests",
-            """
-            Administration Base BridgeConfiguration Cryptography Notifications Operations PostgreSQLClient \
-            PostgreSQLStorage Responses Server Simulator Storage StorageTestSupport TestSupport Transport \
-            VerifyReceipt GRDB
-            """),
-        tests("PostgreSQLClientTests", "PostgreSQLClient"),
-        tests(
-            "AdministrationTests",
-            """
-            Administration AppStoreClients AppStorePayloads Base Cryptography Notifications Operations Simulator \
-            Storage Transport
-            """),
-        tests(
-            "EndToEndTests",
-            """
-            Base Cryptography HTTPTestServer PostgreSQLClient Responses Simulator TestSupport Transport \
-            receipt-bridge GRDB
-            """),
+        .target(
+            name: "ReceiptBridgeCBuild", path: "Sources/CBuild",
+            cSettings: [.define("BUILD_COMMIT", to: "\"\(commit)\"")]),
+        c("COpenSSL", "libcrypto", "libssl-dev"),
+        c("CCurl", "libcurl", "libcurl4-openssl-dev"),
+        c("CMalloc"),
     ]
 )
 
-// SwiftPM warns about a package that no target uses. A dependency for a platform that does not exist counts as a use
-// and compiles nothing.
-for (path, version, product) in transitivePackages {
-    package.dependencies.append(.package(url: "https://github.com/\(path)", exact: Version(stringLiteral: version)))
-    package.targets.first { $0.name == "receipt-bridge" }?.dependencies.append(
-        .product(
-            name: product, package: String(path.split(separator: "/")[1]),
-            condition: .when(platforms: [.custom("none")], traits: ["Server"])))
-}
+// What everything uses; from Apple's bytes to authentic values, the calls to Apple, and responses; the libraries (only
+// AppStoreReceipts and AppStoreReceiptsTesting have a public interface; Library is linked by
+// Tests/Scripts/package/library.py); SQLite and PostgreSQL, whose libpq is loaded when a store is opened;
+// configuration, request path and notifications; the entrances (HTTP, rows, commands); the simulated App Store.
+package.targets += targets(
+    in: "Sources",
+    """
+    Base
+    Cryptography Base COpenSSL
+    Transport Base CCurl DequeModule HeapModule
+    Receipts Base Cryptography
+    AppStore Base Cryptography Receipts Transport
+    Responses Base Receipts
+    AppStoreReceipts Base Cryptography Receipts Responses
+    AppStoreReceiptsTesting Base Cryptography
+    Library Base Cryptography Receipts Responses
+    Storage Base Cryptography GRDB GRDBSQLite
+    Core AppStore Base Cryptography Receipts Responses Storage Transport DequeModule Logging ServiceLifecycle Yams
+    Comparison AppStore Base Cryptography Receipts Responses Storage
+    Server AppStore Base Comparison Core Cryptography Receipts Responses Storage Transport Hummingbird \
+    HummingbirdCore HTTPTypes Logging NIOCore NIOHTTP1 NIOHTTPTypes NIOSSL NIOTLS ServiceLifecycle UnixSignals
+    Batch AppStore Base Comparison Core Cryptography Receipts Responses Storage GRDB GRDBSQLite
+    Administration AppStore Base Batch Core Cryptography Receipts Responses Server Storage Transport
+    Simulator AppStoreReceiptsTesting Base Cryptography Transport Hummingbird HTTPTypes Logging NIOCore ServiceLifecycle
+    receipt-bridge Administration AppStore Base Batch CBuild CMalloc Comparison Core Cryptography Receipts Responses \
+    Server Simulator Storage Transport ArgumentParser Logging ServiceLifecycle UnixSignals
+    """)
+// Tests: what they share, one target per source target, and end-to-end tests.
+package.targets += targets(
+    in: "Tests",
+    """
+    CTestSupport COpenSSL
+    TestSupport AppStore Base Core CTestSupport Cryptography Receipts Simulator Logging
+    HTTPTestServer
+    StorageTestSupport Base Cryptography Storage
+    BaseTests Base TestSupport
+    CryptographyTests Base COpenSSL Cryptography Simulator TestSupport
+    TransportTests HTTPTestServer TestSupport Transport
+    ReceiptsTests Base COpenSSL Cryptography Receipts Simulator TestSupport
+    AppStoreTests AppStore Base Cryptography HTTPTestServer Receipts Simulator TestSupport Transport
+    ResponsesTests AppStore Base Receipts Responses TestSupport
+    AppStoreReceiptsTests AppStoreReceipts AppStoreReceiptsTesting Receipts Responses Simulator TestSupport
+    LibraryTests Base Library Simulator TestSupport
+    StorageTests Administration Base Core Cryptography Responses Server Simulator Storage StorageTestSupport \
+    TestSupport Transport GRDB
+    CoreTests AppStore Base Comparison Core Cryptography Receipts Responses Server Simulator Storage TestSupport \
+    Transport Logging InMemoryLogging GRDB ServiceLifecycle
+    ComparisonTests Base Comparison Cryptography Receipts Simulator TestSupport
+    ServerTests Administration AppStore Base Comparison Core Cryptography HTTPTestServer Receipts Responses Server \
+    Simulator Storage TestSupport Transport Logging ServiceLifecycle
+    BatchTests AppStore Base Batch Comparison Core Cryptography Receipts Responses Simulator Storage TestSupport \
+    Transport Logging GRDB
+    AdministrationTests Administration AppStore Base Core Cryptography Receipts Simulator Storage Transport
+    SimulatorTests Base Cryptography HTTPTestServer Simulator TestSupport
+    EndToEndTests Base Cryptography HTTPTestServer Responses Simulator Storage TestSupport Transport receipt-bridge GRDB
+    """)
 
-// SwiftPM refuses two targets of one name among all packages, whether they are used or not. If this package is a
-// dependency by URL, only the targets of the library exist, so that others may have targets named Server or Storage.
-let folders = Context.packageDirectory.split(separator: "/").suffix(3)
-if [[".build", "checkouts"], ["SourcePackages", "checkouts"]].contains(folders.dropLast()) {
-    let library = [
-        "AppStorePayloads", "AppStoreReceipts", "AppStoreReceiptsTesting", "Base", "COpenSSL", "Cryptography",
-        "ReceiptDecoding", "Responses",
-    ]
-    package.targets.removeAll { !library.contains($0.name) }
-    package.products.removeAll { !library.contains($0.name) }
+// SwiftPM warns about a package that no target uses. A dependency for a platform that does not exist compiles nothing.
+package.targets.first { $0.name == "receipt-bridge" }!.dependencies += transitivePackages.map { path, _, product in
+    .product(
+        name: product, package: identity(path), condition: .when(platforms: [.custom("none")], traits: ["Server"]))
 }
 
 // For `make fuzz` only: compiles this package's targets with libFuzzer's counters and AddressSanitizer, and adds the
@@ -325,13 +207,10 @@ if Context.environment["FUZZ"] == "1" {
     for target in package.targets where target.type == .regular {
         target.swiftSettings = strict + [.unsafeFlags(instrumented + ["-enable-testing"])]
     }
+    let fuzzing = targets(in: "Tests", "Fuzzing AppStore Base Batch Core Comparison Cryptography Receipts Responses")[0]
     package.targets.append(
         .executableTarget(
-            name: "receipt-bridge-fuzz",
-            dependencies: [
-                "Base", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "AppStoreClients",
-                "Responses", "Comparison", "ReceiptInspection", "VerifyReceipt", "Notifications", "Batch",
-            ],
+            name: "receipt-bridge-fuzz", dependencies: fuzzing.dependencies,
             path: "Tests/Fuzzing", exclude: ["Corpus", "seeds.py"],
             swiftSettings: strict + [
                 .enableExperimentalFeature("Extern"), .unsafeFlags(instrumented + ["-parse-as-library"]),

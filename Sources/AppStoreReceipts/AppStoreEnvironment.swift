@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// An environment of the App Store. What Xcode signs is refused, so it has no case here.
 public enum AppStoreEnvironment: String, Sendable, CaseIterable {
@@ -7,7 +7,7 @@ public enum AppStoreEnvironment: String, Sendable, CaseIterable {
     /// The sandbox, which TestFlight and App Review use.
     case sandbox = "Sandbox"
 
-    var base: Base.AppStoreEnvironment {
+    var base: ReceiptBridgeBase.AppStoreEnvironment {
         switch self {
         case .production: .production
         case .sandbox: .sandbox

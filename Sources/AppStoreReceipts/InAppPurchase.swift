@@ -1,20 +1,20 @@
-import Base
+import ReceiptBridgeBase
 public import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 
 /// One purchase in a receipt, in its state when the receipt was created. A property is `nil` if the receipt does not
 /// have it.
 public struct InAppPurchase: Hashable, Sendable {
-    private let decoded: ReceiptDecoding.InAppPurchase
+    private let decoded: ReceiptBridgeReceipts.InAppPurchase
 
-    init(_ decoded: ReceiptDecoding.InAppPurchase) { self.decoded = decoded }
+    init(_ decoded: ReceiptBridgeReceipts.InAppPurchase) { self.decoded = decoded }
 
     /// The single purchase of a `transactionReceipt`, whose values are all text.
     init(_ receipt: TransactionReceipt) {
         func number(_ key: String) -> Int64? { receipt.value(of: key).flatMap { Int64($0) } }
         func flag(_ key: String) -> Int64? { receipt[key].map { $0 == "true" || $0 == "1" ? 1 : 0 } }
-        var purchase = ReceiptDecoding.InAppPurchase()
+        var purchase = ReceiptBridgeReceipts.InAppPurchase()
         purchase.quantity = number("quantity")
         purchase.productId = receipt.productId
         purchase.transactionId = receipt.transactionId

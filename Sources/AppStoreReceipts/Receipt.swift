@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 public import Foundation
-import ReceiptDecoding
+import ReceiptBridgeReceipts
 
 /// An authentic receipt. Only ``SignedDataVerifier`` creates it.
 public struct Receipt: Sendable, CustomStringConvertible {
@@ -12,11 +12,11 @@ public struct Receipt: Sendable, CustomStringConvertible {
         case transactionReceipt
     }
 
-    let decoded: ReceiptDecoding.Receipt
+    let decoded: ReceiptBridgeReceipts.Receipt
     /// The purchases in the order of the receipt. A `transactionReceipt` has one.
     public let purchases: [InAppPurchase]
 
-    init(_ decoded: ReceiptDecoding.Receipt) {
+    init(_ decoded: ReceiptBridgeReceipts.Receipt) {
         self.decoded = decoded
         switch decoded.contents {
         case .app(let receipt): purchases = receipt.purchases.map(InAppPurchase.init)

@@ -1,8 +1,7 @@
-import AppStorePayloads
-import Base
-import Cryptography
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 public import Foundation
-import ReceiptDecoding
 
 /// A verifier and decoder of the signed data of one or several apps: receipts of both formats, and JWS.
 ///
@@ -99,7 +98,7 @@ public struct SignedDataVerifier: Sendable {
     public func verifyAndDecodeReceipt(
         encodedReceipt: String, profile: ReceiptProfile = .apple
     ) throws(VerificationError) -> Receipt {
-        let decoded: ReceiptDecoding.Receipt
+        let decoded: ReceiptBridgeReceipts.Receipt
         do throws(ReceiptDecodingError) {
             decoded = try ReceiptDecoder(trust: trust, profile: profile.decoded).decode(
                 Array(encodedReceipt.utf8).span)
@@ -192,7 +191,7 @@ public enum ReceiptProfile: Sendable {
     /// The same, and the receipt is found inside JSON, forms, hexadecimal digits, printed data and gzip.
     case stored
 
-    var decoded: ReceiptDecoding.ReceiptProfile {
+    var decoded: ReceiptBridgeReceipts.ReceiptProfile {
         switch self {
         case .apple: .apple
         case .tolerant: .tolerant

@@ -1,8 +1,7 @@
-import AppStorePayloads
-import Base
-import Cryptography
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+import ReceiptBridgeResponses
 
 /// The reason why signed data is refused. It never contains text of the data.
 public struct VerificationError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -140,7 +139,7 @@ extension VerificationError {
     /// - Parameter environment: the environment of the data if that is the reason.
     init(
         _ code: Code, _ verdict: Verdict = .misplaced, at place: String, _ reason: String,
-        in environment: Base.AppStoreEnvironment? = nil
+        in environment: ReceiptBridgeBase.AppStoreEnvironment? = nil
     ) {
         self.code = code
         self.verdict = verdict

@@ -1,12 +1,12 @@
 public import Foundation
-import Responses
+import ReceiptBridgeResponses
 
 extension VerifyReceiptResponse {
     /// Converts the JSON of a verifyReceipt response to the names and types of the App Store Server API.
     ///
     /// - Throws: ``ConversionError``, never with a value of the document.
     public static func camelCase(_ response: Data) throws(ConversionError) -> Data {
-        do throws(Responses.ConversionError) {
+        do throws(ReceiptBridgeResponses.ConversionError) {
             return Data(try converter.camelCase(Array(response)))
         } catch {
             throw ConversionError(error)
@@ -18,7 +18,7 @@ extension VerifyReceiptResponse {
     ///
     /// - Throws: ``ConversionError``, never with a value of the document.
     public static func snakeCase(_ document: Data) throws(ConversionError) -> Data {
-        do throws(Responses.ConversionError) {
+        do throws(ReceiptBridgeResponses.ConversionError) {
             return Data(try converter.snakeCase(Array(document)))
         } catch {
             throw ConversionError(error)
@@ -63,7 +63,7 @@ public struct ConversionError: Error, Hashable, Sendable, CustomStringConvertibl
     /// The place and the sentence on one line.
     public var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
 
-    init(_ error: Responses.ConversionError) {
+    init(_ error: ReceiptBridgeResponses.ConversionError) {
         code = Code(rawValue: error.code.rawValue)
         place = error.place
         reason = error.reason

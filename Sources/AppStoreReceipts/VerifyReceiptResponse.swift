@@ -1,8 +1,7 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 public import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeResponses
 
 /// A response of verifyReceipt, as Apple writes it.
 public struct VerifyReceiptResponse: Hashable, Sendable {
@@ -55,8 +54,8 @@ public struct CustomerRecords: Sendable {
         self.appAppleId = appAppleId
     }
 
-    func decoded(of receipt: ReceiptDecoding.Receipt) -> AppStorePayloads.CustomerRecords {
-        AppStorePayloads.CustomerRecords(
+    func decoded(of receipt: ReceiptBridgeReceipts.Receipt) -> ReceiptBridgeReceipts.CustomerRecords {
+        ReceiptBridgeReceipts.CustomerRecords(
             environment: receipt.environment, bundleId: receipt.bundleId.rawValue, appAppleId: appAppleId,
             transactions: transactions.map(\.signed),
             subscriptions: subscriptions.map {

@@ -1,4 +1,4 @@
-import Responses
+import ReceiptBridgeResponses
 
 extension AlignedPair {
     /// Limit on the rows of a section.

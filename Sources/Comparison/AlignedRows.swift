@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The aligned rows of one section of both documents.
 struct AlignedRows {

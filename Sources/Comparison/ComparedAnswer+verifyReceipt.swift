@@ -1,5 +1,5 @@
-package import Base
-import Responses
+package import ReceiptBridgeBase
+import ReceiptBridgeResponses
 
 extension ComparedAnswer {
     /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.

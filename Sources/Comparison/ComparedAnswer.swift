@@ -1,6 +1,6 @@
-import AppStoreClients
-package import AppStorePayloads
-package import Base
+import ReceiptBridgeAppStore
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// One side of a comparison, in a neutral camelCase form that both endpoints are mapped to.
 package struct ComparedAnswer: Sendable, Hashable {

@@ -1,6 +1,6 @@
-package import AppStorePayloads
-import Base
-import Responses
+package import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
 
 /// One transaction or renewal of either side.
 package struct ComparedRow: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import Base
-import Responses
+package import ReceiptBridgeBase
+import ReceiptBridgeResponses
 
 /// One value of either side, in the types of the App Store Server API.
 package enum ComparedValue: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-import Base
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
 
 /// Compares the status, the app, and the properties that are not in lists.
 extension Comparison {

@@ -1,4 +1,4 @@
-import Responses
+import ReceiptBridgeResponses
 
 /// Compares the order of the rows that both sides have.
 extension Comparison {

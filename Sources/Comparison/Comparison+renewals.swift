@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Compares subscription renewals and entitlement.
 extension Comparison {

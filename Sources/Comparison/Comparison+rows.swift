@@ -1,4 +1,4 @@
-import Responses
+import ReceiptBridgeResponses
 
 /// Compares transactions.
 extension Comparison {

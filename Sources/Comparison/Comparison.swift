@@ -1,5 +1,5 @@
-package import AppStorePayloads
-package import Base
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// A comparison of two sides, which names every difference. Computed in the initializer, without clock or I/O.
 ///

@@ -1,6 +1,6 @@
-import AppStorePayloads
-import Base
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
 
 /// A condition of a ``ComparisonRule``.
 package enum ComparisonCondition: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Facts about both sides that conditions need, computed once for each comparison.
 struct ComparisonFacts {

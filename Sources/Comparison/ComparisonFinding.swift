@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// A difference before a rule names it.
 package struct ComparisonFinding {

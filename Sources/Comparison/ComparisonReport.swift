@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The results of many comparisons. The format is the same for a run over stored receipts and for the server's shadow
 /// comparisons.

@@ -1,4 +1,4 @@
-import Responses
+import ReceiptBridgeResponses
 
 /// The table of all rules. The first rule whose section, subject and conditions match gives a difference its name.
 ///

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Counts of comparisons by app, and of differences by class, rule and path. Memory is bounded: at most three
 /// examples of each kind of difference are stored, however many there are.

@@ -1,4 +1,4 @@
-import Cryptography
+import ReceiptBridgeCryptography
 import Foundation
 
 /// A set of distinct customers, exact up to ``maximum``. It stores short digests, which cannot be reversed to ids.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// One difference between two sides, with the rule that names it.
 package struct Difference: Sendable, Hashable, Codable {

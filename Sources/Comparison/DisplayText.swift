@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 extension ComparedValue {
     /// Display text: cut to a readable length, dates in UTC.

@@ -1,6 +1,6 @@
-import AppStoreClients
-package import AppStorePayloads
-package import Base
+import ReceiptBridgeAppStore
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// Recorded responses of the App Store Server API. Rows are either JWS texts, which are verified, or decoded objects,
 /// which have no signature.

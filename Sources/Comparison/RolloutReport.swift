@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The state of an app's gradual switch to another source, for people and programs.
 package struct RolloutReport: Sendable, Hashable {

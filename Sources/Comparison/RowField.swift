@@ -1,4 +1,4 @@
-import Responses
+import ReceiptBridgeResponses
 
 /// The properties of rows that are compared: those of transactions, then those that only renewals have.
 ///

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Pairs the rows of two sides: by transaction id, then by web order line item id, then by product and purchase date
 /// with a tolerance of 2 seconds. Each row is in at most one pair.

@@ -1,5 +1,5 @@
-import Base
-import COpenSSL
+import ReceiptBridgeBase
+import ReceiptBridgeCOpenSSL
 
 /// An X.509 certificate. Its public key was checked by ``PublicKeyPolicy`` before OpenSSL parsed it.
 ///

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// A cache of verified complete certificate chains, keyed by the bytes of the leaf, the intermediate and the pinned
 /// root.

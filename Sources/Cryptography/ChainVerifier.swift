@@ -1,5 +1,5 @@
-import Base
-import COpenSSL
+import ReceiptBridgeBase
+import ReceiptBridgeCOpenSSL
 import Synchronization
 
 /// Verifies a signer's certificate chain, which must be exactly leaf, intermediate and pinned root.

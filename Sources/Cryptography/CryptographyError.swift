@@ -1,4 +1,4 @@
-import COpenSSL
+import ReceiptBridgeCOpenSSL
 
 /// An error about a key, a certificate or a signature: a code to match on and a reason to print.
 package struct CryptographyError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-import Base
-import COpenSSL
+import ReceiptBridgeBase
+import ReceiptBridgeCOpenSSL
 
 /// A message digest used by App Store signatures.
 package enum DigestAlgorithm: Sendable, Hashable {

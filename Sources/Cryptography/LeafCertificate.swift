@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// A signer's certificate of the usual form, read from its bytes without OpenSSL: an RSA key, a signature of RSA with
 /// SHA-1 or SHA-256, and only extensions whose meaning is known here. Decoding it with OpenSSL takes five times as long

@@ -1,5 +1,5 @@
-import Base
-import COpenSSL
+import ReceiptBridgeBase
+import ReceiptBridgeCOpenSSL
 
 /// Message authentication codes (HMAC, RFC 2104): only holders of the key can compute or check one.
 ///
@@ -12,7 +12,7 @@ package enum HMAC {
         // An empty key is valid, but OpenSSL reads a null pointer as "keep the previous key".
         let padded = key.isEmpty ? [0] : key
         guard
-            COpenSSL.HMAC(
+            ReceiptBridgeCOpenSSL.HMAC(
                 EVP_sha256(), padded, Int32(key.count), bytes, bytes.count, &result, &length) != nil
         else { return [] }
         return Array(result.prefix(Int(length)))

@@ -1,4 +1,4 @@
-import COpenSSL
+import ReceiptBridgeCOpenSSL
 
 /// OpenSSL's state that belongs to the process.
 package enum OpenSSLProcess {

@@ -1,4 +1,4 @@
-import COpenSSL
+import ReceiptBridgeCOpenSSL
 
 /// A SHA-256 digest of bytes that arrive in parts.
 package final class RunningDigest {

@@ -1,4 +1,4 @@
-import COpenSSL
+import ReceiptBridgeCOpenSSL
 
 /// Checks that OpenSSL on this system supports the algorithms of old receipts.
 ///

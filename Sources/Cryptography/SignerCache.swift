@@ -1,5 +1,5 @@
-import Base
-import COpenSSL
+import ReceiptBridgeBase
+import ReceiptBridgeCOpenSSL
 
 /// A cache of verified signers of receipts, keyed by the bytes of their certificates. A receipt with a cached signer
 /// costs one signature verification and no certificate work.

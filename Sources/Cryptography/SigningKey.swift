@@ -1,4 +1,4 @@
-import COpenSSL
+import ReceiptBridgeCOpenSSL
 
 /// A private key: for CAs and signers of the simulated App Store, or for an app's App Store Server API
 /// account.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension TrustStore {
     /// Returns whether an intermediate below a pinned root issued a certificate with the marker of a role, whatever its

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Finds and verifies the key of a signer. The single entry point for certificates from outside.
 package final class TrustStore: Sendable {

@@ -1,4 +1,4 @@
-import COpenSSL
+import ReceiptBridgeCOpenSSL
 import Synchronization
 
 /// An EVP_PKEY_CTX initialized for verification with one key and one digest. Initializing one costs a fifth of a

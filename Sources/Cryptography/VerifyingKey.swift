@@ -1,4 +1,4 @@
-import COpenSSL
+import ReceiptBridgeCOpenSSL
 
 /// A public key that ``PublicKeyPolicy`` allows: RSA of 1024 to 4096 bits, P-256 or P-384.
 ///

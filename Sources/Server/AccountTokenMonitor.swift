@@ -1,9 +1,9 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 package import Logging
 import ServiceLifecycle
-package import Storage
-import VerifyReceipt
+package import ReceiptBridgeStorage
+import ReceiptBridgeCore
 
 /// Adds the account tokens of transactions that an earlier version stored, so that their customers are found by them.
 /// Does nothing once all are added.

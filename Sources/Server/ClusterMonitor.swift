@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Logging
 import ServiceLifecycle
-import Storage
-import VerifyReceipt
+import ReceiptBridgeStorage
+import ReceiptBridgeCore
 
 /// Reads every second what other servers stored, so that nothing outdated stays in memory, compares this machine's
 /// clock with the database's, and records that this server runs.

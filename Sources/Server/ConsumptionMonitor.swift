@@ -1,9 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Logging
-import Operations
+import ReceiptBridgeCore
 import ServiceLifecycle
-import Storage
-import VerifyReceipt
+import ReceiptBridgeStorage
 
 /// Finds out whether purchases were refunded after Apple asked about them, see `RefundDecisions`: first a minute after
 /// the start, then every five minutes. Of several servers with the same store, one does it.

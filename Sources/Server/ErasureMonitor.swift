@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Logging
 import ServiceLifecycle
-import Storage
-import VerifyReceipt
+import ReceiptBridgeStorage
+import ReceiptBridgeCore
 
 /// Clears this process's in-memory caches of customer data after any process has erased a customer from the store.
 ///

@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Logging
-import Notifications
+import ReceiptBridgeCore
 import ServiceLifecycle
-import Storage
+import ReceiptBridgeStorage
 
 /// Fetches the notifications that the store lacks, see ``NotificationGapFiller``.
 struct NotificationGapMonitor: Service {

@@ -1,6 +1,6 @@
 import Hummingbird
-import Notifications
-import Transport
+import ReceiptBridgeCore
+import ReceiptBridgeTransport
 
 /// The routes of the public listener and of the operations listener.
 extension ProxyServer {

@@ -1,16 +1,13 @@
-import Base
-package import BridgeConfiguration
+import ReceiptBridgeBase
+package import ReceiptBridgeCore
 import Foundation
 import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
-package import Notifications
 import ServiceLifecycle
-package import Storage
-import Telemetry
-package import Transport
-import VerifyReceipt
+package import ReceiptBridgeStorage
+package import ReceiptBridgeTransport
 
 /// The ports that the server listens on. If port 0 was configured, this is the port that the system chose.
 package struct ListeningPorts: Sendable, Hashable {
@@ -36,8 +33,7 @@ private struct OptionalListener: Service {
     }
 }
 
-/// The HTTP server: a public listener and an operations listener in front of the services. Only this type connects
-/// them.
+/// The HTTP server: a public listener and an operations listener in front of the services.
 package struct ProxyServer: Service {
     /// The current configuration and services.
     package let live: ReloadableState
@@ -147,25 +143,7 @@ package struct ProxyServer: Service {
                 settings.operationsListenIsExplicit
                     ? listener : OptionalListener(listener: listener, onAddressInUse: disableOperations), at: 0)
         }
-        // Stopped after the listeners, because the last requests still produce work for them.
-        services.insert(history, at: 0)
-        if let shadow { services.insert(shadow, at: 0) }
-        if let store { services.insert(RolloutMonitor(store: store, live: live, logger: logger), at: 0) }
-        if let forwarder { services.insert(forwarder, at: 0) }
-        if let store {
-            services.append(ErasureMonitor(store: store, live: live, shadow: shadow, logger: logger))
-            services.append(
-                RetentionService(
-                    store: store.personalData, leases: store.leases,
-                    retention: { [live] in live.now.settings.retention }, logger: logger))
-            services.append(NotificationGapMonitor(store: store, live: live, logger: logger))
-            services.append(ReconciliationMonitor(store: store, live: live, logger: logger))
-            services.append(ConsumptionMonitor(store: store, live: live, logger: logger))
-            services.append(AccountTokenMonitor(store: store, logger: logger))
-            if let cluster = live.now.pipelines.cluster {
-                services.append(ClusterMonitor(cluster: cluster, store: store, live: live, logger: logger))
-            }
-        }
+        services = servicesBehindRequests + services + periodicServices
         let (drained, drainedContinuation) = AsyncStream.makeStream(of: Never.self)
         // The last service is stopped first.
         services.append(

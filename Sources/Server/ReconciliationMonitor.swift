@@ -1,9 +1,8 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Logging
-import Notifications
 import ServiceLifecycle
-import Storage
+import ReceiptBridgeStorage
 
 /// Runs the daily reconciliation of the key `reconcile`, see ``Reconciliation``, and beside it looks up the customers
 /// that need it. Of several servers with the same store, one does each of them. A server that starts later than the

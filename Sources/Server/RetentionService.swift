@@ -1,8 +1,8 @@
-package import Base
+package import ReceiptBridgeBase
 package import Logging
 import ServiceLifecycle
-package import Storage
-import VerifyReceipt
+package import ReceiptBridgeStorage
+import ReceiptBridgeCore
 
 /// Deletes rows from the store whose retention time has passed: first a minute after the start, then every hour. Of
 /// several servers with the same store, one does it.

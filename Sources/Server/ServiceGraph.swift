@@ -1,12 +1,9 @@
-package import Base
-package import BridgeConfiguration
+package import ReceiptBridgeBase
+package import ReceiptBridgeCore
 package import Logging
-package import Notifications
-package import Operations
-package import Responses
-package import Storage
-package import Transport
-package import VerifyReceipt
+package import ReceiptBridgeResponses
+package import ReceiptBridgeStorage
+package import ReceiptBridgeTransport
 
 /// The services of one configuration, wired to shared parts.
 ///
@@ -46,7 +43,7 @@ package struct ServiceGraph: Sendable {
     /// Configured apps that know an id in common; none if no two do, see ``AppResolver/ambiguousApps()``.
     var ambiguousApps: [BundleIdentifier] { get async { await components.resolver.ambiguousApps() } }
 
-    /// Wires all services. There is no other place that does.
+    /// Wires the services of a configuration.
     ///
     /// - Parameters:
     ///   - transport: `nil` if there are no network connections.

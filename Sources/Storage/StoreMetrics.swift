@@ -1,5 +1,5 @@
 import Synchronization
-package import Telemetry
+package import ReceiptBridgeBase
 
 /// Counters of the store since it was opened.
 package final class StoreMetrics: Sendable {

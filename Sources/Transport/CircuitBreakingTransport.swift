@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 
 /// A transport with a circuit breaker and a retry budget for each host.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 
 /// The queue of commands from callers to the event loop's thread. It is the only state that threads share.

@@ -1,4 +1,4 @@
-import CCurl
+import ReceiptBridgeCCurl
 
 /// The event loop that performs the actions of the schedule on its own thread.
 ///

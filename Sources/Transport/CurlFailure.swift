@@ -1,4 +1,4 @@
-import CCurl
+import ReceiptBridgeCCurl
 
 /// Maps libcurl's result codes to error codes. A result code that is not in the table is a `protocolError`.
 enum CurlFailure {

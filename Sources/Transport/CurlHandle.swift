@@ -1,4 +1,4 @@
-import CCurl
+import ReceiptBridgeCCurl
 
 #if canImport(Glibc)
     import Glibc

@@ -1,4 +1,4 @@
-import CCurl
+import ReceiptBridgeCCurl
 
 /// The transfers that libcurl works on, and its connections, in groups of ``groupSize``.
 ///

@@ -1,4 +1,4 @@
-import CCurl
+import ReceiptBridgeCCurl
 
 /// The state of one exchange while libcurl works on it. The callbacks write the response into it.
 ///

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// HTTP header fields in the order they were received or set. Names are compared without regard to case.
 package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {

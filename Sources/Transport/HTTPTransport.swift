@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// A client that sends one HTTP request and waits for its response.
 package protocol HTTPTransport: Sendable {

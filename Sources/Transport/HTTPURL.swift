@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// An absolute URL that requests may be sent to: https to any host, plain http only to loopback.
 ///

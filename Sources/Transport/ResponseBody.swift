@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The body of a response while it arrives: decoded, within its limit, and within the memory for responses.
 struct ResponseBody {

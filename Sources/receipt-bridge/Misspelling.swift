@@ -1,5 +1,5 @@
 import ArgumentParser
-import Base
+import ReceiptBridgeBase
 
 /// A command or an option that the parser does not know, in arguments that it rejected.
 ///

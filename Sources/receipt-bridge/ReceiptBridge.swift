@@ -1,7 +1,7 @@
 import ArgumentParser
-import CBuild
-import CMalloc
-import Cryptography
+import ReceiptBridgeCBuild
+import ReceiptBridgeCMalloc
+import ReceiptBridgeCryptography
 import Foundation
 
 /// The command-line tool.

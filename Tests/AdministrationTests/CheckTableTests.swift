@@ -1,4 +1,4 @@
-import Administration
+import ReceiptBridgeAdministration
 import Testing
 
 @Suite("Table of checks")

@@ -1,8 +1,8 @@
-import Administration
-import AppStoreClients
-import AppStorePayloads
-import Base
-import Operations
+import ReceiptBridgeAdministration
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Testing
 
 @Suite("Rules of consumption information")

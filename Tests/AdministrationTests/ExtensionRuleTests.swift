@@ -1,5 +1,5 @@
-import Administration
-import Operations
+import ReceiptBridgeAdministration
+import ReceiptBridgeCore
 import Testing
 
 @Suite("Rules of renewal extensions")

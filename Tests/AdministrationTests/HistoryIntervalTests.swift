@@ -1,7 +1,6 @@
-import Administration
-import Base
-import Notifications
-import Operations
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Testing
 
 @Suite("Intervals of the notification history")

@@ -1,13 +1,13 @@
-import Administration
-import AppStoreClients
-import AppStorePayloads
-import Base
-import Cryptography
+import ReceiptBridgeAdministration
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
-import Notifications
-import Simulator
+import ReceiptBridgeCore
+import ReceiptBridgeSimulator
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("Reading the notification history")
 struct NotificationCatchUpTests {

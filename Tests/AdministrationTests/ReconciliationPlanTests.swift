@@ -1,7 +1,7 @@
-import AppStoreClients
-import Base
-import Notifications
-import Storage
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("When a reconciliation begins, and what it asks about")

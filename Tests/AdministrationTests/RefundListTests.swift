@@ -1,7 +1,7 @@
-import Administration
-import Base
-import Operations
-import Storage
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("Lists of customers to sweep")

@@ -1,10 +1,9 @@
-import AppStorePayloads
+import ReceiptBridgeReceipts
 import AppStoreReceipts
 import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("The library: completeness")
 struct CompletenessTests {
@@ -24,7 +23,7 @@ struct CompletenessTests {
         #expect(codes == Set(decoders).subtracting(["unreadable"]), "\(codes.symmetricDifference(decoders))")
         #expect("\(VerificationError.Code(rawValue: "newForm"))" == "newForm")
         let conversion = try Self.constants(in: "VerifyReceiptResponse+conversion.swift")
-        #expect(conversion == Set(Responses.ConversionError.Code.allCases.map(\.rawValue)))
+        #expect(conversion == Set(ReceiptBridgeResponses.ConversionError.Code.allCases.map(\.rawValue)))
     }
 
     @Test("Every documented type and subtype of notifications has a name")

@@ -1,7 +1,7 @@
 import AppStoreReceipts
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("The library: receipts")
 struct ReceiptTests {

@@ -1,9 +1,9 @@
 import AppStoreReceipts
 import AppStoreReceiptsTesting
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// The snippets of the library's articles, as functions. A test compares their lines.
 private enum Snippets {

@@ -1,9 +1,9 @@
 import AppStoreReceipts
 import AppStoreReceiptsTesting
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Verifiers that trust simulated App Stores.
 enum Verifier {

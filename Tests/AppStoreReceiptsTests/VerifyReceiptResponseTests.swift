@@ -1,8 +1,8 @@
 import AppStoreReceipts
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("The library: verifyReceipt responses")
 struct VerifyReceiptResponseTests {

@@ -1,4 +1,4 @@
-import Comparison
+import ReceiptBridgeComparison
 import Testing
 
 /// Regression tests: the period that ends last must not be used if it was refunded or upgraded.

@@ -1,7 +1,7 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 import Foundation
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Both sides of a customer with three purchases: a subscription in its second period, and a non-consumable.
 ///

@@ -1,10 +1,9 @@
-import Base
-import Comparison
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeCryptography
 import Foundation
-import Reports
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Comparison page")
 struct ComparisonPageTests {

@@ -1,8 +1,8 @@
-import AppStorePayloads
-import Base
-import Comparison
-import Simulator
-import TestSupport
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 
 /// Both sides of one simulated customer.
 struct ComparisonPair {

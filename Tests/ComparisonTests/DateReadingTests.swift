@@ -1,5 +1,5 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 import Testing
 
 @Suite("Dates in responses")

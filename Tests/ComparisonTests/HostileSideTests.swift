@@ -1,7 +1,7 @@
-import Comparison
+import ReceiptBridgeComparison
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Comparison input that is not a verifyReceipt response")
 struct HostileSideTests {

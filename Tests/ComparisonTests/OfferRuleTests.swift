@@ -1,4 +1,4 @@
-import Comparison
+import ReceiptBridgeComparison
 import Testing
 
 @Suite("Comparison of free trials and offer codes")

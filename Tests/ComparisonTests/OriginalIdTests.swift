@@ -1,7 +1,7 @@
-import Comparison
+import ReceiptBridgeComparison
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Line items with two original ids")
 struct OriginalIdTests {

@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Comparison
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
 import Foundation
 
 /// A planted difference that exactly one rule must match.

@@ -1,4 +1,4 @@
-import Reports
+import ReceiptBridgeComparison
 import Testing
 
 @Suite("Blocks of pages and reports")

@@ -1,9 +1,8 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 import Foundation
-import Reports
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Comparison report files")
 struct ReportFormatTests {

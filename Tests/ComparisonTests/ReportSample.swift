@@ -1,6 +1,6 @@
-import Base
-import Comparison
-import TestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeTestSupport
 
 /// A report of planted differences in three apps: one can switch, one cannot, and for one it is too early to tell.
 enum ReportSample {

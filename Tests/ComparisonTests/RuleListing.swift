@@ -1,4 +1,4 @@
-import Comparison
+import ReceiptBridgeComparison
 
 /// Documentation of the rules as a table.
 enum RuleListing {

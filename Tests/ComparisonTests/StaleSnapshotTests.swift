@@ -1,4 +1,4 @@
-import Comparison
+import ReceiptBridgeComparison
 import Testing
 
 /// Regression tests: an outdated expiration date must not be unexpected (`expiresDate`) if `latest_receipt_info` does

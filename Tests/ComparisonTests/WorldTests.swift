@@ -1,9 +1,9 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Both endpoints of a simulated App Store")
 struct WorldTests {

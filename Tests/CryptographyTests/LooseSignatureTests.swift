@@ -1,9 +1,9 @@
-import COpenSSL
-import Cryptography
+import ReceiptBridgeCOpenSSL
+import ReceiptBridgeCryptography
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Signatures that are not exactly PKCS#1 v1.5")
 struct LooseSignatureTests {

@@ -1,7 +1,7 @@
-import Cryptography
-import Simulator
+import ReceiptBridgeCryptography
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Public key policy")
 struct PublicKeyPolicyTests {

@@ -1,7 +1,7 @@
-import Cryptography
+import ReceiptBridgeCryptography
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Signing keys")
 struct SigningKeyTests {

@@ -1,8 +1,8 @@
-import Base
-import Cryptography
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Chain verification of signers")
 struct TrustStoreTests {

@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// The built command-line tool, run as people and scripts run it.
 enum Binary {

@@ -1,8 +1,8 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Values that must not appear in outputs, and a record of the outputs that were searched.
 ///

@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// T26: secrets, receipts and account tokens are sent to every input and searched in every output.
 @Suite("Secrets, receipts and account tokens")

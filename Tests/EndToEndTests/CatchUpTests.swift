@@ -1,8 +1,8 @@
 import Foundation
 import FoundationNetworking
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// The notification store after losses, duplicates, delays and kills.
 @Suite("Replay after lost notifications")

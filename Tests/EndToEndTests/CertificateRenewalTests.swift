@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
-import Transport
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 @Suite("TLS listener certificate")
 struct CertificateRenewalTests {

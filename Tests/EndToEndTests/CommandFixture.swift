@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// A simulated App Store in this process, and a folder with a configuration that uses it.
 final class CommandFixture: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// T23: progress files, damaged as disks, copies and editors damage files.
 @Suite("Damaged progress file")

@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("doctor")
 struct DoctorTests {

@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// The exit codes of docs/COMMANDS.md if the App Store does not respond or rejects the key.
 @Suite("Exit codes")

@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// What people meet who use the tool for the first time: help, suggestions, a first configuration, text on a terminal.
 @Suite("First steps")

@@ -1,10 +1,10 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("serve and forwarding")
 struct ForwardingTests {

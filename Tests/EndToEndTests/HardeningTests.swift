@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Traces of a process: files that it leaves, the environment of child processes, and printed names.
 /// Tests/threats.md refers to these tests.

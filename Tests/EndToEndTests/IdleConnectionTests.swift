@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 #if os(Linux)
     /// T20: clients that connect and send nothing, as many as the descriptors allow, to the built program.

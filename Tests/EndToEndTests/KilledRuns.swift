@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// A command that is killed several times, resumed by the same command each time, and at last ends by itself.
 struct KilledRuns {

@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Commands that work through a list of ids")
 struct ListCommandTests {

@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("migrate --to -", .timeLimit(.minutes(1)))
 struct MigrateFilterTests {

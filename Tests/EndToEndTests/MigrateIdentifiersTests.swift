@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Rows that contain transaction ids instead of receipts.
 @Suite("migrate with transaction ids", .timeLimit(.minutes(1)))

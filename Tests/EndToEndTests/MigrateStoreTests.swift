@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("migrate fills the store", .timeLimit(.minutes(1)))
 struct MigrateStoreTests {

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
-import Simulator
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("migrate")
 struct MigrateTests {

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Notifications while the store is unavailable")
 struct NotificationGapTests {

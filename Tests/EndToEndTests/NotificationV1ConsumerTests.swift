@@ -1,11 +1,11 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import HTTPTestServer
-import Responses
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeResponses
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Consumers of forwarded version 1 notifications")
 struct NotificationV1ConsumerTests {

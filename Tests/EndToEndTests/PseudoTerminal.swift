@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// A pseudo-terminal of a given width. Its output is read into memory.
 final class PseudoTerminal: Sendable {

@@ -1,11 +1,11 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("reconcile")
 struct ReconcileTests {

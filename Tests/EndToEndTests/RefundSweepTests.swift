@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("refunds sweep")
 struct RefundSweepTests {

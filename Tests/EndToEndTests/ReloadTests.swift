@@ -1,10 +1,10 @@
-import Cryptography
+import ReceiptBridgeCryptography
 import Foundation
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Configuration reload")
 struct ReloadTests {

@@ -1,6 +1,6 @@
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("renewals extend")
 struct RenewalTests {

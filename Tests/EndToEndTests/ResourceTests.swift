@@ -1,14 +1,14 @@
-import Cryptography
+import ReceiptBridgeCryptography
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// T13: receipts that are expensive to read. `decode` reads all of them completely, because it prints what is not
 /// authentic too.
 @Suite("Expensive receipts")
 struct ResourceTests {
-    private typealias Attribute = Simulator.ReceiptAttribute
+    private typealias Attribute = ReceiptBridgeSimulator.ReceiptAttribute
 
     private static func repeated(_ piece: [UInt8], _ count: Int) -> [UInt8] {
         [UInt8](Array(repeating: piece, count: count).joined())

@@ -1,10 +1,10 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import PostgreSQLClient
-import Simulator
+import ReceiptBridgeStorage
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("migrate into PostgreSQL")
 struct SharedMigrationTests {

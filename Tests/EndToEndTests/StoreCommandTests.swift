@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
-import PostgreSQLClient
-import Simulator
+import ReceiptBridgeStorage
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("store copy and store check")
 struct StoreCommandTests {

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Output on a terminal")
 struct TerminalTests {

@@ -1,9 +1,8 @@
-@testable import AppStoreClients
-import AppStorePayloads
-import Base
-import Comparison
-@testable import Notifications
-import VerifyReceipt
+@testable import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+@testable import ReceiptBridgeCore
 
 /// Fuzzes the parsers of Apple's responses and notifications.
 enum AnswerTarget {

@@ -1,9 +1,7 @@
-import AppStoreClients
-import AppStorePayloads
-import Base
-import ReceiptInspection
-@testable import ReceiptDecoding
-import VerifyReceipt
+import ReceiptBridgeAppStore
+@testable import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 
 /// Fuzzes the decoding of a receipt's text, with every profile and as in a migration.
 enum Base64Target {

@@ -1,6 +1,6 @@
-import Base
-import Comparison
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeResponses
 
 /// Fuzzes the reader of verifyReceipt responses, and everything that reads by it: conversion, comparison, archive.
 enum DocumentTarget {

@@ -1,4 +1,4 @@
-import Cryptography
+import ReceiptBridgeCryptography
 import Foundation
 
 /// A fuzz target (T30): the code that runs for each input. Nothing that it calls may trap, hang or use unlimited

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Fuzzes the decompression of a response that arrives in parts.
 enum GzipTarget {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 
 /// Fuzzes both JSON parsers. They must agree with Foundation about what is a JSON object, except where RFC 8259

@@ -1,9 +1,9 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
-import Responses
+import ReceiptBridgeResponses
 
-@testable import ReceiptDecoding
+@testable import ReceiptBridgeReceipts
 
 /// Fuzzes receipts of both styles: as a whole, and their signed contents.
 enum ReceiptTargets {

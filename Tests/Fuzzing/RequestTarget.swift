@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import ReceiptDecoding
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeCore
 
 /// Fuzzes the body of a verifyReceipt request: Apple must receive exactly what was inspected.
 enum RequestTarget {

@@ -1,4 +1,4 @@
-@testable import Batch
+@testable import ReceiptBridgeBatch
 
 /// Fuzzes CSV (inputs that begin with `c`) and JSON lines (all others): the rows must not depend on how the bytes are
 /// cut into blocks.

@@ -1,9 +1,7 @@
-import AppStorePayloads
-import Base
-import ReceiptDecoding
-import ReceiptInspection
-import Responses
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
+import ReceiptBridgeCore
 
 /// Fuzzes what the App Store signs: the compact JWS, and its claims.
 enum SignedTextTargets {

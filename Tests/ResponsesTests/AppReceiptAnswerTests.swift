@@ -1,6 +1,6 @@
-import Base
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("Response to an App Receipt, from the receipt alone")
@@ -111,7 +111,8 @@ struct AppReceiptAnswerTests {
 
     @Test("A refunded non-consumable has its date and reason, a refunded consumable and a reason alone have none")
     func cancellation() {
-        for (type, isShown) in [(ProductType.consumable, false), (.nonConsumable, true), (.autoRenewable, true)] {
+        for (type, isShown) in [(ReceiptProductType.consumable, false), (.nonConsumable, true), (.autoRenewable, true)]
+        {
             var purchase = lifetime(type: type)
             purchase.cancellationReason = 1
             #expect(!answer(.app(appReceipt(purchases: [purchase]))).contains("cancellation"))

@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 
 /// The models of Apple's App Store Server API 1.21 and App Store Server Notifications 2, with the place of each field
 /// in this program's output.

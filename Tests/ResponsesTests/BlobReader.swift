@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import ReceiptDecoding
+import ReceiptBridgeReceipts
 import Testing
 
 /// Reads the contents of well-formed receipts without the decoder, for comparing responses. It trusts every byte.
@@ -51,7 +51,7 @@ enum BlobReader {
             case 1704: purchase.purchaseDate = try date(value)
             case 1705: purchase.originalTransactionId = try string(value)
             case 1706: purchase.originalPurchaseDate = try date(value)
-            case 1707: purchase.productType = ProductType(rawValue: try number(value))
+            case 1707: purchase.productType = ReceiptProductType(rawValue: try number(value))
             case 1708: purchase.expiresDate = try date(value)
             case 1711: purchase.webOrderLineItemId = try number(value)
             case 1712: purchase.cancellationDate = try date(value)

@@ -1,6 +1,6 @@
-import Base
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("camelCase")
@@ -69,7 +69,7 @@ struct CamelCaseTests {
             (3, "Auto-Renewable Subscription"), (4, "Free Subscription"), (77, "77"),
         ] as [(Int64, String)])
     func productTypes(rawValue: Int64, name: String) {
-        let purchase = lifetime(type: ProductType(rawValue: rawValue))
+        let purchase = lifetime(type: ReceiptProductType(rawValue: rawValue))
         #expect(transactions(.app(appReceipt(purchases: [purchase]))).contains("\"type\":\"\(name)\""))
     }
 

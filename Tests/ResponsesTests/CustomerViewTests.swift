@@ -1,7 +1,6 @@
-import AppStorePayloads
-import Base
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("Customer view")

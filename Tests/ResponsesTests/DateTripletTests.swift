@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Responses
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("Date triplets")

@@ -1,7 +1,7 @@
 import Foundation
-import Responses
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 private let converter = DocumentConverter(tables: .bundled)
 

@@ -1,10 +1,9 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 private let converter = DocumentConverter(tables: .bundled)
 

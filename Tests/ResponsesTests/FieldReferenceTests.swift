@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Apple's fields")
 struct FieldReferenceTests {

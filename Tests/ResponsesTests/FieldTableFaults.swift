@@ -1,4 +1,4 @@
-import Responses
+import ReceiptBridgeResponses
 import Testing
 
 /// A valid table of ``AnswerField``, into which errors are inserted.

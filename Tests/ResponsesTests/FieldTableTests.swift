@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Field tables")
 struct FieldTableTests {

@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Compares the renderer with Apple's own responses, if they are available next to the checkout. The repository
 /// contains none of them.

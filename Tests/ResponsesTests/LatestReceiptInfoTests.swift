@@ -1,6 +1,6 @@
-import Base
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("latest_receipt_info, from the receipt alone")

@@ -1,7 +1,7 @@
 import Foundation
-import Responses
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Table of notifications")
 struct NotificationTableTests {

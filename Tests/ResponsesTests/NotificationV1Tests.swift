@@ -1,8 +1,8 @@
-import AppStoreClients
-import AppStorePayloads
-import Base
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 import Foundation
-import Responses
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("Body of a version 1 notification")

@@ -1,8 +1,7 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeResponses
 import Testing
 
 /// A row of a history.

@@ -1,5 +1,5 @@
-import Base
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("Reading a verifyReceipt response")

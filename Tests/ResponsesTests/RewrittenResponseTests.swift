@@ -1,7 +1,7 @@
-import Base
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Responses that another program wrote again")
 struct RewrittenResponseTests {

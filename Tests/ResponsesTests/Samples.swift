@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 
 /// 2023-08-14 07:50:46.123 UTC, when Los Angeles has daylight saving time.
 let summer = Timestamp(milliseconds: 1_691_999_446_123)
@@ -46,7 +46,7 @@ func appReceipt(purchases: [InAppPurchase] = []) -> AppReceipt {
 /// A purchase that is not a subscription, as in genuine receipts: attribute 1711 is 0, and 1708 and 1719 are absent.
 func lifetime(
     _ id: String = "500000000000001", of product: String = "lifetime", day: Int64 = 0,
-    type: ProductType = .nonConsumable
+    type: ReceiptProductType = .nonConsumable
 ) -> InAppPurchase {
     var purchase = InAppPurchase()
     purchase.quantity = 1

@@ -1,7 +1,7 @@
 import Foundation
-import Responses
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Listing of the tables")
 struct TableListingTests {

@@ -1,6 +1,6 @@
-import Base
-import ReceiptDecoding
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 import Testing
 
 @Suite("Response to an iOS 6 receipt, from the receipt alone")

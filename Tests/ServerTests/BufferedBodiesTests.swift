@@ -1,4 +1,4 @@
-import Server
+import ReceiptBridgeServer
 import Synchronization
 import Testing
 

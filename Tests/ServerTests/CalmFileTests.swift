@@ -1,6 +1,6 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 import Foundation
-import Server
+import ReceiptBridgeServer
 import Synchronization
 import Testing
 

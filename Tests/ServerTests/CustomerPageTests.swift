@@ -1,12 +1,12 @@
-import AppStorePayloads
-import Base
-import BridgeConfiguration
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Reports
-import Responses
-import Simulator
+import ReceiptBridgeComparison
+import ReceiptBridgeResponses
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("The page of a customer")
 struct CustomerPageTests {

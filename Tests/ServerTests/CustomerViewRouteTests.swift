@@ -1,8 +1,8 @@
-import Base
-import BridgeConfiguration
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Endpoints of new clients (/v1)")
 struct CustomerViewRouteTests {

@@ -1,15 +1,12 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
 import Logging
-import Notifications
-import Operations
-import Responses
-import Server
-import Simulator
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("The OpenAPI document")
 struct DescriptionTests {

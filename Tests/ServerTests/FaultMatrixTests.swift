@@ -1,16 +1,15 @@
-import Base
-import BridgeConfiguration
-import HTTPTestServer
-import ReceiptDecoding
-import Responses
-import Server
-import Simulator
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
-import Transport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 @Suite("Faults of the App Store, over real HTTP")
 struct FaultMatrixTests {

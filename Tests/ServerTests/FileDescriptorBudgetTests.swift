@@ -1,7 +1,7 @@
-import Administration
-import Server
+import ReceiptBridgeAdministration
+import ReceiptBridgeServer
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("File descriptor budget")
 struct FileDescriptorBudgetTests {

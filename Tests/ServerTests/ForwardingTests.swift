@@ -1,14 +1,13 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import HTTPTestServer
-import Notifications
-import Simulator
-import Storage
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
-import Transport
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 @Suite("Forwarding of notifications")
 struct ForwardingTests {

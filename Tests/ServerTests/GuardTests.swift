@@ -1,9 +1,9 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Limits of the public listener")
 struct GuardTests {
@@ -220,7 +220,7 @@ struct GuardTests {
             #expect(try await proxy.metrics()[turnedAway] == 1)
             // The client may see the end of the third connection before it is counted.
             #expect(
-                await TestSupport.eventually {
+                await ReceiptBridgeTestSupport.eventually {
                     let metrics = try? await proxy.metrics()
                     return metrics?[#"receipt_bridge_http_connections{listener="public"}"#] == 2
                         && metrics?[#"receipt_bridge_http_connections{listener="operations"}"#] == 1
@@ -228,7 +228,7 @@ struct GuardTests {
             #expect(proxy.log.all.filter { $0.contains("limits.connectionsPerClient") }.count == 1)
             first.leave()
             #expect(
-                await TestSupport.eventually {
+                await ReceiptBridgeTestSupport.eventually {
                     guard let next = try? proxy.connect() else { return false }
                     try? await next.send(Self.health)
                     return (try? await next.answer())?.status == 200

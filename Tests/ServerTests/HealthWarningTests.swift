@@ -1,12 +1,11 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Server
-import Storage
-import Simulator
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeServer
+import ReceiptBridgeStorage
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("Warnings")
 struct HealthWarningTests {

@@ -1,11 +1,11 @@
-import AppStorePayloads
-import Base
-import BridgeConfiguration
-import Cryptography
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// T18: a certificate comes from outside and may contain URLs of an internal network.
 @Suite("Certificates with URLs in them")

@@ -1,6 +1,6 @@
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// T20, cases that are not in `ServerTests`: clients that cost much more than they send.
 @Suite("Hostile clients")

@@ -1,11 +1,10 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Server
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeServer
 import Synchronization
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("Checks of private keys")
 struct KeyChecksTests {

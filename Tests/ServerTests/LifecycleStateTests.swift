@@ -1,11 +1,11 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Simulator
-import Storage
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Readiness")
 struct LifecycleStateTests {

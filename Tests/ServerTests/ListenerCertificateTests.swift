@@ -1,11 +1,11 @@
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import Server
-import Simulator
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("TLS certificate of the listener")
 struct ListenerCertificateTests {

@@ -1,13 +1,13 @@
-import Administration
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
-import Transport
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 @Suite("A listener with TLS")
 struct ListenerTLSTests {
@@ -47,7 +47,7 @@ struct ListenerTLSTests {
 
     /// Returns whether the counts become as expected. The last client may have been served before it is counted.
     private func counted(_ expected: [String: Double], by proxy: Proxy) async -> Bool {
-        await TestSupport.eventually { (try? await handshakes(proxy)) == expected }
+        await ReceiptBridgeTestSupport.eventually { (try? await handshakes(proxy)) == expected }
     }
 
     // MARK: - Answers
@@ -210,7 +210,7 @@ struct ListenerTLSTests {
             let beyond = try proxy.connect()
             #expect(((try? await beyond.remainder()) ?? []).isEmpty)
             #expect(
-                await TestSupport.eventually {
+                await ReceiptBridgeTestSupport.eventually {
                     (try? await proxy.metrics())?[#"receipt_bridge_http_connections{listener="public"}"#] == 1
                 })
             try await Task.sleep(for: .milliseconds(1_500))

@@ -1,8 +1,8 @@
-import Administration
-import Server
-import Telemetry
+import ReceiptBridgeAdministration
+import ReceiptBridgeServer
+import ReceiptBridgeBase
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Memory budget")
 struct MemoryBudgetTests {

@@ -1,14 +1,11 @@
-import AppStoreClients
-import AppStorePayloads
-import BridgeConfiguration
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeCore
 import Foundation
-import Notifications
-import ReceiptDecoding
-import Storage
-import Telemetry
+import ReceiptBridgeStorage
+import ReceiptBridgeBase
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("Dashboard and alerts")
 struct MetricsDocumentTests {

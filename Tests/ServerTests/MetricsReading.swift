@@ -1,4 +1,4 @@
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// A strict parser of metrics. Violations of the format are listed in `faults`.
 ///

@@ -1,6 +1,6 @@
-import Server
+import ReceiptBridgeServer
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Connections of the operations listener")
 struct OperationsConnectionsTests {

@@ -1,16 +1,15 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
 import Logging
-import Operations
-import Responses
-import Server
-import Simulator
-import Storage
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
-import Transport
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 @Suite("Routes of support and finance teams")
 struct OperationsRouteTests {

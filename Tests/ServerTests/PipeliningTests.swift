@@ -1,10 +1,10 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 import Foundation
-import HTTPTestServer
-import Server
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("A connection")
 struct PipeliningTests {
@@ -50,7 +50,7 @@ struct PipeliningTests {
     }
 
     private func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-        await TestSupport.eventually { (try? await condition()) ?? false }
+        await ReceiptBridgeTestSupport.eventually { (try? await condition()) ?? false }
     }
 
     /// Returns a number that was the same in 20 consecutive readings.

@@ -1,5 +1,5 @@
-import HTTPTestServer
-import Server
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeServer
 import Testing
 
 @Suite("Port probe", .timeLimit(.minutes(1)))

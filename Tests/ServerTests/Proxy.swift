@@ -1,17 +1,15 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
 import Logging
-import Notifications
-import Responses
-import Server
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
 import ServiceLifecycle
-import Simulator
-import Storage
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Synchronization
-import TestSupport
-import Transport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 /// The real server on a free port, in front of a simulated App Store in the same process.
 final class Proxy: Sendable {

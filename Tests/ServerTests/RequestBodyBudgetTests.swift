@@ -1,7 +1,7 @@
-import Server
-import Simulator
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("The memory budget of request bodies")
 struct RequestBodyBudgetTests {

@@ -1,12 +1,11 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
 import Logging
-import Server
-import Simulator
-import Telemetry
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Request ids")
 struct RequestIdentifierTests {

@@ -1,9 +1,9 @@
-import BridgeConfiguration
-import class HTTPTestServer.TestServer
-import Server
-import Simulator
+import ReceiptBridgeCore
+import class ReceiptBridgeHTTPTestServer.TestServer
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("The memory of the App Store's responses")
 struct ResponseMemoryTests {

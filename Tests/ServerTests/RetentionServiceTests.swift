@@ -1,9 +1,9 @@
-import Base
-import Server
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeServer
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Retention service")
 struct RetentionServiceTests {

@@ -1,9 +1,9 @@
-import Base
-import BridgeConfiguration
-import Simulator
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Gradual switch of a running server")
 struct RolloutTests {

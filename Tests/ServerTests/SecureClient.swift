@@ -1,7 +1,7 @@
 import Foundation
-import Simulator
-import TestSupport
-import Transport
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 /// TLS clients: libcurl in this process, which reuses its connections, and the machine's `curl` command.
 final class SecureClient: Sendable {

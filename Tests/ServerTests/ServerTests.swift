@@ -1,11 +1,10 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("HTTP endpoints")
 struct ServerTests {

@@ -1,11 +1,11 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import HTTPTestServer
-import Simulator
-import Storage
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Background comparison")
 struct ShadowTests {

@@ -1,12 +1,12 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import Simulator
-import Storage
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("The status page")
 struct StatusPageTests {

@@ -1,5 +1,5 @@
-import Reports
-import Server
+import ReceiptBridgeComparison
+import ReceiptBridgeServer
 import Testing
 
 @Suite("Counts of the last hour")

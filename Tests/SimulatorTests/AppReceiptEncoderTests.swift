@@ -1,6 +1,6 @@
-import Base
-import Cryptography
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+import ReceiptBridgeSimulator
 import Testing
 
 @Suite("App Receipt encoder")

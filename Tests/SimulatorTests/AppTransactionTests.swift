@@ -1,7 +1,7 @@
-import Base
-import Cryptography
-import Simulator
-import TestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("App transactions of the simulator")

@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
-import TestSupport
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Apple's Python library with the simulator")

@@ -1,5 +1,5 @@
-import Base
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeSimulator
 import Testing
 
 /// Compares the data of verifyReceipt and of the Server API about the same customer. The corresponding names are listed

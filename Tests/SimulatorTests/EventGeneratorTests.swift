@@ -1,7 +1,7 @@
-import Base
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Many random events")
 struct EventGeneratorTests {

@@ -1,8 +1,8 @@
-import Base
-import HTTPTestServer
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
 import Synchronization
-import TestSupport
+import ReceiptBridgeTestSupport
 import Testing
 
 /// The app's server. It stores the bodies of the notifications and responds as the test demands.

@@ -1,4 +1,4 @@
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
 
 @Suite("JSON of the simulator")

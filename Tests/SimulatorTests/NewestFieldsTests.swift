@@ -1,6 +1,6 @@
-import Base
-import Simulator
-import TestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Customers with Apple's newest fields")

@@ -1,7 +1,7 @@
-import Base
-import HTTPTestServer
-import Simulator
-import TestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Accelerated sandbox")

@@ -1,5 +1,5 @@
-import Base
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeSimulator
 import Testing
 
 @Suite("Changes through the simulated Server API")

@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
-import TestSupport
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 
 /// Keys and stores that several suites share, because making keys takes half a second.
 enum Shared {

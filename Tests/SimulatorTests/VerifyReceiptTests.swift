@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
 
 @Suite("Simulated verifyReceipt")

@@ -1,7 +1,7 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
-package import Storage
+package import ReceiptBridgeStorage
 
 /// The data of one customer, with rows in every repository of a store. All ids begin with the same 14 digits.
 package struct CustomerDataFixture: Sendable {

@@ -1,7 +1,7 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
-package import Storage
+package import ReceiptBridgeStorage
 
 /// The customers that follow from the events of a store, applied to an empty view in ascending order as docs/EVENTS.md
 /// describes it.

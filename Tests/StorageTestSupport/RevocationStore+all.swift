@@ -1,5 +1,5 @@
-import Base
-package import Storage
+import ReceiptBridgeBase
+package import ReceiptBridgeStorage
 
 extension RevocationStore {
     /// Returns the revocations of an app, ascending by transaction id.

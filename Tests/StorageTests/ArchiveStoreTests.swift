@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("Archived responses in the store")

@@ -1,7 +1,7 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Several stores on one PostgreSQL database, as several servers have them.
 private struct ClusterStage {

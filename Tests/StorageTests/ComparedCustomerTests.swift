@@ -1,4 +1,4 @@
-import Storage
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("Compared customers in the store")

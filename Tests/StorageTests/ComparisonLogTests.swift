@@ -1,4 +1,4 @@
-import Storage
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("Comparisons in the store")

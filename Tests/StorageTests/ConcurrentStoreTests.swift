@@ -1,7 +1,7 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Several servers with one store")
 struct ConcurrentStoreTests {

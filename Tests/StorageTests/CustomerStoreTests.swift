@@ -1,8 +1,8 @@
-import Base
-import Storage
-import StorageTestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Customers in the store")
 struct CustomerStoreTests {

@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// A number of the right type that no version writes.
 @Suite("Damaged numbers of a store")

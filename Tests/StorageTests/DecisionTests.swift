@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("Decisions about rows")

@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Storage
-import StorageTestSupport
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 @Suite("Erasure of a customer from the store")

@@ -1,7 +1,6 @@
-import Base
-import PostgreSQLStorage
-import Storage
-import StorageTestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 /// What an erasure leaves in the tables of a store. `ErasureStoreTests` has the rules that its methods show.

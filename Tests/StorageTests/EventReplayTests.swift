@@ -1,18 +1,16 @@
-import Administration
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import Notifications
-import Responses
-import Server
-import Simulator
-import Storage
-import StorageTestSupport
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
-import TestSupport
-import Transport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 /// The events of a store against its customers, after a long series of simulated events.
 @Suite("Replay of events")

@@ -1,13 +1,11 @@
-import Administration
-import Base
-import Cryptography
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
-import PostgreSQLClient
-import PostgreSQLStorage
-import Storage
-import StorageTestSupport
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Events of customers")
 struct EventStoreTests {

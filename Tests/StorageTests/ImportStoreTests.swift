@@ -1,6 +1,6 @@
-import Base
-import Storage
-import StorageTestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 @Suite("Imports of stored receipts")

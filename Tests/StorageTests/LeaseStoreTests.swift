@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Leases of tasks")
 struct LeaseStoreTests {

@@ -1,9 +1,7 @@
-import Base
-import PostgreSQLClient
-import PostgreSQLStorage
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Notifications that arrive while another one is stored share one transaction and, without a common identifier, one
 /// statement.

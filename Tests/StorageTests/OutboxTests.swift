@@ -1,5 +1,5 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("Outbox in the store")

@@ -1,11 +1,9 @@
-import Base
-import PostgreSQLClient
-import PostgreSQLStorage
-import Storage
-import StorageTestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Store on PostgreSQL", .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
 struct PostgreSQLStoreTests {

@@ -1,7 +1,7 @@
-import Base
-import Operations
-import Storage
-import StorageTestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 @Suite("Cases of one purchase")

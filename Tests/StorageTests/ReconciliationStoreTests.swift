@@ -1,9 +1,9 @@
-import Base
-import Simulator
-import Storage
-import StorageTestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Customers that a reconciliation asks about, and reports of what it found")
 struct ReconciliationStoreTests {

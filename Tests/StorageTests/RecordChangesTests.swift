@@ -1,5 +1,5 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 import Testing
 
 /// Every case of the rule what a notification or a refund history changes, without an engine.

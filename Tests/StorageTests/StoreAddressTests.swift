@@ -1,6 +1,6 @@
-import Storage
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Addresses of stores")
 struct StoreAddressTests {

@@ -1,8 +1,7 @@
-import Base
-import PostgreSQLStorage
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// The engines that the conformance tests run on. The tests know only the protocols of `Storage`.
 enum StoreTestEngine: String, Sendable, CaseIterable {

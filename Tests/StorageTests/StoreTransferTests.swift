@@ -1,12 +1,11 @@
-import Administration
-import Base
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import PostgreSQLStorage
-import Storage
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Copying and comparing stores")
 struct StoreTransferTests {

@@ -1,8 +1,8 @@
-import Base
-import Storage
-import StorageTestSupport
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// What servers and commands do with a store that has rows in every table.
 struct StoreUse {

@@ -1,5 +1,5 @@
 import Foundation
-import PostgreSQLClient
+import ReceiptBridgeStorage
 import Testing
 
 /// A schema of the test database. It is dropped when the object is released.

@@ -1,5 +1,5 @@
-package import Cryptography
-package import Simulator
+package import ReceiptBridgeCryptography
+package import ReceiptBridgeSimulator
 
 /// A certificate assembled from its parts, for unusual keys and extensions that no `CertificateTemplate` allows.
 package struct CertificateBlueprint: Sendable {

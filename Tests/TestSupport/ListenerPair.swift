@@ -1,6 +1,6 @@
-package import Cryptography
+package import ReceiptBridgeCryptography
 import Foundation
-package import Simulator
+package import ReceiptBridgeSimulator
 
 /// A listener's certificate and key in the files that an operator has, with a CA of its own.
 package struct ListenerPair: Sendable {

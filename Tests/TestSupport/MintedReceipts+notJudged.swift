@@ -1,6 +1,6 @@
-import Cryptography
-package import ReceiptDecoding
-package import Simulator
+import ReceiptBridgeCryptography
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeSimulator
 
 extension MintedReceipts {
     /// Receipts of forms that the decoder does not know, signed by this tree unless the form concerns the signer: what

@@ -1,7 +1,7 @@
-package import Base
-package import Cryptography
-package import ReceiptDecoding
-package import Simulator
+package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeSimulator
 
 /// Receipts in the genuine formats below test roots, and tools to forge them.
 ///
@@ -74,12 +74,12 @@ extension MintedReceipts {
 
     /// The attributes that most App Receipts in tests have in addition to the tested one: type, bundle id and
     /// creation date.
-    package static let essentials: [Simulator.ReceiptAttribute] = [
+    package static let essentials: [ReceiptBridgeSimulator.ReceiptAttribute] = [
         .text(0, "Production"), .text(2, "com.example.app"), .date(12, creation),
     ]
 
     /// A signed receipt with these attributes in this order.
-    package static func app(attributes: [Simulator.ReceiptAttribute]) throws -> [UInt8] {
+    package static func app(attributes: [ReceiptBridgeSimulator.ReceiptAttribute]) throws -> [UInt8] {
         try app(payload: DEREncoder.set(attributes.map(\.der), sorted: false))
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-package import Simulator
+package import ReceiptBridgeSimulator
 
 /// A client that sends any bytes over TCP and reads HTTP/1.1 responses one by one.
 ///

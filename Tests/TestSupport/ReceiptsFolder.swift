@@ -1,6 +1,6 @@
-package import Base
+package import ReceiptBridgeBase
 package import Foundation
-package import Simulator
+package import ReceiptBridgeSimulator
 
 /// Writes the cases of `Receipts/` except their descriptions and our responses. Seed and clock are fixed.
 ///

@@ -1,6 +1,6 @@
-import Cryptography
+import ReceiptBridgeCryptography
 package import Foundation
-package import ReceiptDecoding
+package import ReceiptBridgeReceipts
 
 /// A case in `Receipts/`: a receipt, the request with it, and the response.
 package struct SampleReceipt: Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
-package import Base
-import Cryptography
-package import Simulator
+package import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+package import ReceiptBridgeSimulator
 
 /// A simulated App Store that suites share, because making its keys takes half a second.
 package enum SharedSimulator {

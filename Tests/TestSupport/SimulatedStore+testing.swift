@@ -1,6 +1,6 @@
-package import Base
-package import Cryptography
-package import Simulator
+package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
+package import ReceiptBridgeSimulator
 import Synchronization
 
 extension SimulatedStore {

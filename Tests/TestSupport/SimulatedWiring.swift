@@ -1,9 +1,9 @@
-import AppStoreClients
-import Base
-package import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+package import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 package import Logging
-package import Simulator
+package import ReceiptBridgeSimulator
 
 extension AppConfiguration {
     /// The configuration of the first app of a simulated App Store, with its shared secret and its Server API key.

@@ -1,5 +1,5 @@
 import Foundation
-import Simulator
+import ReceiptBridgeSimulator
 
 /// A test argument with a name. The log of a run shows the name instead of a value of up to a million characters.
 package struct Named<Value: Sendable>: Sendable, CustomStringConvertible {

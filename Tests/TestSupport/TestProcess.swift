@@ -1,4 +1,4 @@
-import CTestSupport
+import ReceiptBridgeCTestSupport
 package import Foundation
 import Synchronization
 

@@ -1,7 +1,7 @@
-import HTTPTestServer
+import ReceiptBridgeHTTPTestServer
 import Synchronization
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("Circuit-breaking transport")
 struct CircuitBreakingTransportTests {

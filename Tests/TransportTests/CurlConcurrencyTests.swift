@@ -1,7 +1,7 @@
-import HTTPTestServer
-import func TestSupport.eventually
+import ReceiptBridgeHTTPTestServer
+import func ReceiptBridgeTestSupport.eventually
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("Concurrent exchanges over libcurl")
 struct CurlConcurrencyTests {

@@ -1,8 +1,8 @@
-import HTTPTestServer
-import struct TestSupport.Named
+import ReceiptBridgeHTTPTestServer
+import struct ReceiptBridgeTestSupport.Named
 import Synchronization
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("Single exchange over libcurl")
 struct CurlTransportTests {

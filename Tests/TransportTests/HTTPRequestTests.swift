@@ -1,5 +1,5 @@
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("HTTP request validation")
 struct HTTPRequestTests {

@@ -1,5 +1,5 @@
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("HTTP URL validation")
 struct HTTPURLTests {

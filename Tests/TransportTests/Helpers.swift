@@ -1,5 +1,5 @@
-import HTTPTestServer
-import Transport
+import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeTransport
 
 /// Runs the body with a new server and transport, and shuts both down.
 func withServer(

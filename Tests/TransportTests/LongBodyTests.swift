@@ -1,7 +1,7 @@
-import HTTPTestServer
+import ReceiptBridgeHTTPTestServer
 import Synchronization
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("Long bodies over libcurl")
 struct LongBodyTests {

@@ -1,6 +1,6 @@
-import HTTPTestServer
+import ReceiptBridgeHTTPTestServer
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("Proxy")
 struct ProxyTests {

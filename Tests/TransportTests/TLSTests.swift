@@ -1,8 +1,8 @@
 import Foundation
-import HTTPTestServer
+import ReceiptBridgeHTTPTestServer
 import Testing
-import TestSupport
-import Transport
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 /// An `openssl s_server` with a self-signed certificate for 127.0.0.1.
 private final class TLSServer {

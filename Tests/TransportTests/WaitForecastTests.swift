@@ -1,5 +1,5 @@
 import Testing
-import Transport
+import ReceiptBridgeTransport
 
 @Suite("Forecast of the wait for a connection")
 struct WaitForecastTests {

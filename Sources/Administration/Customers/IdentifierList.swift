@@ -1,5 +1,5 @@
-import Base
-import ReceiptDecoding
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
 
 /// A list of customers to look up. A line is a transaction id, or JSON that contains ids, for example a row of
 /// `migrate`'s results. Repeated customers are looked up once.

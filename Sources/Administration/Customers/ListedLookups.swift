@@ -1,12 +1,9 @@
-package import AppStoreClients
-import AppStorePayloads
-import Base
-import Batch
-package import BridgeConfiguration
-import ReceiptDecoding
-import ReceiptInspection
-import Responses
-package import VerifyReceipt
+package import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+package import ReceiptBridgeCore
+import ReceiptBridgeResponses
 
 /// Looks up the customers of a list, and writes a line for each.
 package struct ListedLookups: Sendable {

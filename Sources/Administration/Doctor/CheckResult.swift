@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The result of one check of the installation.
 package struct CheckResult: Sendable, Hashable {

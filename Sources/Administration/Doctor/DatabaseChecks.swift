@@ -1,8 +1,6 @@
-import Base
-import BridgeConfiguration
-import PostgreSQLClient
-import PostgreSQLStorage
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 
 /// Checks the PostgreSQL database of the store: library, connection, TLS, rights, settings and tables. It changes
 /// nothing.

@@ -1,4 +1,4 @@
-import PostgreSQLClient
+import ReceiptBridgeStorage
 
 /// What `doctor` reads from a PostgreSQL server.
 struct DatabaseFacts {

@@ -1,9 +1,8 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Storage
-import VerifyReceipt
+import ReceiptBridgeStorage
 
 /// Checks which apps and keys the configuration has, and whether other users can read its secret files.
 extension Doctor {

@@ -1,9 +1,9 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Server
-import Transport
+import ReceiptBridgeServer
+import ReceiptBridgeTransport
 
 /// Checks whether Apple's hosts can be reached, and compares this machine's clock with theirs.
 extension Doctor {

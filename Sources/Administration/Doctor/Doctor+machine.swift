@@ -1,8 +1,8 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-package import Server
-import Transport
+package import ReceiptBridgeServer
+import ReceiptBridgeTransport
 
 /// Checks whether the addresses of the listeners are free.
 extension Doctor {

@@ -1,12 +1,10 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Cryptography
-import ReceiptDecoding
-import ReceiptInspection
-import Responses
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
+import ReceiptBridgeTransport
 
 /// Checks the configuration with a real receipt: which app it is of, and whether Apple accepts the shared secret of
 /// that app. Only Apple knows the secret, and tells only for a receipt.

@@ -1,9 +1,8 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Cryptography
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
+import ReceiptBridgeTransport
 
 /// Checks whether the App Store Server API accepts the apps' keys, with one lookup of a nonexistent transaction in
 /// each environment.

@@ -1,7 +1,7 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 
 /// Checks the store without opening it for writing, so that a check does not migrate the schema.
 extension Doctor {

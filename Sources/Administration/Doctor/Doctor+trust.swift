@@ -1,6 +1,6 @@
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
 
 extension Doctor {

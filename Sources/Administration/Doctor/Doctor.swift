@@ -1,8 +1,7 @@
-package import Base
-package import BridgeConfiguration
-import Server
-package import Transport
-import VerifyReceipt
+package import ReceiptBridgeBase
+package import ReceiptBridgeCore
+import ReceiptBridgeServer
+package import ReceiptBridgeTransport
 
 /// Checks everything that an installation needs. It changes nothing.
 package struct Doctor: Sendable {

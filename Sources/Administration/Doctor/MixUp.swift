@@ -1,4 +1,4 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 
 extension Doctor {
     /// Findings about hosts that are most likely those of another key.

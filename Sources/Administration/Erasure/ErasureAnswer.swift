@@ -1,5 +1,5 @@
-import Base
-package import Storage
+import ReceiptBridgeBase
+package import ReceiptBridgeStorage
 
 /// The output of `forget`: one JSON object with the data that was erased, the data that was kept and why, and the
 /// places that the command cannot reach.

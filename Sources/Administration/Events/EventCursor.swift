@@ -1,7 +1,7 @@
-import Batch
-package import Base
+import ReceiptBridgeBatch
+package import ReceiptBridgeBase
 import Foundation
-package import Storage
+package import ReceiptBridgeStorage
 
 /// How far events were exported, in ascending order of the sequences. It may be in a file, which is locked, so only one
 /// process can continue from it at a time.

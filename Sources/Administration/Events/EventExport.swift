@@ -1,5 +1,5 @@
-import Base
-package import Storage
+import ReceiptBridgeBase
+package import ReceiptBridgeStorage
 
 /// The forms of exported events.
 package enum EventExport {

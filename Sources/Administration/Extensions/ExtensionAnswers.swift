@@ -1,5 +1,5 @@
-package import AppStoreClients
-package import Base
+package import ReceiptBridgeAppStore
+package import ReceiptBridgeBase
 
 /// The outputs of `renewals extend`, one JSON object per line.
 package enum ExtensionAnswers {

@@ -1,6 +1,6 @@
-package import AppStoreClients
+package import ReceiptBridgeAppStore
 import Foundation
-package import Operations
+package import ReceiptBridgeCore
 
 /// The length and reason of a renewal date extension, within the limits that Apple allows.
 ///

@@ -1,8 +1,8 @@
-package import AppStoreClients
-import AppStorePayloads
-package import Base
-import Operations
-package import Storage
+package import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
+import ReceiptBridgeCore
+package import ReceiptBridgeStorage
 
 /// Extends one subscription after another by the same number of days.
 package struct SubscriptionExtender: Sendable {

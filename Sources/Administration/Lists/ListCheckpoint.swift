@@ -1,7 +1,7 @@
-import Batch
+import ReceiptBridgeBatch
 import Foundation
-import Operations
-import Storage
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 
 /// A checkpoint file `FILE.progress` of a run over a list. It records which items have a line in the output. It is
 /// locked, so only one process can use it at a time.

@@ -1,6 +1,6 @@
-package import AppStoreClients
-package import Base
-import Storage
+package import ReceiptBridgeAppStore
+package import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// The result of one item of a list.
 package struct ListResult: Sendable, Hashable {

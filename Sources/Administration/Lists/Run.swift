@@ -1,5 +1,5 @@
-import AppStoreClients
-import Base
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
 
 /// Calls the App Store for many items, a few at a time, until a limit or a failure whose cause is not a single item.
 /// The results are passed on in the order of the items, so that a checkpoint can be the last item.

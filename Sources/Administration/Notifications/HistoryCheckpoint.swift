@@ -1,6 +1,6 @@
-package import Base
-import Operations
-package import Storage
+package import ReceiptBridgeBase
+import ReceiptBridgeCore
+package import ReceiptBridgeStorage
 
 /// A checkpoint file `FILE.progress` next to the output file. It records how far the history has been written. It is
 /// locked, so only one process can use it at a time.

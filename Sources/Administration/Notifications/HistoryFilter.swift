@@ -1,7 +1,6 @@
-package import AppStoreClients
-package import Base
-package import Notifications
-package import Operations
+package import ReceiptBridgeAppStore
+package import ReceiptBridgeBase
+package import ReceiptBridgeCore
 
 /// A filter for the notification history: by customer, by type or only failed deliveries.
 ///

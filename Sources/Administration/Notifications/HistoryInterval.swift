@@ -1,6 +1,5 @@
-package import Base
-import Notifications
-package import Operations
+package import ReceiptBridgeBase
+package import ReceiptBridgeCore
 
 /// The time interval of a history request, limited to the time for which Apple keeps notifications: 180 days in
 /// production, 30 days in the sandbox.

@@ -1,8 +1,8 @@
-package import AppStoreClients
-import AppStorePayloads
-package import Base
-import Notifications
-package import Storage
+package import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
+import ReceiptBridgeCore
+package import ReceiptBridgeStorage
 
 /// Requests a test notification from the App Store and waits for its delivery.
 ///

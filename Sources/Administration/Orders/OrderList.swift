@@ -1,6 +1,6 @@
-package import AppStoreClients
-import Base
-package import Operations
+package import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+package import ReceiptBridgeCore
 
 /// A list of orders to look up, one id a line. Repeated ids are looked up once.
 package enum OrderList {

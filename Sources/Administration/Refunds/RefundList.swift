@@ -1,6 +1,6 @@
-package import Base
-import Operations
-package import Storage
+package import ReceiptBridgeBase
+import ReceiptBridgeCore
+package import ReceiptBridgeStorage
 
 /// A list of customers or subscriptions. Each line is a transaction id or a JSON object, for example a line of
 /// `migrate`'s results:

@@ -1,8 +1,8 @@
-import AppStoreClients
-import AppStorePayloads
-package import Base
-package import Storage
-package import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
+package import ReceiptBridgeStorage
+package import ReceiptBridgeCore
 
 /// Reads the refund histories of many customers and stores the refunds, each of which gives one event.
 package struct RefundSweep: Sendable {

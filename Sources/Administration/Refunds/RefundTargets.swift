@@ -1,4 +1,4 @@
-package import Storage
+package import ReceiptBridgeStorage
 
 /// The customers of a sweep, one after another. Those of a store are read in pages, so that the memory does not grow
 /// with the store.

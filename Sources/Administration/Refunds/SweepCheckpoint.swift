@@ -1,5 +1,5 @@
-package import Base
-package import Storage
+package import ReceiptBridgeBase
+package import ReceiptBridgeStorage
 
 /// The progress of a run over refund histories.
 package struct SweepCounts: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import Storage
+package import ReceiptBridgeStorage
 
 /// Copies all data of a store but imports into an empty one, of the same engine or another. Row ids, numbers of JWS
 /// headers and erasures stay the same. Leases are not copied.

@@ -1,6 +1,6 @@
-import Base
-import Cryptography
-package import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+package import ReceiptBridgeStorage
 
 /// The number of rows of one kind and a digest of their content. Stores with the same data have the same digests,
 /// whatever their engine, their row ids and the order of their rows.

@@ -1,4 +1,4 @@
-import AppStorePayloads
+import ReceiptBridgeReceipts
 public import Foundation
 
 /// The authentic payload of a signed app transaction: one customer's download of the app. Only ``SignedDataVerifier``

@@ -1,4 +1,4 @@
-import AppStorePayloads
+import ReceiptBridgeReceipts
 public import Foundation
 
 /// The authentic payload of a `signedRenewalInfo`. Only ``SignedDataVerifier`` creates it.

@@ -1,4 +1,4 @@
-import AppStorePayloads
+import ReceiptBridgeReceipts
 public import Foundation
 
 /// The authentic payload of an App Store Server Notification, with every JWS inside it verified. Only

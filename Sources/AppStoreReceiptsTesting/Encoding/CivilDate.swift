@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Foundation
 
 /// A date and time of the Gregorian calendar, in UTC or shifted by the offset of a time zone.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Foundation
 
 /// Encodes ASN.1 values in DER. Every function returns one complete tag-length-value.

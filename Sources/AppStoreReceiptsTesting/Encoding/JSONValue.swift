@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// A JSON document whose members keep the order in which they were written.
 ///

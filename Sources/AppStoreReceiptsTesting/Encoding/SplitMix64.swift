@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// Sebastiano Vigna's random number generator SplitMix64. The same seed gives the same world on every machine.
 ///

@@ -1,5 +1,5 @@
-package import Base
-import Cryptography
+package import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// The content of an App Receipt: the app and its purchases.
 package struct AppReceiptContent: Sendable, Hashable {

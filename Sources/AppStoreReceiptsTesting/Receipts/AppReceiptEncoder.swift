@@ -1,4 +1,4 @@
-package import Cryptography
+package import ReceiptBridgeCryptography
 
 /// Encodes App Receipts: PKCS#7 SignedData as the App Store writes it, or with deviations for tests.
 ///

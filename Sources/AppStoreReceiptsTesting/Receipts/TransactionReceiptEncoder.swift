@@ -1,5 +1,5 @@
-package import Base
-package import Cryptography
+package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// Encodes iOS 6 transactionReceipts: an old-style property list that contains a signed one.
 ///

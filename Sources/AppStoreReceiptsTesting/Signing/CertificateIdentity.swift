@@ -1,5 +1,5 @@
-package import Base
-package import Cryptography
+package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// A certificate with its private key, of a CA or of a signer.
 package struct CertificateIdentity: Sendable {

@@ -1,4 +1,4 @@
-import Cryptography
+import ReceiptBridgeCryptography
 
 /// The positions in the two trees of certificates, issuers first. The raw value is a file name of a state directory.
 package enum CertificatePosition: String, CaseIterable, Sendable {

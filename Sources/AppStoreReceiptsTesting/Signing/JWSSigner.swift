@@ -1,5 +1,5 @@
-import Base
-package import Cryptography
+import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// Signs compact JWS with an `x5c` header: `BASE64URL(header).BASE64URL(payload).BASE64URL(signature)`.
 package struct JWSSigner: Sendable {

@@ -1,4 +1,4 @@
-import Cryptography
+import ReceiptBridgeCryptography
 
 /// Object identifiers in receipts, certificates and PKCS#7, in dotted form.
 package enum ObjectIdentifiers {

@@ -1,4 +1,4 @@
-package import Cryptography
+package import ReceiptBridgeCryptography
 
 /// Signers that a verifier must reject, made from the genuine tree.
 extension TestPKI {

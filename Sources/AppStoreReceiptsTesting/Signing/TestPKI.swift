@@ -1,4 +1,4 @@
-package import Cryptography
+package import ReceiptBridgeCryptography
 
 /// The CAs and signers of a simulated App Store. They are made at run time, so that no key is
 /// ever in the repository.

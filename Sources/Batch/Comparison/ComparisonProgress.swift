@@ -1,4 +1,4 @@
-import Comparison
+import ReceiptBridgeComparison
 
 /// The checkpoint of a comparison, which is stored in its progress file.
 struct ComparisonProgress: Sendable, RunCheckpoint {

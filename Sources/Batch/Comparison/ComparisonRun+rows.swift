@@ -1,5 +1,5 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 
 extension ComparisonRun {
     /// Limit on the size of a batch, in bytes (16 MiB).

@@ -1,8 +1,7 @@
-package import Base
-package import Comparison
-import Reports
-import Storage
-import VerifyReceipt
+package import ReceiptBridgeBase
+package import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeCore
 
 /// One run of the `compare` command. It resumes from the checkpoint of the previous run, if there is one, and ends at
 /// the end of the source or at a limit.

@@ -1,5 +1,5 @@
-import AppStoreClients
-import Base
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
 import Synchronization
 
 /// Records shared secrets and keys that Apple rejects, and hosts that cannot be reached. After any of them, no

@@ -1,8 +1,7 @@
-import AppStoreClients
-import AppStorePayloads
-package import Base
-import ReceiptInspection
-package import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
+package import ReceiptBridgeCore
 
 /// Requests the data of a receipt from both of Apple's endpoints.
 package struct LiveComparison: Sendable {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Recorded responses of both endpoints for one receipt: an object with `verifyReceipt`, and `history` or `statuses`.
 ///

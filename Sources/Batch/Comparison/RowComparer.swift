@@ -1,11 +1,9 @@
-import AppStoreClients
-package import AppStorePayloads
-package import Base
-package import Comparison
-import Cryptography
-import ReceiptDecoding
-package import ReceiptInspection
-package import VerifyReceipt
+import ReceiptBridgeAppStore
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
+package import ReceiptBridgeComparison
+import ReceiptBridgeCryptography
+package import ReceiptBridgeCore
 
 /// Compares one row of a source: a recorded pair, or a stored receipt whose data is requested from Apple.
 package struct RowComparer: Sendable {

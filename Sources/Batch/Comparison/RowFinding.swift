@@ -1,4 +1,4 @@
-import Comparison
+import ReceiptBridgeComparison
 
 /// Result of comparing one receipt. verifyReceipt's response is compared with the App Store Server API's records, and
 /// with the response rendered from them, which is what a client would receive.

@@ -1,6 +1,6 @@
 import GRDB
 import GRDBSQLite
-package import Storage
+package import ReceiptBridgeStorage
 
 /// A set of texts of any size, stored as 64-bit fingerprints: the first three million in 32 MiB of memory, the others
 /// in a temporary SQLite database, which is deleted with the process.

@@ -1,4 +1,4 @@
-package import Storage
+package import ReceiptBridgeStorage
 
 /// The checkpoint of a run, which is stored in its progress file.
 package protocol RunCheckpoint: Codable {

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// One of Apple's verifyReceipt responses in the form in which it is archived: without the values that change with
 /// every request, and without the receipt that the client submits again. For example:

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// An archived response that may be served again. It knows the subscriptions in the response, and adds revocations
 /// that were recorded after it was archived.

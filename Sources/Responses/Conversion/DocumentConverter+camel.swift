@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension DocumentConverter {
     /// Converts a verifyReceipt response to compact JSON with the names and types of the App Store Server API.

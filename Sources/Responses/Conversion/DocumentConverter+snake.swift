@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 extension DocumentConverter {
     /// Converts a camelCase document to a verifyReceipt response: compact JSON in the order of the tables.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Converts whole documents between the formats of verifyReceipt and the App Store Server API, according to the field
 /// tables.

@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// Reads an object of a camelCase document for the columns of a table.
 ///

@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// A camelCase document whose parts are read on demand.
 struct ServerAPIDocument {

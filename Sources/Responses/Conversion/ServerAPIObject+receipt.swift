@@ -1,5 +1,5 @@
-import Base
-import ReceiptDecoding
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
 
 /// Builds camelCase transactions from receipts. They contain only properties that a JWSTransaction has;
 /// ``ServerAPIObject/normalizeTransaction(bundleId:environment:)`` then converts their values.

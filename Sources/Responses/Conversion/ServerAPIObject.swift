@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// A mutable camelCase object that keeps its members in the order in which they were added.
 struct ServerAPIObject {
@@ -60,7 +60,7 @@ extension ServerAPIObject {
         // Only auto-renewable subscriptions expire. The type of other products is known from a receipt, but not from
         // a response.
         if self["type"] == nil, self["expiresDate"] != nil {
-            self["type"] = .text(AppStorePayloads.ProductType.autoRenewable.rawValue)
+            self["type"] = .text(ProductType.autoRenewable.rawValue)
         }
         if self["bundleId"] == nil { self["bundleId"] = bundleId }
         if self["environment"] == nil { self["environment"] = environment }
@@ -127,7 +127,7 @@ extension FieldValue {
 }
 
 extension TransactionPayload {
-    /// Creates a transaction with those properties of a converted row that decide about the keys of its offer.
+    /// The properties of a converted row that decide about the keys of its offer.
     fileprivate init(offerOf object: ServerAPIObject) {
         self.init()
         offerType = object["offerType"]?.number

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// One table of `Mappings/`: the properties of a model that a response contains, with their keys and their order.
 ///

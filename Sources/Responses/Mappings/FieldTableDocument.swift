@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// A table file that was parsed as JSON and whose structure was checked: it contains only known keys, and all values
 /// are text.

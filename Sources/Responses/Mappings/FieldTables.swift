@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// All field tables, loaded once and passed to the renderers.
 package struct FieldTables: Sendable {

@@ -1,5 +1,4 @@
-import AppStorePayloads
-import ReceiptDecoding
+import ReceiptBridgeReceipts
 
 /// The newest transaction of an iOS 6 receipt's subscription, in the flat form of iOS 6 responses. It combines the
 /// transaction from the Server API with the values that only the submitted receipt has.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The output formats of `mappings list`. The Markdown is embedded in documents and the JSON is read by programs, so
 /// both should remain stable.

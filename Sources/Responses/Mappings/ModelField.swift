@@ -1,5 +1,5 @@
-package import Base
-package import ReceiptDecoding
+package import ReceiptBridgeBase
+package import ReceiptBridgeReceipts
 
 /// The properties of one model that a response can contain. A table is validated against them.
 ///
@@ -40,7 +40,7 @@ package enum FieldValue: Sendable, Hashable {
     case cancellation(Timestamp?, isConsumable: Bool)
     /// 0 is `PURCHASED`, 1 is `FAMILY_SHARED`.
     case ownership(Int64?)
-    case productType(ProductType?)
+    case productType(ReceiptProductType?)
     case bytes([UInt8]?)
     case attributes([UnknownAttribute]?)
 

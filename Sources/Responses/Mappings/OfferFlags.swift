@@ -1,5 +1,5 @@
-import AppStorePayloads
-package import Base
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// The purchase dates that decide about `is_in_intro_offer_period` of a free introductory offer.
 ///

@@ -1,5 +1,5 @@
-package import Base
-package import ReceiptDecoding
+package import ReceiptBridgeBase
+package import ReceiptBridgeReceipts
 
 /// The properties of an ``AppReceipt``, and the time of the request, which Apple writes next to them.
 package enum AppReceiptField: String, ModelField {

@@ -1,4 +1,4 @@
-package import AppStorePayloads
+package import ReceiptBridgeReceipts
 
 /// The properties of a ``RenewalPayload``, and the two keys that verifyReceipt uses for its offer.
 package enum RenewalField: String, ModelField {

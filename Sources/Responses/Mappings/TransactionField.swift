@@ -1,5 +1,4 @@
-package import AppStorePayloads
-import ReceiptDecoding
+package import ReceiptBridgeReceipts
 
 /// The properties of a ``TransactionPayload``, and the four keys that verifyReceipt uses for its offer.
 package enum TransactionField: String, ModelField {

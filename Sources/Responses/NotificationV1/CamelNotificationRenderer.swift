@@ -1,5 +1,5 @@
-package import AppStorePayloads
-import Base
+package import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// Writes a verified notification as one camelCase event: with Apple's names, dates as numbers of milliseconds, and
 /// the signed parts decoded.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension FieldTables {
     /// Returns all tables in the requested format; the table of notifications is the last.

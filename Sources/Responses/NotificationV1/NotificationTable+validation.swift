@@ -1,4 +1,4 @@
-import AppStorePayloads
+import ReceiptBridgeReceipts
 
 extension NotificationTable {
     /// The types and subtypes in Apple's documentation as of 2026; `-` means no subtype.

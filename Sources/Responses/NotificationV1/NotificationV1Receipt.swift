@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// Selects and orders the rows of `latest_receipt_info` in the body of a version 1 notification.
 ///

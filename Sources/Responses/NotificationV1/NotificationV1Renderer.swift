@@ -1,5 +1,5 @@
-package import AppStorePayloads
-package import Base
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// The data from which the body of a version 1 notification is written.
 package struct NotificationV1: Sendable {

@@ -1,6 +1,5 @@
-package import AppStorePayloads
-import Base
-package import ReceiptDecoding
+package import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// Signed payloads in the form of a receipt, for responses to clients that present no receipt.
 extension AppReceipt {
@@ -44,7 +43,7 @@ extension InAppPurchase {
         ownershipType = Self.ownerships[transaction.inAppOwnershipType ?? ""]
     }
 
-    private static let types: [AppStorePayloads.ProductType: ReceiptDecoding.ProductType] = [
+    private static let types: [ProductType: ReceiptProductType] = [
         .autoRenewable: .autoRenewable, .nonConsumable: .nonConsumable, .consumable: .consumable,
         .nonRenewing: .nonRenewing,
     ]

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// One object of a verifyReceipt response, or of a document that is converted to one.
 ///

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// How a value is read, in Apple's documents and in those that other programs wrote again: numbers may be texts, and
 /// texts may be numbers.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// How the lists and objects of a response can be written by a program other than Apple's.
 ///

@@ -1,6 +1,5 @@
-package import AppStorePayloads
-package import Base
-package import ReceiptDecoding
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// All information about one customer's purchases, from every source: the neutral form between decoding or lookup and
 /// rendering.

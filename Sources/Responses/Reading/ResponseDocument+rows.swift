@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 extension ResponseDocument {
     /// One purchase as a row of a response shows it. Unreadable values are `nil`.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A verifyReceipt response, read in place: it stores the positions of the values and decodes a value only when it is
 /// requested. The only reader of such documents.
@@ -30,7 +30,7 @@ package struct ResponseDocument: Sendable {
         self.init(try JSONOutline(body, maximumNodes: Self.maximumValues))
     }
 
-    /// Creates a response from the index of its body.
+    /// The response with the index of its body.
     package init(_ outline: JSONOutline, tables: FieldTables = .bundled) {
         root = DocumentObject(outline: outline, index: 0)
         names = tables.names

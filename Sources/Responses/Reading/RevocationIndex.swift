@@ -1,5 +1,5 @@
-package import AppStorePayloads
-package import Base
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// An index of purchases that were refunded or revoked, by the ids that a receipt has for them. verifyReceipt never
 /// shows the refund of a consumable, so the index holds none.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A complete verifyReceipt response: its status, and the JSON that is sent.
 package struct Answer: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import Base
-package import ReceiptDecoding
+package import ReceiptBridgeBase
+package import ReceiptBridgeReceipts
 
 /// Writes the contents of a receipt in camelCase: dates as numbers of milliseconds, flags as booleans, bytes in
 /// base64.

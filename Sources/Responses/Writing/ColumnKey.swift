@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The key of one column of a table, together with the constant parts of its value.
 struct ColumnKey: Sendable {

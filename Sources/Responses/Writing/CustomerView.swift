@@ -1,6 +1,5 @@
-package import AppStorePayloads
-package import Base
-package import ReceiptDecoding
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 /// The data about one customer of one app: from the Server API or, if it is not available, from the receipt alone.
 package struct CustomerView: Sendable {

@@ -1,6 +1,5 @@
-package import AppStorePayloads
-import Base
-import ReceiptDecoding
+package import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// Writes the customer view for new clients: camelCase, dates as numbers of milliseconds.
 ///

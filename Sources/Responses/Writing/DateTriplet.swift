@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// An instant in the form of verifyReceipt responses: three keys, whose values are all text.
 ///

@@ -1,4 +1,4 @@
-package import AppStorePayloads
+package import ReceiptBridgeReceipts
 
 /// Which subscription groups of a customer have used their introductory offer, which the App Store grants once per
 /// group.

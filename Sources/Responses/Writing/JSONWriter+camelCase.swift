@@ -1,5 +1,5 @@
-import Base
-package import ReceiptDecoding
+import ReceiptBridgeBase
+package import ReceiptBridgeReceipts
 
 extension JSONWriter {
     /// Writes a value in the types of the App Store Server API; `null` if it is absent.
@@ -37,7 +37,7 @@ extension JSONWriter {
     }
 }
 
-extension ProductType {
+extension ReceiptProductType {
     /// The name that the App Store Server API uses; `Free Subscription` no longer exists there.
     package var displayName: String? {
         switch self {

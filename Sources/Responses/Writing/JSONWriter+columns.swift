@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension JSONWriter {
     /// Writes the members of a column from the value of its field. Writes nothing if there is no value, except for

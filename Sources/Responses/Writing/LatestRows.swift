@@ -1,5 +1,5 @@
-import AppStorePayloads
-import Base
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 /// Selects and orders the rows of `latest_receipt_info`.
 enum LatestRows {

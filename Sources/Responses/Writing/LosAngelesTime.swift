@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The time zone America/Los_Angeles, with daylight saving time.
 ///

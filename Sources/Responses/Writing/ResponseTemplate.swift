@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A cached response to an App Receipt that can be served again, because only the time of the request changes in it.
 package struct ResponseTemplate: Sendable {

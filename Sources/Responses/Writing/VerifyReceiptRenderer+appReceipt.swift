@@ -1,5 +1,5 @@
-import Base
-import ReceiptDecoding
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
 
 extension VerifyReceiptRenderer {
     /// Writes `receipt`, and also `latest_receipt_info` and `latest_receipt` according to ``AnswerOptions/latest``.

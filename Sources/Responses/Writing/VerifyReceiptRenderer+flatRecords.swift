@@ -1,6 +1,5 @@
-package import AppStorePayloads
-import Base
-package import ReceiptDecoding
+package import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 
 extension VerifyReceiptRenderer {
     /// Writes the flat response for an iOS 6 receipt from the records of the Server API.

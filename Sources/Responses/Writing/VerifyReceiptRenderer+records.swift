@@ -1,6 +1,5 @@
-import AppStorePayloads
-package import Base
-import ReceiptDecoding
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 
 extension VerifyReceiptRenderer {
     /// Returns the response from the records of the App Store Server API: the receipt unchanged, and the later

@@ -1,5 +1,5 @@
-import Base
-import ReceiptDecoding
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
 
 extension VerifyReceiptRenderer {
     /// Writes the flat response for an iOS 6 receipt: `purchase-info` unchanged, and no `environment`.

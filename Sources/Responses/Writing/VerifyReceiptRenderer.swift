@@ -1,5 +1,5 @@
-package import Base
-import ReceiptDecoding
+package import ReceiptBridgeBase
+import ReceiptBridgeReceipts
 
 /// Writes verifyReceipt responses in the form that Apple writes them, from a purchase history and the field tables.
 package struct VerifyReceiptRenderer: Sendable {

@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// The form of the customer page as a browser sends it: `application/x-www-form-urlencoded`.
 struct CustomerForm: Sendable {

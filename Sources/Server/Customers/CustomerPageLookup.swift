@@ -1,11 +1,10 @@
-import AppStoreClients
-import AppStorePayloads
-import Base
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
 import Foundation
-import Operations
-import Reports
-import Responses
-import VerifyReceipt
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeResponses
 
 /// Looks up what a support person entered.
 struct CustomerPageLookup: Sendable {

@@ -1,6 +1,5 @@
-import Operations
-import Reports
-import VerifyReceipt
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
 
 extension CustomerProblem {
     /// Explains why an operation has no result.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// What a support person entered: recognized by its form alone.
 enum CustomerQuestion: Sendable {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import HTTPTypes
 import Hummingbird
 import NIOCore

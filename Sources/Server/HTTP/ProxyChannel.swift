@@ -1,11 +1,11 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 import NIOSSL
-import Telemetry
+import ReceiptBridgeBase
 
 /// Hummingbird's HTTP/1 channel with additional handlers before and after its decoder: one request at a time,
 /// timeouts, backpressure and ``HTTP1SemanticsHandler``.

@@ -1,4 +1,4 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 import HTTPTypes
 import Hummingbird
 import NIOCore

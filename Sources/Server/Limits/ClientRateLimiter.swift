@@ -1,10 +1,9 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Hummingbird
 import Logging
 import NIOCore
 import Synchronization
-import Telemetry
 
 /// The limits on one client, as a metric label. Each is named after its key below `limits`.
 enum ClientLimit: MetricLabel {

@@ -1,7 +1,7 @@
-package import BridgeConfiguration
+package import ReceiptBridgeCore
 package import Logging
 import NIOCore
-package import Transport
+package import ReceiptBridgeTransport
 
 /// The division of a process's file descriptors among the parts of the server, so that they never run out. A process
 /// without descriptors cannot accept, connect or write, and libdispatch aborts it.

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOTLS
-import Telemetry
+import ReceiptBridgeBase
 
 /// The outcome of a TLS handshake, as a metric label.
 enum HandshakeOutcome: MetricLabel {

@@ -1,4 +1,4 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -18,7 +18,7 @@ final class ListenerConnections: Sendable {
 
     private let state: Mutex<State>
     private let start = ContinuousClock.now
-    /// Called after a connection had to leave.
+    /// Called before a connection has to leave.
     private let onFull: @Sendable () -> Void
 
     init(_ rules: Places.Rules, onFull: @escaping @Sendable () -> Void = {}) {
@@ -54,8 +54,8 @@ final class ListenerConnections: Sendable {
 
     private func close(_ channel: (any Channel)?) {
         guard let channel else { return }
-        channel.close(mode: .all, promise: nil)
         onFull()
+        channel.close(mode: .all, promise: nil)
     }
 
     /// While all places are taken, no further connection is accepted that would make one leave.

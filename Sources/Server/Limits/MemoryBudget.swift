@@ -1,6 +1,6 @@
-package import BridgeConfiguration
+package import ReceiptBridgeCore
 package import Logging
-import Telemetry
+import ReceiptBridgeBase
 
 /// The division of the memory that the process may use, so that the kernel does not end it: that would deny every
 /// client.

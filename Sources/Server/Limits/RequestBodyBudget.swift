@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 package import Logging
 import Synchronization
-import Transport
+import ReceiptBridgeTransport
 
 /// A memory budget for the bodies of all requests, from their first byte to their response, and for the bodies of the
 /// App Store's responses.

@@ -1,5 +1,5 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Synchronization
 
 /// A rate limiter with one token bucket per client, which holds the requests of one minute.

@@ -1,4 +1,4 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 import NIOCore
 
 /// Closes connections whose client begins a request but does not complete it in time.

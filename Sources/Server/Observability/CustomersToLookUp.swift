@@ -1,6 +1,6 @@
-import Base
-import Notifications
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 import Synchronization
 
 /// How many customers need a lookup, see ``LookupNeed``. The store counts them at most every ten seconds.

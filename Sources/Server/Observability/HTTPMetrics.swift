@@ -1,4 +1,4 @@
-import Telemetry
+import ReceiptBridgeBase
 
 /// The routes of both listeners as metric labels; `other` is every request without a route.
 enum RouteLabel {

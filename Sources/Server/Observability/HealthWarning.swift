@@ -1,7 +1,6 @@
-package import Base
-package import BridgeConfiguration
-package import Storage
-package import VerifyReceipt
+package import ReceiptBridgeBase
+package import ReceiptBridgeCore
+package import ReceiptBridgeStorage
 
 /// A condition that an operator should check. Requests are served all the same.
 package struct HealthWarning: Sendable, Hashable {

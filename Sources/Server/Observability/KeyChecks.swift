@@ -1,6 +1,5 @@
-package import BridgeConfiguration
+package import ReceiptBridgeCore
 import Synchronization
-package import VerifyReceipt
 
 /// The apps whose private keys cannot sign. A check signs with every key, so warnings show the last one, and it is
 /// repeated in the background at most once a minute.

@@ -1,13 +1,9 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Comparison
-import Notifications
-import Operations
-import Storage
-import Telemetry
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// All metrics of the server in the Prometheus text format.
 struct MetricsExporter: Sendable {

@@ -1,12 +1,9 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Comparison
-import Notifications
-import Storage
-import Telemetry
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// The observable state of a running server, from which metrics, readiness and the status page are made.
 struct ServerHealth: Sendable {

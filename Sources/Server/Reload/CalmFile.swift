@@ -1,5 +1,5 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 package import Foundation
 
 /// A file that someone may be writing at this moment. The first half of a configuration can be a valid one.

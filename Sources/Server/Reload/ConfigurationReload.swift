@@ -1,11 +1,10 @@
-import Base
-package import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+package import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import HTTPTypes
 package import Logging
 import ServiceLifecycle
 import Synchronization
-import VerifyReceipt
 
 /// Reloads the configuration on every signal. A configuration with errors is not applied.
 package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service where Signals.Element: Sendable {

@@ -1,5 +1,5 @@
-package import BridgeConfiguration
-package import Comparison
+package import ReceiptBridgeCore
+package import ReceiptBridgeComparison
 
 extension ExternalChecks {
     /// The checks of this program: its comparison rules, and what its TLS listener accepts.

@@ -1,9 +1,8 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Logging
 import ServiceLifecycle
-import Storage
-import VerifyReceipt
+import ReceiptBridgeStorage
 
 /// Exchanges the rollouts with the store every second: customers that were compared here and by other servers, and
 /// rollouts that have stopped.

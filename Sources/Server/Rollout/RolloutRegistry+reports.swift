@@ -1,8 +1,7 @@
-import Base
-import BridgeConfiguration
-import Comparison
-import Storage
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 extension RolloutRegistry {
     /// The rollouts as a report shows them, by bundle id.

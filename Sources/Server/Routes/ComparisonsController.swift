@@ -1,8 +1,7 @@
-import Comparison
+import ReceiptBridgeComparison
 import Hummingbird
-import Reports
-import Storage
-import VerifyReceipt
+import ReceiptBridgeStorage
+import ReceiptBridgeCore
 
 /// Serves the results of background comparisons as HTML, JSON or Markdown:
 ///

@@ -1,12 +1,10 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import Operations
-import Reports
-import VerifyReceipt
+import ReceiptBridgeComparison
 
 /// Serves `GET /customers`, a form for support teams, and `POST /customers`, the page of the customer that was looked
 /// up. Lookups use the batch share of the rate limit.

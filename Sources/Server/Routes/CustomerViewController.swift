@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
-import Responses
-import VerifyReceipt
+import ReceiptBridgeResponses
+import ReceiptBridgeCore
 
 /// Serves `/v1/receipts` and `/v1/transactions/{id}`, the endpoints of new clients: a view of a customer in
 /// camelCase.

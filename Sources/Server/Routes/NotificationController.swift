@@ -1,8 +1,6 @@
-import BridgeConfiguration
+import ReceiptBridgeCore
 import HTTPTypes
 import Hummingbird
-import Notifications
-import VerifyReceipt
 
 /// Receives App Store Server Notifications, version 1 and 2, at `/v1/notifications`.
 ///

@@ -1,11 +1,10 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Reports
-import Storage
-import Telemetry
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// Serves `/healthz` (liveness: the process responds) and `/readyz` (readiness: load balancers may send requests).
 ///

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import Operations
+import ReceiptBridgeCore
 
 /// Serves the routes of support and finance teams: `/v1/orders/{orderId}` and the others of ``AppOperations``.
 struct OperationsRoutes: Sendable {

@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Hummingbird
 import NIOCore
-import Responses
+import ReceiptBridgeResponses
 import Synchronization
-import VerifyReceipt
+import ReceiptBridgeCore
 
 /// The context of a request: Hummingbird's context, the connection of the request and the outcome of the request.
 struct ProxyRequestContext: RequestContext {

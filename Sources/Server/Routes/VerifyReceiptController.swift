@@ -1,11 +1,10 @@
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import Responses
-import class Transport.ResponseReservation
-import VerifyReceipt
+import ReceiptBridgeResponses
+import class ReceiptBridgeTransport.ResponseReservation
 
 /// Serves verifyReceipt to legacy clients, with Apple's path and behavior.
 struct VerifyReceiptController: Sendable {

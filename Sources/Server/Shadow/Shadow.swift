@@ -1,17 +1,15 @@
-import AppStoreClients
-import AppStorePayloads
-package import Base
-package import BridgeConfiguration
-package import Comparison
-import Cryptography
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
+package import ReceiptBridgeCore
+package import ReceiptBridgeComparison
+import ReceiptBridgeCryptography
 import Foundation
 package import Logging
-import Responses
+import ReceiptBridgeResponses
 import ServiceLifecycle
-package import Storage
+package import ReceiptBridgeStorage
 import Synchronization
-import Telemetry
-package import VerifyReceipt
 
 /// Compares responses with those of a second source, in the background, and records the differences.
 ///

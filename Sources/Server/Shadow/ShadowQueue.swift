@@ -1,10 +1,8 @@
-import Base
-import BridgeConfiguration
-import Comparison
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeResponses
 import Synchronization
-import Telemetry
-import VerifyReceipt
 
 /// A queue of comparisons, bounded in number and bytes, so that a slow second source can only cost that much memory.
 final class ShadowQueue: Sendable {

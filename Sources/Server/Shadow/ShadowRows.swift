@@ -1,7 +1,7 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 
 extension ComparisonSummary {
     /// The outcomes that the store counts in addition to the codes of failures.

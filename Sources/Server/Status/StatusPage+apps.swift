@@ -1,9 +1,7 @@
-import BridgeConfiguration
-import Comparison
-import Reports
-import Storage
-import Telemetry
-import VerifyReceipt
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeBase
 
 /// The section of all apps. Up to eight apps are shown one by one. For more, the page shows totals and the apps that
 /// need attention; the others are folded away.

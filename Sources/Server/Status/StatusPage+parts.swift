@@ -1,10 +1,8 @@
-import AppStoreClients
-import Base
-import Notifications
-import Reports
-import Telemetry
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeTransport
 
 /// The sections of the page that do not concern a single app.
 extension StatusPage {

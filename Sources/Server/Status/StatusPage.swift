@@ -1,12 +1,8 @@
-import AppStoreClients
-import AppStorePayloads
-import Base
-import BridgeConfiguration
-import Comparison
-import Notifications
-import Reports
-import Telemetry
-import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
 
 /// The status page of a running server, which loads nothing. Its script refreshes it.
 struct StatusPage {

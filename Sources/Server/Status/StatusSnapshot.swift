@@ -1,13 +1,9 @@
-import AppStoreClients
-import Base
-import BridgeConfiguration
-import Comparison
-import Notifications
-import Reports
-import Storage
-import Telemetry
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// The state of a running server at one moment, as the status page shows it.
 struct StatusSnapshot: Sendable {

@@ -1,7 +1,6 @@
-import Notifications
+import ReceiptBridgeCore
 import ServiceLifecycle
 import Synchronization
-import VerifyReceipt
 
 /// What was counted from the start of the process to one moment, or between two moments.
 package struct TrafficSample: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import Base
-package import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+package import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import NIOCore
 package import NIOSSL
 

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Writes the members of verifyReceipt responses to App Receipts.
 enum AnswerRowWriter {

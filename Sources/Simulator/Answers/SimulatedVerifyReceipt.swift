@@ -1,5 +1,5 @@
-import Base
-package import Cryptography
+import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// Serves verifyReceipt as Apple does, for the receipts of a simulated App Store.
 package struct SimulatedVerifyReceipt: Sendable {

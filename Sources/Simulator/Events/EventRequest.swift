@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A request for one event, and for the customer, subscription or transaction it should happen to.
 ///

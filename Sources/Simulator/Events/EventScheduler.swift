@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Synchronization
 
 /// Lets events happen to the customers of a registry.

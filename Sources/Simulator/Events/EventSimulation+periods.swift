@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Events that begin or end periods of subscriptions.
 extension EventSimulation {

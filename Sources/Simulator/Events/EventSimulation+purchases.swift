@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Events in which customers buy.
 extension EventSimulation {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The simulation of one event: the changed customer, and the notifications about the event.
 ///

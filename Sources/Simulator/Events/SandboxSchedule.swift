@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension SimulatedRenewal {
     /// Returns the next event of a subscription in the accelerated sandbox, which happens by itself, and its date.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The events that can happen to a customer. Raw values are the names in `POST /events`.
 ///

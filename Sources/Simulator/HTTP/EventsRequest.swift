@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The body of `POST /events`.
 ///

@@ -66,7 +66,7 @@ package final class RequestLog: Sendable {
 }
 
 extension RequestLog.Entry {
-    /// Creates an entry from a received request, without the values of its body.
+    /// A received request, without the values of its body.
     init(_ request: Request, endpoint: String, contentLength: Int?, body: [UInt8]) {
         let document = try? JSONValue(reading: body)
         self.init(

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Synchronization
 
 /// A fault that a test injects into the simulated App Store.

@@ -1,5 +1,5 @@
-package import Base
-package import Cryptography
+package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 import Hummingbird
 import Logging
 import NIOCore
@@ -37,7 +37,7 @@ package final class SimulatedStore: Sendable {
             clock: clock, credentials: SimulatedCredentials(key: .p256()), storedReceipts: [:])
     }
 
-    /// Creates a store with the bytes of receipts that were signed before, by their ids.
+    /// Begins with the bytes of receipts that were signed before, by their ids.
     init(
         world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials,
         storedReceipts: [String: [UInt8]],

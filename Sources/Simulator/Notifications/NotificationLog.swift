@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Synchronization
 
 /// A log of the notifications about events since the world was generated, with the attempts to send them.

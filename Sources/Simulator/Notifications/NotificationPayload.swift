@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// Writes and signs the payloads of version 2 notifications, including the signed transaction and renewal in them.
 extension JWSIssuer {

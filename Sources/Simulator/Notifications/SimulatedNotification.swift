@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// An App Store Server Notification: the event, and the transaction and renewal in their state after it.
 ///

@@ -1,5 +1,5 @@
 import AppStoreReceiptsTesting
-import Base
+import ReceiptBridgeBase
 
 /// Writes the signed lines (`purchase-info`) of transactionReceipts: keys with hyphens, text values, and a different
 /// order in each receipt.

@@ -1,5 +1,5 @@
-package import Base
-package import Cryptography
+package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// A receipt that the simulated App Store has signed.
 package struct IssuedReceipt: Sendable {
@@ -63,7 +63,7 @@ extension AppReceiptContent {
         originalPurchaseDate = customer.originalPurchaseDate
         if plan.isVolumePurchase {
             receiptType = customer.environment == .production ? "ProductionVPP" : "ProductionVPPSandbox"
-            expirationDate = Timestamp(seconds: plan.creationDate.seconds + 365 * 86_400)
+            expirationDate = Timestamp(seconds: plan.creationDate.seconds + 365 * Seconds.day)
         }
     }
 }

@@ -1,4 +1,4 @@
-import Cryptography
+import ReceiptBridgeCryptography
 import Dispatch
 import Synchronization
 
@@ -24,7 +24,7 @@ package final class ReceiptRegistry: Sendable {
     private let world: World
     private let issuer: ReceiptIssuer
 
-    /// Creates a registry with the bytes of receipts that were signed before, by their ids.
+    /// Begins with the bytes of receipts that were signed before, by their ids.
     ///
     /// Throws if the keys cannot sign. Later calls rely on this check.
     init(world: World, issuer: ReceiptIssuer, storedReceipts: [String: [UInt8]]) throws(CryptographyError) {

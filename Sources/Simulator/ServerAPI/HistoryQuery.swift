@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The query of Get Transaction History: filters, order and position.
 ///

@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Synchronization
 
 /// An issuer of the JWS in Server API responses. It signs at the time of a request and caches the JWS of each row for

@@ -1,5 +1,5 @@
-import Base
-package import Cryptography
+import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// Verifies that a caller is the app's owner: `Authorization: Bearer` with a JWT signed by the account's key.
 struct ProviderTokenCheck: Sendable {

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Synchronization
 
 /// A rate limiter with a token bucket for each endpoint and environment. Buckets start full and refill evenly.

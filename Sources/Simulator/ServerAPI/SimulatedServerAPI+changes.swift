@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 
 /// Endpoints with which an app's owner changes transactions or reports about them.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 
 /// Endpoints for test notifications and the notification history.

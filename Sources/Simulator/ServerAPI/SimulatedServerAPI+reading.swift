@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 
 /// Endpoints that read transactions, subscriptions and orders.

@@ -1,5 +1,5 @@
-import Base
-package import Cryptography
+import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 import Synchronization
 
 /// Serves the App Store Server API for the customers of a simulated App Store in both environments.

@@ -1,5 +1,5 @@
-package import Base
-package import Cryptography
+package import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// A receipt that is damaged, encoded in another way or forged, with the expected results.
 package struct HostileReceipt: Sendable, Hashable {

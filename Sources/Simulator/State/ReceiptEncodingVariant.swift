@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The forms that base64 receipts take when clients, web forms or databases change them.
 package enum ReceiptEncodingVariant {

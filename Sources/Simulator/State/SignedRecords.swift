@@ -1,5 +1,5 @@
-import Base
-package import Cryptography
+import ReceiptBridgeBase
+package import ReceiptBridgeCryptography
 
 /// The JWS on a customer's device, as StoreKit hands them to the app.
 extension SimulatedStore {

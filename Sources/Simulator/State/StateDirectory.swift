@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// The directory of `--state DIR`: all files that a proxy, a migration or a test needs for a simulated App Store.
 ///

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Builds one customer: transactions, renewals and the receipts on the customer's devices.
 ///

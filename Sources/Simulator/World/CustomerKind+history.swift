@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension CustomerKind {
     /// What happened to a customer of this kind. The order is part of the world's format, because each event draws from

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The kinds of customers. A world takes them in the order of ``order(_:)`` and starts over at its end.
 package enum CustomerKind: String, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Synchronization
 
 /// A registry of the world's customers in their current state: changes by events and by Server API calls are stored

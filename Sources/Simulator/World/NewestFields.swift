@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The developer's own product of a purchase by the Advanced Commerce API: `advancedCommerceInfo` of transactions and
 /// renewals.

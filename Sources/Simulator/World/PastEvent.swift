@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// An event in a customer's history before the world was generated.
 ///

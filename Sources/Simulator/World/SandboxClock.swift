@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 /// The speed of subscriptions in the simulated sandbox. Raw values are those of `--sandbox-clock`.
 ///
 /// Apple accelerates subscriptions in the sandbox:
@@ -16,7 +17,7 @@ package enum SandboxClock: String, Sendable, Hashable, CaseIterable {
     private static let minutes: [Int64: Int64] = [7: 3, 30: 5, 60: 10, 90: 15, 180: 30, 365: 60]
 
     /// Milliseconds of a day.
-    static let day: Int64 = 86_400_000
+    static let day = Duration.days(1).inMilliseconds
 
     /// Accelerated milliseconds of a day, for lengths that Apple's table does not have: a 30th of a month of five
     /// minutes.

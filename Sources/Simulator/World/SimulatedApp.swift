@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// An app of the simulated App Store with its products.
 package struct SimulatedApp: Sendable, Hashable {

@@ -1,5 +1,5 @@
-package import Base
-import Cryptography
+package import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// A customer's download of the app: the fields of an app transaction.
 ///

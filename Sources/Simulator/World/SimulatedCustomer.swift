@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A customer of the app in one environment.
 package struct SimulatedCustomer: Sendable, Hashable {
@@ -84,9 +84,9 @@ package struct SimulatedCustomer: Sendable, Hashable {
         if environment != .production { return Timestamp(seconds: 1_375_340_400) }
         let device = receipts.first?.creationDate ?? Timestamp(seconds: 1_600_000_000)
         if let first = transactions.first, receipts.isEmpty || first.purchaseDate <= device {
-            return Timestamp(seconds: first.purchaseDate.seconds - 86_400)
+            return Timestamp(seconds: first.purchaseDate.seconds - Seconds.day)
         }
-        return Timestamp(seconds: device.seconds - 400 * 86_400)
+        return Timestamp(seconds: device.seconds - 400 * Seconds.day)
     }
 
     /// The version of the app at the first download; in the sandbox always 1.0.

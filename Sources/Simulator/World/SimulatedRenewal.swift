@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The renewal state of a subscription: the fields of `JWSRenewalInfoDecodedPayload` and the subscription's status.
 package struct SimulatedRenewal: Sendable, Hashable {

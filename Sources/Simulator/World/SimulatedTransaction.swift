@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A purchase in its current state: the fields of `JWSTransactionDecodedPayload`.
 package struct SimulatedTransaction: Sendable, Hashable {

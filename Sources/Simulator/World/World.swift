@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Options of a world that are off by default.
 package struct WorldOptions: Sendable, Hashable {

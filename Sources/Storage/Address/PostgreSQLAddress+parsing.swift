@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension PostgreSQLAddress {
     private static let passwordReason =

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// How far the database's clock is ahead of this machine's. What servers share is dated by the database's clock, but
 /// signatures, tokens and lookups are dated by this machine's.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A row of what is stored of a customer. PostgreSQL reads all of them by one statement, because each of its statements
 /// reads a snapshot of its own; SQLite reads them one after the other, because a statement names a damaged column only

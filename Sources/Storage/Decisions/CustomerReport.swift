@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Foundation
 
 /// What only a lookup found about a customer, for the forwarding targets with the form `camel`. It is stored like a

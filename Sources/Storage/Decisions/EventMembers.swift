@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The members of the body of an event, as texts that are joined to one JSON object:
 ///

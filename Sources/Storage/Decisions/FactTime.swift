@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// When Apple said something about a purchase. Of two statements, the later one counts, wherever it arrives first.
 ///

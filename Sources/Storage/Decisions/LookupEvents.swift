@@ -1,5 +1,5 @@
-package import Base
-import Cryptography
+package import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// What the store had of a customer before the result of a lookup was stored.
 package struct StoredHistory: Sendable {

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// What a signed record changes in the store, depending on the version that is stored. A record is replaced as a whole:
 /// the version that was signed last is the stored one.

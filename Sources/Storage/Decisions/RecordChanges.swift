@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// What reports of one app change in the store. Each report sees the changes by those before it.
 package struct RecordChanges: Sendable {

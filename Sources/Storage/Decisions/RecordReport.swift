@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// What one notification, or one row of a refund history, reports about a purchase.
 package struct RecordReport: Sendable {

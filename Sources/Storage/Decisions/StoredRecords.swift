@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// What is stored about some purchases of one app, as far as it decides what a ``RecordReport`` changes.
 package struct StoredRecords: Sendable {

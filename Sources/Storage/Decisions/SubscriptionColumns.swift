@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// A status and renewal info of one subscription, as a row of the table `subscription`. The row can be without either,
 /// and each of the two replaces the stored one if it is newer.

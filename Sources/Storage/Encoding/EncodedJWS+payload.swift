@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension EncodedJWS {
     /// The payload as it was signed, as JSON in one line; `nil` if it is not UTF-8 text of an object.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 package import Foundation
 
 /// The binary form in which a JWS is stored: the header as a row id, payload and signature without base64. Each JWS

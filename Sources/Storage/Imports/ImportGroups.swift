@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// A customer as some rows of a source name it.
 package struct ImportGroup: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Work that only one worker does at a time. The raw values are the numbers of the rows in `importChunk`.
 package enum ImportTask: Int64, Sendable {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// An app in one environment. Each has its own rate limits.
 package struct ImportScope: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension ImportStore {
     /// Merges the customers that are the same, after all rows were stored. Ends when another worker has the task.

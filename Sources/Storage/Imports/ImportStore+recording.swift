@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension ImportStore {
     /// Records the result of a lookup. Waiting customers with an identifier of the customer's history are merged into

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// What makes the rows of a transaction the last ones of a part of the source.
 package enum ImportMark: Sendable {

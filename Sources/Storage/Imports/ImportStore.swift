@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Imports of stored receipts: the decoded rows of a source, their customers and what lookups found.
 ///

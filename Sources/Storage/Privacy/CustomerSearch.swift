@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
 
 /// Locates all rows of one customer of one app in the store, so that an erasure can delete them.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 package import Foundation
 
 /// The customer to erase.

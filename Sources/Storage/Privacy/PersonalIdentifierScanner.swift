@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 
 /// Finds texts that can identify a person: numbers, and UUIDs in lower case. The payload of each JWS is scanned as

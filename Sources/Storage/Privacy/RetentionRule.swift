@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The retention rule of one table: which rows are expired, and which rows of other tables are deleted with them.
 struct RetentionRule: Sendable {

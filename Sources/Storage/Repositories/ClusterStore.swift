@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// What the servers of one store tell each other. Times are those of the store's clock. Every method is one short
 /// transaction.

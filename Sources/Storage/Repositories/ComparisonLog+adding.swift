@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Maximum number of examples of each difference.
 private let differenceExamples: Int64 = 3

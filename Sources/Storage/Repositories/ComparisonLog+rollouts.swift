@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The rollouts of apps: when each began, and whether it has stopped itself. How many customers differ is read from the
 /// compared customers, and kept once a rollout has stopped. In the statements, `$1` and `$2` are the key.

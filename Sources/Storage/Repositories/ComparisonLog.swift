@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Counts, differences and examples of the shadow comparison, and the rollouts that depend on it.
 package protocol ComparisonLog: SQLEngine {}

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Apple's requests for consumption information. A stored notification `CONSUMPTION_REQUEST` is a case by itself, so
 /// none is missing; what became of it is stored separately.

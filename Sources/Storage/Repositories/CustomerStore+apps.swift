@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Which apps know an identifier.
 extension CustomerStore {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension CustomerStore {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.

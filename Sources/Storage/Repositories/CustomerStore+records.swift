@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 extension CustomerStore {
     /// Returns those identifiers that occur in a record of the app, each with the environment of the record.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Account tokens of transactions. The column is empty for a transaction without a token, and null for one that an
 /// earlier version stored.

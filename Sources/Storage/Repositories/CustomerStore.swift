@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Customers and their signed records.
 package protocol CustomerStore: SQLEngine {

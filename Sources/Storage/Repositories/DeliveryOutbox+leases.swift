@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The parts of a claim that both engines share, and renewals of leases.
 extension DeliveryOutbox {

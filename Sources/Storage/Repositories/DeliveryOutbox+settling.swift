@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The end of an attempt.
 extension DeliveryOutbox {

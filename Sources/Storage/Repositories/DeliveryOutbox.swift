@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The outbox of forwarded notifications: one delivery for each notification and target. A delivery is queued in the
 /// transaction that stores its notification, see ``NotificationStore``.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Leases of tasks that only one process at a time does. All times are those of the store's clock, so the clocks of the
 /// processes do not matter.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Version 1 notifications. They are unsigned, so they count only as hints, and only the transaction ids of the body
 /// are stored.

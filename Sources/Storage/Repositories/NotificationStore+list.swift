@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Reading stored notifications, for people.
 extension NotificationStore {

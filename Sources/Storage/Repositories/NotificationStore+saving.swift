@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 extension NotificationStore {
     /// Stores a notification, and its records if they are newer than the stored ones, in one transaction.

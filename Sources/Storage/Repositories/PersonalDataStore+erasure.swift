@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Foundation
 
 extension PersonalDataStore {

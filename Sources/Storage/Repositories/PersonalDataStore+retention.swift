@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Deletes expired rows in small transactions. The conditions are part of each deletion, because a row may have been
 /// updated since it was found. Rows that another transaction changes at the moment stay until the next run.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Erasure and retention of personal data.
 package protocol PersonalDataStore: SQLEngine {}

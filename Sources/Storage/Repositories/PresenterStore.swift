@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Which user presented a purchase first, for replay detection.
 package protocol PresenterStore: SQLEngine {}

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The customers that a reconciliation asks about, and its state.
 package protocol ReconciliationStore: SQLEngine {}

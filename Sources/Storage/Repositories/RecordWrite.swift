@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The statements around ``RecordChanges``: those that read what is stored about the reports of one app, and those that
 /// write what the reports change.

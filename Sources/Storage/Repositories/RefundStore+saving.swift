@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 extension RefundStore {
     /// Stores the refunds of a history. From then on every response takes them into account. A subscription with a new

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The customers whose refund histories are read, and the refunds that were found.
 package protocol RefundStore: SQLEngine {}

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Foundation
 
 /// Apple's last good verifyReceipt responses, one for each request.

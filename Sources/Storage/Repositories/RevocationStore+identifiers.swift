@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Maximum number of receipts that are stored of one customer.
 private let receiptsPerCustomer = 8

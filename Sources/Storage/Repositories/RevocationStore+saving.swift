@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 extension RevocationStore {
     /// Stores what an unsigned response says about purchases: those that are revoked, and those whose revocation it

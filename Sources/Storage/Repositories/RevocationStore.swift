@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Revoked purchases, and the customer identifiers of receipts without a purchase. Both are what verifyReceipt
 /// responses reveal.

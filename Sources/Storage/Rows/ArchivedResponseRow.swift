@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 package import Foundation
 
 /// Apple's last good verifyReceipt response to a request, as stored.

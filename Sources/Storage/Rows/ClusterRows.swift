@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Something that a server stored and that makes data in the memory of other servers outdated.
 package struct StoredChange: Sendable, Hashable {

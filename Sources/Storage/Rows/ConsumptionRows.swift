@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Apple's decision about a refund, as a notification or a later look at the purchase shows it. The raw values are
 /// stored.

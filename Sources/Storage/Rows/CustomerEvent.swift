@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// What an event reports. The raw values are stored and exported, and do not change.
 package enum EventType: String, Sendable, Hashable, CaseIterable {

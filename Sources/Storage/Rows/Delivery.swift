@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import Foundation
 
 /// A forwarding target: the URL that receives an app's notifications in one form.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Which customers need a lookup: those that an event marked, and those that were last looked up at a time whose
 /// notifications may be missing.

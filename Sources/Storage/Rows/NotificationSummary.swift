@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A stored notification without its text.
 package struct NotificationSummary: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The changes to a customer's records that a notification reports.
 package struct NotificationUpdate: Sendable {

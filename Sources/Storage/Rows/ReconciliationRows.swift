@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// The subscriptions that one step of a reconciliation asks about: those whose last known period ends in an interval.
 package struct ReconciliationInterval: Sendable, Hashable {

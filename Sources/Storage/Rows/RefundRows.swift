@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A customer whose refund history is to be requested.
 package struct RefundTarget: Sendable, Hashable {

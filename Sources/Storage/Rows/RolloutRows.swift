@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Identifies a rollout: an app and the block of its configuration. A block with other values is another rollout.
 package struct RolloutKey: Sendable, Hashable {

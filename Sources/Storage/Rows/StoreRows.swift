@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// One app in one environment of the App Store. Transaction ids and other identifiers are unique only within a scope.
 package struct AppScope: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A customer's complete history from one lookup, to be stored.
 package struct CustomerRow: Sendable {

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// Work that only one process at a time does for all processes with the same store. The raw values are stored.
 package enum SharedTask: String, Sendable, Hashable, CaseIterable {

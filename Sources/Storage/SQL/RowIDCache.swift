@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 
 /// A cache of row ids by the key of the row. Only for tables whose rows are never deleted.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A database that runs ``SQLStatement``. The protocols of the repositories refine it: what both engines do in the same
 /// way is written in extensions of them, and what each engine implements itself is a requirement.

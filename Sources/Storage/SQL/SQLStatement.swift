@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 
 /// A statement and the values of its parameters `$1`, `$2`, …, which both engines can run.
 ///

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The numbers that a column can have. A number beyond its range is damaged, so nothing that is computed with those
 /// that were read overflows.

@@ -1,4 +1,4 @@
-package import Base
+package import ReceiptBridgeBase
 import GRDB
 
 extension SQLiteStore: CustomerStore, RevocationStore {

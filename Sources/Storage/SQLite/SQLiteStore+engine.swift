@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
 

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Dispatch
 import GRDB
 import GRDBSQLite

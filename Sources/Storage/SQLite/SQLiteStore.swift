@@ -1,8 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
 import Synchronization
-import Telemetry
 
 /// The store of the proxy in one SQLite file that only its owner can read. Implements every repository.
 ///

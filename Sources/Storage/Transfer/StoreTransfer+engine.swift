@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// An unfinished copy is marked by the table `storeCopy`: one row for each table with the key of its last copied row,
 /// and one row with an empty name for the source.

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Operations
-import Responses
-import Server
+import ReceiptBridgeCore
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
 
 /// The `bench` command. It measures decoding and rendering on this machine, similar to `openssl speed`.
 struct BenchCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
-import Base
-import Cryptography
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+import ReceiptBridgeSimulator
 
 /// Sample receipts of typical sizes, signed with newly generated keys.
 struct BenchSamples {

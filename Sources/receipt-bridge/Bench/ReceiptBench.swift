@@ -1,12 +1,11 @@
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
 import Logging
-import ReceiptDecoding
-import Responses
-import Simulator
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
+import ReceiptBridgeSimulator
 
 /// One measurement.
 struct BenchRow: Sendable {

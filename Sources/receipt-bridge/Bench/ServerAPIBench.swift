@@ -1,10 +1,9 @@
-import AppStoreClients
-import AppStorePayloads
-import Base
-import Cryptography
-import ReceiptDecoding
-import Responses
-import Simulator
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
+import ReceiptBridgeResponses
+import ReceiptBridgeSimulator
 
 /// Benchmarks of the Server API: verifying a signed transaction, signing a request, rendering a response from a
 /// history.

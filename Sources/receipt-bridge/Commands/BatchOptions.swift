@@ -1,5 +1,5 @@
 import ArgumentParser
-import Batch
+import ReceiptBridgeBatch
 
 /// Options of the commands that process stored receipts row by row and can be resumed (`migrate`, `compare`).
 struct BatchOptions: ParsableArguments {

@@ -1,11 +1,9 @@
-import Administration
-import Base
-import BridgeConfiguration
-import Cryptography
-import Operations
-import Storage
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 extension ConfigurationOptions {
     /// Opens the connections to the App Store, runs `body` and closes them. Errors are printed and turned into an exit
@@ -19,7 +17,7 @@ extension ConfigurationOptions {
         do {
             var settings = try settingsWithRoots()
             try prepare(&settings)
-            let transport = try CurlTransport(settings: settings)
+            let transport = try CurlTransport(settings: settings, version: ReceiptBridge.version)
             let result = await Result { [settings] in try await body(settings, transport) }
             await transport.shutDown()
             try result.get()
@@ -107,7 +105,7 @@ extension ProxyConfiguration {
         let store: (any Store)?
         let client: ServerAPISource
         do {
-            transport = try CurlTransport(settings: self)
+            transport = try CurlTransport(settings: self, version: ReceiptBridge.version)
             store = try await open()
             try checkKeys()
             client = try ServerAPISource.batch(

@@ -1,15 +1,12 @@
-import AppStorePayloads
+import ReceiptBridgeReceipts
 import ArgumentParser
-import Base
-import Batch
-import BridgeConfiguration
-import Comparison
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeCryptography
 import Foundation
-import ReceiptInspection
-import Reports
-import Server
-import VerifyReceipt
+import ReceiptBridgeServer
 
 /// The `compare` command: compares verifyReceipt with the App Store Server API.
 struct CompareCommand: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Server
+import ReceiptBridgeServer
 import Synchronization
 
 /// Options of every command that verifies receipts.

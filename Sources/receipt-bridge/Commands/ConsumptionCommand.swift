@@ -1,8 +1,7 @@
-import AppStoreClients
+import ReceiptBridgeAppStore
 import ArgumentParser
-import Base
-import Operations
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 
 /// The `consumption` command: sends the information that Apple requests before it decides about a refund.
 struct ConsumptionCommand: ParsableCommand {

@@ -1,8 +1,8 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import Operations
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 
 /// The `consumption list` command: lists Apple's requests for consumption information.
 struct ConsumptionListCommand: AsyncParsableCommand {

@@ -1,11 +1,10 @@
 import ArgumentParser
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import ReceiptInspection
-import Responses
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 
 /// The `decode` command: prints the contents of receipts, and whether they are authentic.
 struct DecodeCommand: ParsableCommand {

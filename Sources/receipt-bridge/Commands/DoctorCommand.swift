@@ -1,8 +1,8 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import BridgeConfiguration
+import ReceiptBridgeCore
 import Foundation
-import Transport
+import ReceiptBridgeTransport
 
 /// The `doctor` command: checks whether an installation has what it needs.
 struct DoctorCommand: AsyncParsableCommand {
@@ -59,7 +59,7 @@ struct DoctorCommand: AsyncParsableCommand {
         var transport: CurlTransport?
         var failure: [CheckResult] = []
         do {
-            transport = offline ? nil : try CurlTransport(settings: settings)
+            transport = offline ? nil : try CurlTransport(settings: settings, version: ReceiptBridge.version)
         } catch {
             failure = [CheckResult("upstream", .fail, "\(error)")]
         }

@@ -1,8 +1,8 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 
 /// The `export` command: data of the store for other systems.
 struct ExportCommand: ParsableCommand {

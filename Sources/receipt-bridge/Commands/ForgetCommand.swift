@@ -1,11 +1,9 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Operations
-import Storage
-import VerifyReceipt
+import ReceiptBridgeStorage
 
 /// The `forget` command: erases a customer from the store, whether a server is running or not.
 struct ForgetCommand: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Base
-import BridgeConfiguration
-import Storage
-import Transport
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// The `forwarding` command: lists and repeats deliveries of forwarded notifications, whether a server is running or
 /// not.

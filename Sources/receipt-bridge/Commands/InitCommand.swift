@@ -1,10 +1,9 @@
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Operations
-import Server
-import Storage
+import ReceiptBridgeServer
+import ReceiptBridgeStorage
 
 /// The `init` command: writes a first configuration.
 struct InitCommand: ParsableCommand {

@@ -1,11 +1,11 @@
-import Administration
-import AppStoreClients
+import ReceiptBridgeAdministration
+import ReceiptBridgeAppStore
 import ArgumentParser
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
-import Operations
-import Reports
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
 
 /// Options of the commands that work through a list of ids, and resume where they stopped.
 struct ListOptions: ParsableArguments {

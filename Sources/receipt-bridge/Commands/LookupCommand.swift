@@ -1,14 +1,12 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Logging
-import Operations
-import Responses
-import Server
-import Transport
-import VerifyReceipt
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeTransport
 
 /// The `lookup` command: prints the view of a customer that the server returns to new clients.
 struct LookupCommand: AsyncParsableCommand {

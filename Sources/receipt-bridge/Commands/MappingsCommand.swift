@@ -1,7 +1,7 @@
 import ArgumentParser
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Responses
+import ReceiptBridgeResponses
 
 /// The `mappings` command: validates, shows and applies the field tables.
 struct MappingsCommand: ParsableCommand {

@@ -1,10 +1,10 @@
 import ArgumentParser
-import Batch
-import Cryptography
+import ReceiptBridgeBatch
+import ReceiptBridgeCryptography
 import Foundation
-import ReceiptInspection
-import Reports
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+import ReceiptBridgeCore
 
 extension TextFormat: ExpressibleByArgument {}
 

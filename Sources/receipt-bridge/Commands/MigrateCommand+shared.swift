@@ -1,13 +1,12 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import Batch
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import ReceiptInspection
-import Storage
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeStorage
 
 /// `migrate SOURCE --to postgresql://…`: one worker of any number.
 extension MigrateCommand {

@@ -1,9 +1,9 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// The configured store, in which looked-up customers are saved, so that servers answer them without a call.
 extension MigrateCommand {

@@ -1,15 +1,13 @@
 import ArgumentParser
-import Base
-import Batch
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import Operations
-import ReceiptInspection
-import Reports
-import Responses
-import Storage
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+import ReceiptBridgeResponses
+import ReceiptBridgeStorage
 
 /// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.
 struct MigrateCommand: AsyncParsableCommand {

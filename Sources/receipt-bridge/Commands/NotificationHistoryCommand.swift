@@ -1,16 +1,13 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
 import Logging
-import Notifications
-import Operations
-import Reports
-import Responses
-import Server
-import Storage
-import VerifyReceipt
+import ReceiptBridgeComparison
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeStorage
 
 /// The `notifications history` command: fetches missed notifications from Apple's notification history.
 struct NotificationHistoryCommand: AsyncParsableCommand {

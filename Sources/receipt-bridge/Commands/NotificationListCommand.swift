@@ -1,10 +1,8 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
-import Operations
-import Storage
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 
 /// The `notifications list` command: lists stored notifications.
 struct NotificationListCommand: AsyncParsableCommand {

@@ -1,9 +1,9 @@
-import Administration
-import AppStoreClients
-import AppStorePayloads
+import ReceiptBridgeAdministration
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
 import ArgumentParser
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// The `notifications` command: tests the delivery of App Store Server Notifications and fetches missed ones.
 struct NotificationsCommand: ParsableCommand {

@@ -1,17 +1,14 @@
-import Administration
-import AppStoreClients
-import AppStorePayloads
+import ReceiptBridgeAdministration
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
 import Logging
-import Notifications
-import Operations
-import Reports
-import Storage
-import Transport
-import VerifyReceipt
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// The `--environment` option of endpoints that exist in both environments.
 enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {

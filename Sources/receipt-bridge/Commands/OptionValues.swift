@@ -1,6 +1,6 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
+import ReceiptBridgeBase
 
 /// The value of an option that several commands have, with its range.
 ///

@@ -1,10 +1,9 @@
-import Administration
-import AppStoreClients
+import ReceiptBridgeAdministration
+import ReceiptBridgeAppStore
 import ArgumentParser
-import Base
-import Operations
-import Storage
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 
 /// The `orders` command: looks up customers' orders.
 struct OrdersCommand: ParsableCommand {

@@ -1,7 +1,8 @@
+import ReceiptBridgeCore
 import ArgumentParser
 import Foundation
 import Logging
-import Telemetry
+import ReceiptBridgeBase
 import UnixSignals
 
 /// Ctrl-C and SIGTERM handling of commands that can be resumed.

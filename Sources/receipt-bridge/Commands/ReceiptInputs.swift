@@ -1,5 +1,5 @@
 import ArgumentParser
-import Base
+import ReceiptBridgeBase
 import Foundation
 
 /// The receipts named on a command line: files, or standard input for `-` or no argument.

@@ -1,15 +1,12 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Logging
-import Notifications
-import Operations
-import Reports
-import Server
-import Storage
-import Transport
-import VerifyReceipt
+import ReceiptBridgeComparison
+import ReceiptBridgeServer
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// The `reconcile` command: asks the App Store about changes that no notification reported.
 struct ReconcileCommand: AsyncParsableCommand {

@@ -1,11 +1,9 @@
-import Administration
-import Base
-import BridgeConfiguration
-import Operations
-import Reports
-import Storage
-import Transport
-import VerifyReceipt
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// A run over refund histories, of `refunds sweep` and of `reconcile --refunds-only`.
 struct RefundRun {

@@ -1,13 +1,11 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Operations
-import Reports
-import Storage
-import Transport
-import VerifyReceipt
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 
 /// The `refunds` command: finds refunds.
 struct RefundsCommand: ParsableCommand {

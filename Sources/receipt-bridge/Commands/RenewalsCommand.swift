@@ -1,10 +1,9 @@
-import Administration
-import AppStoreClients
+import ReceiptBridgeAdministration
+import ReceiptBridgeAppStore
 import ArgumentParser
-import Base
-import Operations
-import Storage
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 
 /// The `renewals` command: extends subscriptions by moving their renewal dates.
 struct RenewalsCommand: ParsableCommand {

@@ -1,17 +1,15 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
 import Logging
-import Notifications
-import Responses
-import Server
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
 import ServiceLifecycle
-import Storage
-import Transport
+import ReceiptBridgeStorage
+import ReceiptBridgeTransport
 import UnixSignals
-import VerifyReceipt
 
 /// The `serve` command: the proxy.
 struct ServeCommand: AsyncParsableCommand {
@@ -50,112 +48,68 @@ struct ServeCommand: AsyncParsableCommand {
         guard !(verbose && quiet) else { throw ValidationError("--verbose and --quiet cannot be combined") }
     }
 
-    /// Runs the server until SIGTERM or SIGINT. Resources are closed in the reverse order of their use: first the
-    /// listeners, then upstream connections, then the store after its pending writes.
+    /// Runs the server until SIGTERM or SIGINT.
     func run() async throws {
         let level = verbose ? .info : quiet ? .warning : logLevel
         let logger = Logger.toStandardError(
             level: Logger.Level(rawValue: level.rawValue) ?? .notice, format: logFormat, metadataProvider: .request)
         CoreDumps.disable()
-        // Installed before anything else: from here on SIGHUP no longer ends the process.
+        // Installed before anything else: from here on SIGHUP does not end the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
-        let transport: CurlTransport
-        let server: ProxyServer
-        let store: (any Store)?
-        let reload: ConfigurationReload<UnixSignalsSequence>
+        let assembly: ServerAssembly
         do {
-            // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
-            try SelfTest.run()
             let settings = try read(logger)
-            // Later, for example after a reload, a key that cannot be used is a warning only.
-            try settings.checkIndispensableKeys()
-            let memory = MemoryBudget(of: settings, logger: logger)
-            let descriptors = try FileDescriptorBudget(of: settings, within: memory, logger: logger)
-            if settings.hasNoApp { logger.warning("\(ProxyConfiguration.noAppSentence)") }
-            for variable in settings.unknownVariables {
-                logger.notice(
-                    "environment variable is not used by this version\(variable.question)",
-                    metadata: ["key": "\(variable.name)"])
+            note(settings, logger)
+            assembly = try await ServerAssembly(settings, version: ReceiptBridge.version, logger: logger) { ports in
+                announce(ports, settings, logger)
             }
-            let bodies = RequestBodyBudget(memory.bodies, logger: logger)
-            transport = try CurlTransport(settings: settings, limits: descriptors.upstream, memory: bodies)
-            store = openStore(settings, logger)
-            warn(of: settings, store, logger)
-            let upstream = CircuitBreakingTransport(transport) { logger.note($0) }
-            let pipelines = try ServiceGraph(
-                settings: settings, transport: upstream, store: store, tables: settings.tables, logger: logger)
-            await pipelines.whenLoaded()
-            let shadow = Shadow(
-                settings: settings, pipeline: pipelines.verifyReceipt, store: store,
-                logger: logger)
-            let forwarder = Forwarder(
-                settings: settings, context: pipelines.forwarding, transport: transport, tables: settings.tables,
-                logger: logger)
-            server = try ProxyServer(
-                settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
-                upstream: upstream, version: ReceiptBridge.version,
-                bodies: bodies, descriptors: descriptors, logger: logger
-            ) { [logFormat, configuration] ports in
-                var address = settings.listen
-                address.port = ports.public
-                // Written at every log level, because scripts wait for it.
-                var announcing = logger
-                announcing.logLevel = .notice
-                announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
-                if logFormat.isText {
-                    Terminal.note(StartSummary(settings, ports: ports, configuration: configuration.name).text)
-                }
-            }
-            let reloadStore = store
-            reload = ConfigurationReload(
-                signals: hangups, server: server, file: CalmFile { [configuration] in configuration.changedAt },
-                read: { () throws(ConfigurationError) in
-                    if configuration.isStream {
-                        logger.warning(
-                            "the configuration is from a pipe and is not read again; the files that it names are")
-                    }
-                    return try read(logger)
-                },
-                make: { settings, previous in
-                    try ServiceGraph(
-                        settings: settings, transport: upstream, store: reloadStore, previous: previous,
-                        tables: settings.tables, logger: logger)
-                }, logger: logger)
+            warnAboutExposedFiles(of: settings, assembly, logger)
         } catch {
             throw ConfigurationOptions.report(error)
         }
-        // Below this level, the package logs its whole configuration, with every object of the server.
-        var serviceLogger = logger
-        serviceLogger.logLevel = max(logger.logLevel, .info)
         do {
-            try await ServiceGroup(
-                configuration: .init(
-                    services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: serviceLogger)
-            ).run()
+            try await assembly.run(reloadingOn: hangups, CalmFile { [configuration] in configuration.changedAt }) {
+                () throws(ConfigurationError) in
+                if configuration.isStream {
+                    logger.warning(
+                        "the configuration is from a pipe and is not read again; the files that it names are")
+                }
+                return try read(logger)
+            }
         } catch let error as ConfigurationError {
             throw ConfigurationOptions.report(error)
         } catch {
             Terminal.say("stopped: \(error)")
-            await transport.shutDown()
-            await close(store, logger)
             throw ExitCode.usage
         }
-        await transport.shutDown()
-        await server.live.now.pipelines.finishWriting()
-        await close(store, logger)
     }
 
-    /// Closes the store, which copies its write-ahead log into the file. If that fails, a backup needs both files.
-    private func close(_ store: (any Store)?, _ logger: Logger) async {
-        guard let failure = await store?.close() else { return }
-        logger.warning(
-            "the store file is incomplete without its -wal file; copy both files",
-            metadata: ["reason": "\(failure)"])
+    /// Logs what the configuration lacks, and variables that are not used.
+    private func note(_ settings: ProxyConfiguration, _ logger: Logger) {
+        if settings.hasNoApp { logger.warning("\(ProxyConfiguration.noAppSentence)") }
+        for variable in settings.unknownVariables {
+            logger.notice(
+                "environment variable is not used by this version\(variable.question)",
+                metadata: ["key": "\(variable.name)"])
+        }
+    }
+
+    /// Says that the server listens, at every log level, because scripts wait for it.
+    private func announce(_ ports: ListeningPorts, _ settings: ProxyConfiguration, _ logger: Logger) {
+        var (address, announcing) = (settings.listen, logger)
+        address.port = ports.public
+        announcing.logLevel = .notice
+        announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
+        if logFormat.isText {
+            Terminal.note(StartSummary(settings, ports: ports, configuration: configuration.name).text)
+        }
     }
 
     /// Warns about files that other users can read or change. The store is made private if it belongs to this user;
     /// secret files are not changed.
-    private func warn(of settings: ProxyConfiguration, _ store: (any Store)?, _ logger: Logger) {
+    private func warnAboutExposedFiles(
+        of settings: ProxyConfiguration, _ assembly: ServerAssembly, _ logger: Logger
+    ) {
         let warn: @Sendable (String, String) -> Void = { path, others in
             logger.warning(
                 "a private file can be read or changed by other users",
@@ -164,12 +118,10 @@ struct ServeCommand: AsyncParsableCommand {
         for path in Set(settings.secretFiles.map(\.path)).sorted() {
             if let others = FileExposure(path: path) { warn(path, others.description) }
         }
-        guard let store, let path = settings.store?.path else { return }
-        let warnOfStore: @Sendable () -> Void = {
+        guard let path = settings.store?.path else { return }
+        assembly.whenStoreOpens {
             for file in StoreFiles.exposed(of: path) { warn(file.path, file.exposure.description) }
         }
-        if store.isOpen { return warnOfStore() }
-        Task { if await store.whenOpen() { warnOfStore() } }
     }
 
     /// Reads the configuration. Flags take precedence over environment variables, and these over the file.
@@ -188,54 +140,5 @@ struct ServeCommand: AsyncParsableCommand {
             throw ConfigurationError(["--listen: \(listen) is not HOST:PORT, for example 127.0.0.1:8080"])
         }
         settings.listen = address
-    }
-
-    /// Opens the store, or starts without it: requests are answered even if the store is unavailable. Opening is
-    /// retried.
-    private func openStore(_ settings: ProxyConfiguration, _ logger: Logger) -> (any Store)? {
-        guard let address = settings.store else { return nil }
-        return StoreOpening.openRetrying(address, settings.database, recordsEvents: settings.recordsEvents) { error in
-            if let error {
-                logger.error(
-                    "store unavailable; running without persistence, will retry",
-                    metadata: ["reason": "\(error)"])
-            } else {
-                logger.notice("store opened")
-            }
-        }
-    }
-}
-
-extension CurlTransport {
-    /// - Parameters:
-    ///   - limits: `nil` for the limits of a command, which makes fewer exchanges at once than a server.
-    ///   - memory: `nil` if the memory of responses is not limited.
-    /// - Throws: `ConfigurationError`, `TransportError`.
-    convenience init(
-        settings: ProxyConfiguration, limits: ExchangeSchedule.Limits? = nil, memory: (any ResponseMemory)? = nil
-    ) throws {
-        var configuration = CurlConfiguration(
-            version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment)
-        configuration.memory = memory
-        if let limits {
-            configuration.limits = limits
-        } else if let connections = settings.upstreamConnections {
-            configuration.limits.perOrigin = min(Int(connections), configuration.limits.total)
-        }
-        try self.init(configuration)
-    }
-}
-
-extension Logger {
-    /// Logs that a circuit breaker has opened or closed.
-    fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
-        log(
-            level: host.state == .closed ? .notice : .error,
-            host.state == .closed
-                ? "circuit breaker closed for App Store host; the host responds again"
-                : "circuit breaker open for App Store host; requests are not sent until it recovers",
-            metadata: [
-                "host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": .stringConvertible(host.opened),
-            ])
     }
 }

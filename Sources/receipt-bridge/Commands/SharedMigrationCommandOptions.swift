@@ -1,6 +1,6 @@
 import ArgumentParser
-import Batch
-import Storage
+import ReceiptBridgeBatch
+import ReceiptBridgeStorage
 
 /// Options of `migrate` for a destination in PostgreSQL, which several workers share.
 struct SharedMigrationCommandOptions: ParsableArguments {

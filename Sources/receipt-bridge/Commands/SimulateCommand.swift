@@ -1,7 +1,7 @@
 import ArgumentParser
-import Base
-import Server
-import Simulator
+import ReceiptBridgeBase
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
 
 /// The `simulate` command: a simulated App Store on this machine.
 struct SimulateCommand: AsyncParsableCommand {

@@ -1,8 +1,9 @@
-import Administration
+import ReceiptBridgeCore
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// The `store` command: copies and compares stores, and searches a file for damage.
 struct StoreCommand: ParsableCommand {

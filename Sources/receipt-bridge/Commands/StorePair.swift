@@ -1,10 +1,10 @@
-import Administration
+import ReceiptBridgeAdministration
 import ArgumentParser
-import Base
-import BridgeConfiguration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 import Foundation
-import Reports
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// The two stores that a command copies or compares.
 struct StorePair {

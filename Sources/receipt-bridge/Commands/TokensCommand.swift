@@ -1,9 +1,8 @@
-import AppStoreClients
+import ReceiptBridgeAppStore
 import ArgumentParser
-import Base
-import Operations
-import Storage
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeStorage
 
 /// The `tokens` command: sets the account token of a purchase.
 struct TokensCommand: ParsableCommand {

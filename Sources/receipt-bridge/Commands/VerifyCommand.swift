@@ -1,12 +1,11 @@
 import ArgumentParser
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
 import Logging
-import ReceiptDecoding
-import Responses
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 
 /// The `verify` command: evaluates one receipt as a server without a store does.
 struct VerifyCommand: AsyncParsableCommand {

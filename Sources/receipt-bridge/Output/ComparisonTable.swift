@@ -1,6 +1,5 @@
-import Batch
-import Comparison
-import Reports
+import ReceiptBridgeBatch
+import ReceiptBridgeComparison
 
 /// The summary at the end of a comparison: the decisions, counts, and differences by rule.
 enum ComparisonTable {

@@ -1,11 +1,9 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 import Foundation
-import ReceiptDecoding
-import ReceiptInspection
-import Reports
-import Responses
-import VerifyReceipt
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
+import ReceiptBridgeCore
 
 /// The output of `decode` for one input.
 struct InspectionReport {
@@ -91,10 +89,10 @@ struct InspectionReport {
             writer.key(key)
             writer.null()
         }
-        writer.member("transactions", [])
+        writer.member("transactions", [String]())
         writer.object("lookupKeys") {
-            $0.member("originalTransactionIds", [])
-            $0.member("transactionIds", [])
+            $0.member("originalTransactionIds", [String]())
+            $0.member("transactionIds", [String]())
         }
     }
 

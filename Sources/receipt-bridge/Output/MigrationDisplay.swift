@@ -1,7 +1,7 @@
-import Base
-import Batch
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 import Synchronization
 
 /// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every

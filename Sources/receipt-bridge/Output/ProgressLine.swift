@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Reports
+import ReceiptBridgeComparison
 import Synchronization
 
 /// Progress on standard error: on a terminal one line with a bar, which is rewritten and never wider than the terminal,

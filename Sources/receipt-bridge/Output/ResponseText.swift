@@ -1,7 +1,6 @@
-import Base
-import BridgeConfiguration
-import Responses
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeResponses
 
 /// The output of `verify` for people: the status in words, and the purchases.
 struct ResponseText {

@@ -1,6 +1,6 @@
-import Base
-import Reports
-import VerifyReceipt
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeCore
 
 extension AppRegistry {
     /// Returns a sentence for each app whose rows were not looked up.

@@ -1,7 +1,7 @@
-import Base
-import BridgeConfiguration
-import Server
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeServer
+import ReceiptBridgeStorage
 
 /// What a person wants to know when `serve` has started on a terminal: addresses, apps, store and configuration.
 struct StartSummary {

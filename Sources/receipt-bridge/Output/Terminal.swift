@@ -1,9 +1,9 @@
+import ReceiptBridgeCore
 import ArgumentParser
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Reports
+import ReceiptBridgeComparison
 import Synchronization
-import Telemetry
 
 /// Writes all output for users.
 ///

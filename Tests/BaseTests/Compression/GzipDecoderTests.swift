@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import Testing
-import struct TestSupport.Named
+import struct ReceiptBridgeTestSupport.Named
 
 /// T20
 @Suite("gzip data that arrives in parts")

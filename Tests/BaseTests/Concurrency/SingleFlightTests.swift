@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Single flight", .timeLimit(.minutes(1)))
 struct SingleFlightTests {

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Testing
 
 @Suite("Token bucket")

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Testing
 
 @Suite("Waiting with a time limit", .timeLimit(.minutes(1)))

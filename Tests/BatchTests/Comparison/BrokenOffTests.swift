@@ -1,17 +1,15 @@
-import AppStoreClients
-import AppStorePayloads
-import Base
-import Batch
-import BridgeConfiguration
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
 import Foundation
-import ReceiptInspection
-import Simulator
-import Storage
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
-import Transport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 @Suite("Comparison runs that are stopped or cannot start")
 struct BrokenOffTests {

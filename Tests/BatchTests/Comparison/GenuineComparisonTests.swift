@@ -1,12 +1,11 @@
-import Base
-import BridgeConfiguration
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
 import Foundation
 import Logging
-import Responses
+import ReceiptBridgeResponses
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 /// Compares the receipt data of genuine receipts with Apple's responses to them.
 @Suite(

@@ -1,18 +1,15 @@
-import AppStoreClients
-import AppStorePayloads
-import Base
-import Batch
-import BridgeConfiguration
-import Comparison
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
 import Foundation
-import ReceiptInspection
-import Reports
-import Simulator
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
-import Transport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 @Suite("Comparison of receipts with live data of both endpoints")
 struct LiveComparisonTests {

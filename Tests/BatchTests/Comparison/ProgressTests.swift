@@ -1,6 +1,6 @@
-import Base
-import Batch
-import Reports
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeComparison
 import Testing
 
 @Suite("Progress line of a comparison")

@@ -1,15 +1,12 @@
-import AppStorePayloads
-import Base
-import Batch
-import BridgeConfiguration
-import Comparison
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
 import Foundation
-import ReceiptInspection
-import Reports
-import Simulator
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("Recorded pairs")
 struct RecordedPairTests {

@@ -1,13 +1,11 @@
-import AppStorePayloads
-import Base
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import ReceiptInspection
-import Simulator
-import TestSupport
-import Transport
-import VerifyReceipt
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
 
 /// Recorded responses of both endpoints of a simulated App Store for each of its receipts.
 struct Recordings {

@@ -1,16 +1,13 @@
-import AppStorePayloads
-import Base
-import Batch
-import BridgeConfiguration
-import Comparison
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
 import Foundation
-import ReceiptInspection
-import Reports
-import Responses
-import Simulator
+import ReceiptBridgeResponses
+import ReceiptBridgeSimulator
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("Clients that take the first or the last row of latest_receipt_info as the current purchase")
 struct RowOrderTests {

@@ -1,6 +1,6 @@
-import Batch
+import ReceiptBridgeBatch
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("CSV source")
 struct CSVSourceTests {

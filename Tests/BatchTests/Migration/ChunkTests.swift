@@ -1,8 +1,8 @@
-import Batch
+import ReceiptBridgeBatch
 import Foundation
-import Storage
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Chunks of a source")
 struct ChunkTests {

@@ -1,7 +1,7 @@
-import Batch
+import ReceiptBridgeBatch
 import Foundation
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Directory source")
 struct DirectorySourceTests {

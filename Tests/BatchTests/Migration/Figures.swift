@@ -1,9 +1,9 @@
-import Batch
+import ReceiptBridgeBatch
 import Foundation
 import GRDB
-import Reports
+import ReceiptBridgeComparison
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Benchmarks of sources and sinks, not tests: `RECEIPT_BRIDGE_FIGURES=1 swift test -c release … --filter Figures`.
 @Suite(

@@ -1,9 +1,9 @@
-import Batch
+import ReceiptBridgeBatch
 import Foundation
 import GRDB
-import Storage
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Reading foreign tables")
 struct ForeignTableTests {

@@ -1,7 +1,7 @@
-import Reports
+import ReceiptBridgeComparison
 import Testing
 
-import Batch
+import ReceiptBridgeBatch
 
 @Suite("Time of lookups")
 struct LookupTimeTests {

@@ -1,12 +1,12 @@
-import Base
-import Batch
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
 import Foundation
-import Reports
-import Simulator
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Migration with lookups in the Server API")
 struct MigrationCustomerTests {

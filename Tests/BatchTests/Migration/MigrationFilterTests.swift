@@ -1,12 +1,12 @@
-import Base
-import Batch
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCryptography
 import Foundation
-import Reports
-import Simulator
+import ReceiptBridgeComparison
+import ReceiptBridgeSimulator
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Migration as a filter", .timeLimit(.minutes(1)))
 struct MigrationFilterTests {

@@ -1,10 +1,10 @@
-import Base
-import Batch
-import Reports
-import Simulator
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeComparison
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Migration with --refresh")
 struct MigrationRefreshTests {

@@ -1,16 +1,15 @@
-import Base
-import Batch
-import BridgeConfiguration
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
-import ReceiptInspection
-import Reports
-import Simulator
-import Storage
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Synchronization
 import Testing
-import TestSupport
-import VerifyReceipt
+import ReceiptBridgeTestSupport
 
 @Suite("Migration runs")
 struct MigrationRunTests {

@@ -1,8 +1,8 @@
-import Base
-import Batch
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
 import Foundation
-import Reports
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 import Testing
 
 @Suite("Progress line of a migration")

@@ -1,11 +1,11 @@
-import Base
-import Batch
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
 import Foundation
-import Reports
-import Simulator
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Migration report")
 struct ReportTests {

@@ -1,10 +1,10 @@
-import Base
-import Batch
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
 import Foundation
 import GRDB
-import Reports
+import ReceiptBridgeComparison
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Destinations that cannot be written")
 struct SinkFailureTests {

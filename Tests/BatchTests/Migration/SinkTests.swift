@@ -1,11 +1,11 @@
-import Base
-import Batch
+import ReceiptBridgeBase
+import ReceiptBridgeBatch
 import Foundation
 import GRDB
-import Reports
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Destinations")
 struct SinkTests {

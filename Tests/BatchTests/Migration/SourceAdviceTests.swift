@@ -1,6 +1,6 @@
-import Batch
+import ReceiptBridgeBatch
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// Every command that is printed for a file is run here, as it is printed.
 @Suite("Advice for sources")

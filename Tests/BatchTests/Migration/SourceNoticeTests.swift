@@ -1,6 +1,6 @@
-import Batch
+import ReceiptBridgeBatch
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// What is said about a source before its rows are read.
 @Suite("Columns and keys of sources")

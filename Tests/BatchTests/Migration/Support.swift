@@ -1,8 +1,8 @@
-import Batch
+import ReceiptBridgeBatch
 import Foundation
 import GRDB
-import Simulator
-import TestSupport
+import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 
 extension SourceRow {
     /// Creates a row with a text receipt.

@@ -1,8 +1,8 @@
-import Batch
+import ReceiptBridgeBatch
 import Foundation
 import GRDB
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("SQLite source")
 struct TableSourceTests {

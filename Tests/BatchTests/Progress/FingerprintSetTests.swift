@@ -1,6 +1,6 @@
-import Batch
+import ReceiptBridgeBatch
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Fingerprint sets")
 struct FingerprintSetTests {

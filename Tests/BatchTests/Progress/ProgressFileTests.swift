@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
-import Storage
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Progress files")
 struct ProgressFileTests {

@@ -16,5 +16,5 @@ run() {
     ASAN_OPTIONS=suppressions=$PWD/$check/asan.supp LSAN_OPTIONS=suppressions=$PWD/$leaks:print_suppressions=0 \
         python3 $check/run_tests.py .build-asan/debug/receipt-bridgePackageTests.xctest "$@"
 }
-run .build-asan/leaks.supp --filter '^(TransportTests|AppStoreClientsTests|ServerTests)[.]'
+run .build-asan/leaks.supp --filter '^(TransportTests|AppStoreTests|ServerTests)[.]'
 run $check/leaks.supp

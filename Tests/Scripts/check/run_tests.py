@@ -41,7 +41,7 @@ MEMORY = 1 << 30
 # Seconds between two lines of progress.
 PROGRESS = 15
 # Suites that run when all others have ended, because they stop a server that others use.
-LAST = re.compile(r"^PostgreSQLClientTests[.]PostgreSQLOutageTests$")
+LAST = re.compile(r"^StorageTests[.]PostgreSQLOutageTests$")
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 libc = ctypes.CDLL(None)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Links libreceipt_bridge.so from the objects of a release build, which need not be static. Prints its size and what it needs.
 
-    swift build -c release --target ReceiptLibrary
+    swift build -c release --target ReceiptBridgeLibrary
     Tests/Scripts/package/library.py .build/release libreceipt_bridge.so
 
 Swift's runtime and OpenSSL are inside with hidden symbols, so that a process can have others: only the functions of receipt_bridge.h
@@ -18,8 +18,8 @@ from pathlib import Path
 
 from components import ROOT, VERSION as RELEASE
 
-SOURCES = ROOT / "Sources/ReceiptLibrary"
-MODULES = ["Base", "Cryptography", "ReceiptDecoding", "AppStorePayloads", "Responses", "ReceiptInspection", "ReceiptLibrary"]
+SOURCES = ROOT / "Sources/Library"
+MODULES = ["ReceiptBridge" + name for name in ("Base", "Cryptography", "Receipts", "Responses", "Library")]
 # The compiler with which SwiftPM compiles C.
 CLANG = str(Path(shutil.which("swiftc") or "/usr/bin/swiftc").resolve().parent / "clang")
 EXPORTS = "{ global: receipt_bridge_decode; receipt_bridge_free; receipt_bridge_version; local: *; };\n"
@@ -48,7 +48,7 @@ def link(build, library):
     """Links the library from the objects in the folder of a build."""
     folders = [Path(build) / f"{module}.build" for module in MODULES]
     if not (folders[-1] / "Exports.swift.o").exists():
-        sys.exit(f"library: {build} has no objects of ReceiptLibrary: swift build -c release --target ReceiptLibrary")
+        sys.exit(f"library: {build} has no objects of ReceiptBridgeLibrary: swift build -c release --target ReceiptBridgeLibrary")
     objects = [object for folder in folders for object in current_objects(folder)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -18,8 +18,7 @@ RELEASED = re.search(r"^## \[(\d.*?)\]", CHANGES, re.M).group(1)
 def declared():
     """Returns the exact versions in Package.swift by identity, which is the last part of the URL in lower case."""
     text = (ROOT / "Package.swift").read_text()
-    found = re.findall(r'url: "https://github\.com/([\w.-]+/[\w.-]+)", exact: "([\d.]+)"', text)
-    found += re.findall(r'^    \("([\w.-]+/[\w.-]+)", "([\d.]+)", "\w+"\),$', text, re.M)
+    found = re.findall(r'^    \("([\w.-]+/[\w.-]+)", "([\d.]+)", "[\w ]+"\),$', text, re.M)
     return {path.split("/")[1].lower(): version for path, version in found}
 
 

@@ -2,7 +2,7 @@
 """Tests the library and the Python module: installs a wheel into a new environment without a network and without compilers, and
 decodes there. The examples for other languages are run too.
 
-    swift build -c release --target ReceiptLibrary
+    swift build -c release --target ReceiptBridgeLibrary
     Tests/Scripts/package/test_wheel.py .build/release/receipt-bridge [--rows N] [--pandas] [--peer]
 
 The objects of the library are beside the program, which is the reference. --pandas also installs pandas, numpy, pyarrow, polars and

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packs the library and the Python module of Sources/python into a wheel for this platform. Prints its path.
 
-    swift build -c release --target ReceiptLibrary
+    swift build -c release --target ReceiptBridgeLibrary
     Tests/Scripts/package/wheel.py .build/release DIR
 
 The tag has the newest version of the C library of which the library needs a symbol. The same objects give the same bytes;

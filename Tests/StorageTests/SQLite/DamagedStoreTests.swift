@@ -1,10 +1,10 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Storage
-import StorageTestSupport
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// SQLite stores any value in any column. So each value of a damaged file may have another type, or be missing.
 @Suite("Damaged values of a store")

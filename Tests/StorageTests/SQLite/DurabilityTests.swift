@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Storage
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Durability of the store")
 struct DurabilityTests {

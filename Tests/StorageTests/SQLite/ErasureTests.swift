@@ -1,10 +1,10 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import Storage
-import StorageTestSupport
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// What an erasure leaves in the file. `ErasureTableTests` has what it leaves in the tables of every engine.
 @Suite("Erasure of a customer from the file")

@@ -1,9 +1,9 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Storage
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// T24: the file, its log and the index of the log while a store is open.
 @Suite("Files of an open store")

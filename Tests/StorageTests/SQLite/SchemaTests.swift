@@ -1,10 +1,10 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Storage
-import StorageTestSupport
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Schema of a file")
 struct SchemaTests {

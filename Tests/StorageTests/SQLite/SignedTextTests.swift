@@ -1,10 +1,10 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Simulator
-import Storage
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 /// JWS are stored without the parts that are stored elsewhere, and are restored byte for byte.
 @Suite("JWS in the store")

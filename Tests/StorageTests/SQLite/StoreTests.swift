@@ -1,11 +1,11 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Storage
-import StorageTestSupport
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Synchronization
 import Testing
-import TestSupport
+import ReceiptBridgeTestSupport
 
 @Suite("Store")
 struct StoreTests {

@@ -1,4 +1,4 @@
-package import Storage
+package import ReceiptBridgeStorage
 
 /// Divides a source into chunks, in order. Only one worker does it.
 ///

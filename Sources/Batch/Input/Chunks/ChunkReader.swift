@@ -1,4 +1,4 @@
-package import Storage
+package import ReceiptBridgeStorage
 
 /// Reads the rows of one chunk. They are numbered from 1.
 package struct ChunkReader {

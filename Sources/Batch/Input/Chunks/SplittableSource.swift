@@ -1,4 +1,4 @@
-import Cryptography
+import ReceiptBridgeCryptography
 
 /// A source that several processes, also on several machines, read in parts: an uncompressed `.jsonl` or `.csv` file, a
 /// SQLite table, or a directory. Each machine can have a copy of it, at any path.

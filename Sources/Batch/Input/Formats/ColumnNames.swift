@@ -1,5 +1,5 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// The columns of a source, in which those to use are found by name. Upper and lower case are equal, unless exactly
 /// one column has the name as it is written.

@@ -1,5 +1,5 @@
-import Base
-import ReceiptDecoding
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
 
 /// What the first rows of a source tell about its columns: which ones may be meant, and whether the rows have ids.
 struct ColumnSuggestions: Sendable {

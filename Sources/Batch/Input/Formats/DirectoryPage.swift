@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 
 /// A page of the names in a directory: the first names after a given one, in byte order.

@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
 
 /// A source that reads a directory: one row for each file at any depth. The id of a row is the path relative to the

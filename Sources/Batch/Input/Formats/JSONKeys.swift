@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// The keys in the first lines of JSON, and what their values tell.
 struct JSONKeys: Sendable {

@@ -1,6 +1,6 @@
-import Base
-import ReceiptDecoding
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeStorage
 
 /// Parses a line of JSON: an object with a receipt and optionally an id.
 ///

@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// The id of a row that has none: `sha256:` and the hexadecimal digest of its line, without the line break.
 ///

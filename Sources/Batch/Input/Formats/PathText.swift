@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// Encodes a path of arbitrary bytes as text: bytes other than letters, digits and `/.-_` are percent-encoded. For
 /// example, `a b` becomes `a%20b`.

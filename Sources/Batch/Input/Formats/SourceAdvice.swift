@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 
 /// Explains how to make a source of what is not one, with a command that can be copied into a shell.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 
 /// What a file is by its first bytes. Its name counts only if these do not tell.
 enum SourceContent: Sendable, Hashable {

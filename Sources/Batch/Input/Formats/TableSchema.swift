@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 import GRDB
-import Storage
+import ReceiptBridgeStorage
 
 /// The table and columns that are read from a foreign database.
 struct TableSchema: Sendable, Hashable {

@@ -1,9 +1,9 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Foundation
 import GRDB
 import GRDBSQLite
-package import Storage
+package import ReceiptBridgeStorage
 
 /// A source that reads one table of a foreign SQLite database: one row for each table row, in the order of rowids. A
 /// position is a rowid.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 
 /// A stream of the content of a gzip file, which a `gzip -dc` child process decompresses. Memory is limited to that

@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// The stream of standard input, which can be read only once.
 struct StandardInput: ByteStream {

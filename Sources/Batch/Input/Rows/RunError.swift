@@ -1,5 +1,5 @@
-package import Base
-package import Storage
+package import ReceiptBridgeBase
+package import ReceiptBridgeStorage
 
 /// Reason why a run over stored rows ended early.
 package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,6 +1,6 @@
-import Base
+import ReceiptBridgeBase
 
-package import Storage
+package import ReceiptBridgeStorage
 
 /// Reason why a source cannot be read, or not any further. Programs match `code`; `place` and `reason` are for
 /// display.

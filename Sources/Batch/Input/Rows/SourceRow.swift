@@ -1,4 +1,4 @@
-import ReceiptDecoding
+import ReceiptBridgeReceipts
 
 /// One row of a source.
 package struct SourceRow: Sendable, Hashable {

@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-package import ReceiptInspection
-package import Reports
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeComparison
 import Synchronization
 
 /// A migration as a filter: reads rows and writes a line for each, in their order. There is no progress file.

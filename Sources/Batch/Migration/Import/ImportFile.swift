@@ -1,7 +1,7 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
-import Storage
+import ReceiptBridgeStorage
 
 /// The store in a file next to the result, with the checkpoint of a migration, the refused rows and, with the Server
 /// API, the rows and customers.

@@ -1,6 +1,6 @@
-import Base
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 extension ImportWorker {
     /// The customers of one app and environment that have not been looked up.

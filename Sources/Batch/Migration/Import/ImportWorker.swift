@@ -1,6 +1,6 @@
-import Base
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 import Synchronization
 
 /// One worker of an import, with its leases. A file has one worker, a database any number on any machines.

@@ -1,9 +1,9 @@
-import AppStoreClients
-import Base
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
 import Foundation
-import ReceiptInspection
-import Reports
-import Storage
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 extension DecodedRow {
     /// The row as it is stored.

@@ -1,5 +1,5 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// The CSV format of RFC 4180: a header, then one record for each row, separated by commas and ended by CRLF. Fields
 /// are quoted if necessary. Arrays are JSON text, Boolean values are `true` and `false`, and a missing value is an

@@ -1,5 +1,5 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// A flat table of a result: a row for each element of the column of its name, whose members are the columns.
 ///

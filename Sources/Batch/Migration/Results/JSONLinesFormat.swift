@@ -1,5 +1,5 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// The JSON Lines format: one object on each line, with all columns in their order; `null` if there is no value.
 struct JSONLinesFormat: ResultFormat {

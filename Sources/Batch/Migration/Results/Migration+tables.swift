@@ -1,5 +1,5 @@
-import Base
-import Reports
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 
 extension Migration {
     /// Checks that the flat tables have names of their own that state a format.

@@ -1,5 +1,5 @@
-import Reports
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// The columns of a destination, in their order. The names are the same in all formats.
 enum ResultColumn: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
-package import Reports
-package import Storage
+package import ReceiptBridgeComparison
+package import ReceiptBridgeStorage
 
 /// The result for one row of the source.
 package struct ResultRow: Sendable, Hashable {

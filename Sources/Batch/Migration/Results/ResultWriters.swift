@@ -1,5 +1,5 @@
-package import Base
-import Storage
+package import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// Opens sinks by path.
 package enum ResultWriters {

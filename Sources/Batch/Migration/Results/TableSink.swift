@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 import GRDB
 import GRDBSQLite
-import Storage
+import ReceiptBridgeStorage
 
 /// A SQLite database with one table `results`: text, numbers, Boolean values as 0 and 1, arrays as JSON text. With the
 /// App Store Server API, it also has a view for each ``FlatTable``. Rowids count from 1 in the order of writing.

@@ -1,5 +1,5 @@
-import Base
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
 
 /// A text file with one result on each line.
 struct TextSink<Format: ResultFormat>: ResultSink {

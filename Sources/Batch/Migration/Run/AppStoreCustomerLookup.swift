@@ -1,12 +1,12 @@
-import AppStoreClients
-import AppStorePayloads
-package import Base
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+package import ReceiptBridgeBase
 import Foundation
-import Reports
-package import Responses
-package import Storage
+import ReceiptBridgeComparison
+package import ReceiptBridgeResponses
+package import ReceiptBridgeStorage
 import Synchronization
-package import VerifyReceipt
+package import ReceiptBridgeCore
 
 /// Looks up customers with the App Store Server API.
 package final class AppStoreCustomerLookup: CustomerLookupService {

@@ -1,5 +1,5 @@
-import Reports
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// Looks up customers, each once, several of each queue at a time.
 ///

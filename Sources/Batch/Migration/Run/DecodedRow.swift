@@ -1,8 +1,7 @@
-import Base
-import ReceiptDecoding
-import ReceiptInspection
-import Reports
-import Responses
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+import ReceiptBridgeResponses
 
 /// A decoded row of the source, with the ids to look up.
 package struct DecodedRow: Sendable {

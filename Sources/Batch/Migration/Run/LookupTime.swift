@@ -1,5 +1,5 @@
 import Foundation
-import Reports
+import ReceiptBridgeComparison
 
 extension Migration.RunResult {
     /// How long the lookups of a run with `--plan` take, as a sentence. For example, `20,000,000 customers: 111 h at

@@ -1,7 +1,7 @@
-import AppStoreClients
-import Base
-import Reports
-import Storage
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 extension Migration {
     /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.

@@ -1,6 +1,6 @@
-import Base
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 extension Migration {
     /// Stores all rows, looks up the customers, then writes the result.

@@ -1,7 +1,7 @@
-import Base
-import ReceiptInspection
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 extension Migration {
     /// Number of rows after which they are stored.

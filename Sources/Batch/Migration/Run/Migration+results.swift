@@ -1,6 +1,6 @@
-import Base
-import Reports
-import Storage
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 extension Migration {
     /// Writes the complete result from the progress file, then replaces the previous result atomically.

@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-package import ReceiptInspection
-package import Reports
-import Storage
+package import ReceiptBridgeReceipts
+package import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// One run of a migration. It resumes from the checkpoint of the previous run, if there is one, and ends at the end
 /// of the source or at a limit.

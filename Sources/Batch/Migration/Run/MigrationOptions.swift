@@ -1,5 +1,5 @@
-import Base
-import Reports
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 
 /// Options of a migration run.
 package struct MigrationOptions: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
-import Reports
-import Storage
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 
 /// The checkpoint of a migration, which is stored with its import.
 struct MigrationProgress: Sendable, Codable {

@@ -1,4 +1,4 @@
-package import Reports
+package import ReceiptBridgeComparison
 
 extension MigrationReport {
     /// Creates the report of a run.

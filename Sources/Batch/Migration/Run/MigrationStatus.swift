@@ -1,5 +1,5 @@
-package import Base
-package import Reports
+package import ReceiptBridgeBase
+package import ReceiptBridgeComparison
 
 package typealias MigrationMonitor = RunMonitor<MigrationStatus>
 

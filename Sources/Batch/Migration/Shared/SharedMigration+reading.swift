@@ -1,8 +1,8 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
-import ReceiptInspection
-import Reports
-import Storage
+import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
 import Synchronization
 
 extension SharedMigration {

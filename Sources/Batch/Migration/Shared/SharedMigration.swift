@@ -1,7 +1,7 @@
-import Base
-package import ReceiptInspection
-import Reports
-package import Storage
+import ReceiptBridgeBase
+package import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
+package import ReceiptBridgeStorage
 import Synchronization
 
 /// One worker of a migration into PostgreSQL. Any number of them, on any machines, run the same command.

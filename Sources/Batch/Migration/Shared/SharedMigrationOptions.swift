@@ -1,5 +1,5 @@
 import Foundation
-package import Storage
+package import ReceiptBridgeStorage
 
 /// Options of a worker of a shared migration, in addition to ``MigrationOptions``.
 package struct SharedMigrationOptions: Sendable {

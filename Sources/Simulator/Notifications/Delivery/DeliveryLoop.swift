@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 import Synchronization
 
 /// Sends queued notifications while the store runs, several concurrently, retries after failures, and counts the

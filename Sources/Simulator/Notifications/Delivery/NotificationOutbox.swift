@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Synchronization
 
 /// An outbox for notifications: it stores them in the log and queues them for the target of their environment.

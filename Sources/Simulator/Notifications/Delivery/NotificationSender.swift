@@ -1,4 +1,4 @@
-import Transport
+import ReceiptBridgeTransport
 
 /// Posts the bodies of notifications, over connections that it keeps.
 struct NotificationSender: Sendable {

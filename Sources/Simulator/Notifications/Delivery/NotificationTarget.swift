@@ -1,6 +1,6 @@
-package import Base
+package import ReceiptBridgeBase
 import Synchronization
-import Transport
+import ReceiptBridgeTransport
 
 /// A target: the URL of the app's server and the version of its notifications. App Store Connect stores one for each
 /// environment.

@@ -1,5 +1,5 @@
-import Base
-import Cryptography
+import ReceiptBridgeBase
+import ReceiptBridgeCryptography
 
 /// Writes the bodies of version 1 notifications, which have no signature, the shared secret in clear text, and rows
 /// as in verifyReceipt responses.

@@ -1,4 +1,4 @@
-import Base
+import ReceiptBridgeBase
 import Foundation
 
 /// Users other than the owner that can read or change a file.

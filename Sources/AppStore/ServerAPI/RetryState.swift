@@ -1,0 +1,44 @@
+import ReceiptBridgeBase
+import ReceiptBridgeTransport
+
+/// Decides about retries of one call. A value type without a clock or I/O.
+struct RetryState {
+    /// The next step after a failed attempt.
+    enum Step: Sendable, Hashable {
+        /// Retry at once with a new token.
+        case freshToken
+        /// Retry after this duration.
+        case retry(after: Duration)
+        /// Return the failure to the caller.
+        case giveUp
+    }
+
+    private let policy: RetryPolicy
+    private let isRepeatable: Bool
+    private var failures = 0
+    private var hasFreshToken = false
+
+    /// - Parameter isRepeatable: Whether the call is idempotent.
+    init(policy: RetryPolicy, isRepeatable: Bool) {
+        self.policy = policy
+        self.isRepeatable = isRepeatable
+    }
+
+    /// Decides about the next step after a failure.
+    mutating func step(after failure: UpstreamError, remaining: Duration, random: Double) -> Step {
+        if failure.code == .unauthorized {
+            guard !hasFreshToken, remaining > .zero else { return .giveUp }
+            hasFreshToken = true
+            return .freshToken
+        }
+        // The hourly budget has already waited as long as possible, and a rejection by the transport lasts longer
+        // than a retry.
+        guard failure.code != .budgetSpent, failure.code != .deadline, !failure.isRefusal else { return .giveUp }
+        failures += 1
+        let wasNotDone = failure.httpStatus == 429
+        let delay = policy.delay(
+            after: failures, isTemporary: failure.isTemporary && (isRepeatable || wasNotDone), remaining: remaining,
+            requested: failure.retryAfter, random: random)
+        return delay.map { .retry(after: $0) } ?? .giveUp
+    }
+}

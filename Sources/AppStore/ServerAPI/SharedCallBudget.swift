@@ -1,0 +1,40 @@
+package import ReceiptBridgeBase
+
+/// Buckets of calls that several servers of one app share, so that together they stay within Apple's limits.
+package protocol SharedCallBudget: Sendable {
+    /// The number of servers that share the buckets, as last seen; at least 1.
+    var servers: Int { get }
+
+    /// Takes calls from a bucket.
+    ///
+    /// - Parameters:
+    ///   - count: the number of calls that are wanted. Fewer may be granted.
+    ///   - callsPerHour: the size of the bucket, which is full again after an hour.
+    ///   - reserved: the number of calls that must be left in the bucket.
+    /// - Returns: `nil` if the bucket cannot be reached.
+    func take(
+        _ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, callsPerHour: Int64,
+        reserved: Int64
+    ) async -> SharedCallGrant?
+
+    /// Gives back calls that were taken and not made.
+    func giveBack(_ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) async
+
+    /// Blocks a bucket for all servers, because Apple returned 429 with `Retry-After`.
+    func pause(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, for pause: Duration) async
+}
+
+/// The calls that were granted from a shared bucket.
+package struct SharedCallGrant: Sendable, Hashable {
+    package let count: Int64
+    /// The number of whole calls left in the bucket.
+    package let left: Int64
+    /// If none was granted: the time until one may be granted.
+    package let wait: Duration
+
+    package init(count: Int64, left: Int64, wait: Duration) {
+        self.count = count
+        self.left = left
+        self.wait = wait
+    }
+}

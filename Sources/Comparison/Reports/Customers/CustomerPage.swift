@@ -1,0 +1,144 @@
+package import ReceiptBridgeBase
+
+/// The page of a customer for support teams: a form with one field, and what was found. It has no script and loads
+/// nothing.
+package struct CustomerPage: Sendable {
+    /// `Content-Security-Policy`: the form may only be sent to this server.
+    package static let policy = ContentPolicy.text(formAction: "'self'")
+    /// Maximum number of customers and of purchases that a page shows.
+    package static let (maximumCustomers, maximumPurchases) = (20, 1_000)
+
+    /// What is shown below the form.
+    package enum Content: Sendable {
+        /// Nothing: no question was asked yet.
+        case question
+        case customers([CustomerDocument], order: CustomerOrder?)
+        case problem(CustomerProblem)
+    }
+
+    /// The bundle ids that can be chosen.
+    package let apps: [String]
+    /// The chosen app; `nil` for the first one.
+    package let selectedApp: String?
+    /// The hidden value that the form sends back.
+    package let formToken: String
+    /// The id of the request, which the log has too; `nil` if there is none.
+    package let requestId: String?
+    package let now: Timestamp
+    package let content: Content
+
+    package init(
+        apps: [String], selectedApp: String?, formToken: String, requestId: String?, now: Timestamp, content: Content
+    ) {
+        self.apps = apps
+        self.selectedApp = selectedApp
+        self.formToken = formToken
+        self.requestId = requestId
+        self.now = now
+        self.content = content
+    }
+
+    package var page: ReportPage {
+        var page = ReportPage(
+            title: "Receipt Bridge: customers", skip: ("#main", "To the result"), product: "Receipt Bridge · customers",
+            heading: "Look up a customer", main: result)
+        (page.form, page.links) = (form, nil)
+        let request = requestId.map { " In the log this page is request \($0)." } ?? ""
+        page.footer = [
+            "All times are UTC. This page contains purchases of a customer: protect it accordingly.\(request)",
+            "\(link: "Status of the server", ["href": "/"])",
+        ]
+        // With the policy `no-referrer` browsers send the form with `Origin: null`.
+        (page.policy, page.referrer, page.style) = (Self.policy, "same-origin", PackageResources.customers_css)
+        return page
+    }
+
+    /// Writes the form. The value is never written into a page.
+    private func form(_ html: inout HTMLWriter) {
+        html.element("form", ["method": "post", "action": "/customers", "autocomplete": "off"]) { html in
+            html.empty("input", ["type": "hidden", "name": "token", "value": formToken])
+            html.element(
+                "label", ["for": "question"],
+                text: "Transaction id, order id, account token, receipt or signed transaction")
+            html.element("div", "ask") { html in
+                html.element(
+                    "textarea",
+                    [
+                        "id": "question", "name": "question", "rows": "2", "required": "required",
+                        "spellcheck": "false", "autocapitalize": "off", "aria-describedby": "forms",
+                    ], text: "")
+                if apps.count > 1 { choice(&html) }
+                html.element("button", ["type": "submit"], text: "Look up")
+            }
+            html.element(
+                "p", ["class": "note", "id": "forms"],
+                text: """
+                    For example 2000000123456789, MK5TTTVWJH, or the whole text of a receipt. It is sent to this server \
+                    only, and is not stored.
+                    """)
+        }
+    }
+
+    /// Writes the choice of an app, which ids need.
+    private func choice(_ html: inout HTMLWriter) {
+        html.element("label", "app") { html in
+            html.element("span", text: "App")
+            html.element("select", ["name": "bundleId"]) { html in
+                for app in apps {
+                    html.element("option", ["value": app], flag: app == selectedApp ? "selected" : nil) {
+                        $0.text(app)
+                    }
+                }
+            }
+        }
+    }
+
+    private var result: [ReportBlock] {
+        switch content {
+        case .question: return []
+        case .problem(let problem): return [problem.block]
+        case .customers(let customers, let order):
+            let found = "\(Int64(customers.count).grouped) customers were found."
+            let shown = customers.prefix(Self.maximumCustomers)
+            let hidden = Int64(customers.count - shown.count)
+            return (order.map { [$0.block] } ?? []) + (customers.count > 1 ? [.paragraph("\(found)", "summary")] : [])
+                + shown.enumerated().map { index, customer in
+                    customer.section(number: index + 1, isOnly: customers.count == 1, at: now)
+                } + (hidden > 0 ? [.note("\(hidden.grouped) more are not shown.")] : [])
+        }
+    }
+}
+
+/// An order that was looked up.
+package struct CustomerOrder: Sendable {
+    /// Number of purchases in it.
+    package let purchases: Int
+
+    package init(purchases: Int) { self.purchases = purchases }
+
+    fileprivate var block: ReportBlock {
+        let purchases = purchases == 1 ? "one purchase" : "\(Int64(purchases).grouped) purchases"
+        return .paragraph("The order is genuine. It has \(purchases) of this app.", "standing done")
+    }
+}
+
+/// The reason why no customer is shown, in words for support teams.
+package struct CustomerProblem: Sendable {
+    package let title: String
+    package let sentences: [String]
+    /// The stable code of the error.
+    package let code: String
+
+    package init(title: String, sentences: [String], code: String) {
+        self.title = title
+        self.sentences = sentences
+        self.code = code
+    }
+
+    fileprivate var block: ReportBlock {
+        .section(
+            id: "problem", "\(sign: "▲", "mark")\(title)",
+            sentences.map { .paragraph("\($0)") } + [.note("Code for your engineers: \(code: "\(code)")")],
+            "problem" + ["role": "alert"])
+    }
+}

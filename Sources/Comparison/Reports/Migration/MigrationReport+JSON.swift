@@ -1,0 +1,113 @@
+import ReceiptBridgeBase
+import ReceiptBridgeResponses
+import ReceiptBridgeStorage
+
+extension MigrationReport {
+    /// Writes the report as a JSON object. The refused rows are last, one on each line, and at most 512 of them are
+    /// in memory.
+    func writeJSON(into file: inout ReportFile, refusals read: RefusedRows) throws {
+        try file.append(head())
+        var last: Int64 = 0
+        while true {
+            let refusals = try read(last, 512)
+            guard let end = refusals.last else { break }
+            for refusal in refusals {
+                try file.append((last == 0 && refusal == refusals.first ? [] : [UInt8(ascii: ",")]) + line(of: refusal))
+            }
+            last = end.row
+        }
+        try file.append(Array("\n]}\n".utf8))
+    }
+
+    /// The report as a JSON object without the refused rows.
+    package var json: [UInt8] { JSONWriter.object(reserving: 4_096, write) }
+
+    /// Returns everything before the first refused row.
+    private func head() -> [UInt8] {
+        var writer = JSONWriter(reserving: 4_096)
+        writer.beginObject()
+        write(into: &writer)
+        writer.key("refusals")
+        writer.beginArray()
+        return writer.finish()
+    }
+
+    private func write(into writer: inout JSONWriter) {
+        writer.member("report", "receipt-bridge migrate")
+        writer.member("version", 1)
+        writer.member("summary", summary)
+        writer.member("finished", stop == nil)
+        writer.member("stop", stop?.rawValue)
+        writer.member("standing", standing)
+        writer.member("source", sourceName)
+        writer.member("destination", destinationName)
+        // The workers of a shared migration do not record their runs.
+        if history.runs > 0 {
+            writer.member("begun", history.begun?.iso8601)
+            writer.member("ended", history.ended?.iso8601)
+            writer.member("runs", history.runs)
+        }
+        writer.object("run") {
+            $0.member("rows", rowsRead)
+            $0.member("milliseconds", duration.inMilliseconds)
+            $0.member("rowsPerSecond", rowsPerSecond)
+        }
+        writer.object("options") { options.write(into: &$0) }
+        writer.member("rows", counts.rows)
+        writer.member("authentic", counts.authentic)
+        writer.member("renamedIds", counts.renamedIds)
+        writer.member(
+            "outcomes", Dictionary(uniqueKeysWithValues: Outcome.allCases.map { ($0.rawValue, counts.count(of: $0)) }))
+        writer.member("kinds", counts.kinds)
+        writer.member("environments", counts.environments)
+        writer.member("years", counts.years)
+        writer.member("repairs", counts.repairs)
+        writer.member("reasons", counts.reasons)
+        writer.member("refusalReasons", counts.refusals)
+        writer.member("customers", customers)
+        writer.member("calls", options.withAPI ? history.calls : nil)
+    }
+
+    private func line(of refusal: Refusal) -> [UInt8] {
+        let json = JSONWriter.object(reserving: 128 + refusal.id.utf8.count + refusal.reason.utf8.count) {
+            $0.member("row", refusal.row)
+            $0.member("id", refusal.id)
+            $0.member("code", refusal.code)
+            $0.member("place", refusal.place)
+            $0.member("reason", refusal.reason)
+        }
+        return [UInt8(ascii: "\n")] + json
+    }
+}
+
+extension MigrationReport.Options {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.member("withApi", withAPI)
+        writer.member("allowUnverified", allowUnverified)
+        writer.member("receiptColumn", receiptColumn)
+        writer.member("idColumn", idColumn)
+        writer.member("accountTokenColumn", accountTokenColumn)
+        writer.member("setAccountTokens", setsAccountTokens)
+        writer.member("table", table)
+        writer.member("plan", isPlan)
+        writer.member("fresh", isFresh)
+        writer.member("refresh", isRefresh)
+        writer.member("workers", Int64(workers))
+        writer.member("limit", rowLimit)
+        writer.member("maxMilliseconds", timeLimit?.inMilliseconds)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ key: String, _ tally: CustomerTally?) {
+        self.key(key)
+        guard let tally else { return null() }
+        object {
+            $0.member("all", tally.all)
+            $0.member("known", tally.known)
+            $0.member("notFound", tally.notFound)
+            $0.member("failed", tally.failed)
+            $0.member("waiting", tally.waiting)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import ReceiptBridgeBase
+import Foundation
+
+/// A refused row: the data needed to find it in the source, without any part of the receipt.
+package struct Refusal: Sendable, Hashable {
+    /// Row number in the source, from 1.
+    package let row: Int64
+    /// Id of the row.
+    package let id: String
+    /// Error code.
+    package let code: String
+    /// Place of the error inside the receipt.
+    package let place: String
+    /// Human-readable reason.
+    package let reason: String
+
+    package init(row: Int64, id: String, code: String, place: String, reason: String) {
+        (self.row, self.id, self.code, self.place, self.reason) = (row, id, code, place, reason)
+    }
+}
+
+/// The report of a migration as HTML or JSON: counts and refused rows. It contains no receipts and no paths, only
+/// file names.
+package struct MigrationReport: Sendable {
+    /// Options of the migration, as the report lists them.
+    package struct Options: Sendable {
+        /// Whether customers were looked up with the App Store Server API.
+        package var withAPI = false
+        /// Whether receipts that are not authentic were accepted.
+        package var allowUnverified = false
+        /// Column of the receipts; `nil` for the default.
+        package var receiptColumn: String?
+        /// Column of the ids; `nil` for the default.
+        package var idColumn: String?
+        /// Column of the account tokens; `nil` if the input has no such column.
+        package var accountTokenColumn: String?
+        /// Whether account tokens were set, and not only reported.
+        package var setsAccountTokens = false
+        /// Table of the source; `nil` for the default.
+        package var table: String?
+        /// Whether the run only planned.
+        package var isPlan = false
+        /// Whether the run started over.
+        package var isFresh = false
+        /// Whether known customers were looked up again.
+        package var isRefresh = false
+        /// Number of batches at a time.
+        package var workers = 1
+        /// Maximum number of rows of a run; `nil` for no limit.
+        package var rowLimit: Int64?
+        /// Time after which no new work starts; `nil` for no limit.
+        package var timeLimit: Duration?
+
+        /// Creates default options.
+        package init() {}
+    }
+
+    /// Reason why a run stopped before the end. The raw value is the name in the JSON report.
+    package enum Stop: String, Sendable, Hashable {
+        /// `planned` is a run with `--plan`; `asked` is a signal.
+        case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, storeFailed, planned
+
+        /// Text to print after "stopped:".
+        package var sentence: String {
+            switch self {
+            case .rowLimit: "--limit is reached"
+            case .timeLimit: "--max-hours is reached"
+            case .asked: "interrupted by a signal"
+            case .refusedByAppStore: "the App Store rejected the key"
+            case .unreachable: "the App Store Server API cannot be reached"
+            case .storeFailed: "the store cannot be written (--no-store leaves it out)"
+            case .planned: "planned only"
+            }
+        }
+    }
+
+    /// Returns at most `limit` refused rows with a row number above `after`, in ascending order.
+    package typealias RefusedRows = (_ after: Int64, _ limit: Int) throws -> [Refusal]
+
+    /// Maximum number of refused rows on the HTML page. The JSON report has all of them.
+    static let shownRefusals: Int64 = 1_000
+
+    /// File name of the source, without directories.
+    package let sourceName: String
+    /// File name of the destination, without directories.
+    let destinationName: String
+    package let options: Options
+    /// Counts of all processed rows, including those of earlier runs.
+    package let counts: MigrationCounts
+    /// Totals of this run and all earlier ones.
+    package let history: MigrationHistory
+    /// Counts of customers; `nil` without the App Store Server API.
+    package var customers: CustomerTally?
+    /// Reason for stopping early; `nil` if everything is done.
+    package var stop: Stop?
+    /// `true` if an earlier run had finished, so that there was nothing to do.
+    package var wasFinished = false
+    /// Number of rows that this run read from the source.
+    package var rowsRead: Int64 = 0
+    /// Duration of this run.
+    package var duration: Duration = .zero
+
+    /// - Parameters:
+    ///   - source: Path of the source, or `-` for standard input.
+    ///   - destination: Path of the destination.
+    package init(
+        source: String, destination: String, options: Options, counts: MigrationCounts, history: MigrationHistory
+    ) {
+        sourceName = source == "-" ? "standard input" : Self.name(source)
+        destinationName = Self.name(destination)
+        self.options = options
+        self.counts = counts
+        self.history = history
+    }
+
+    /// Writes the report in the format that the file name extension selects. Replaces an existing file.
+    ///
+    /// - Parameters:
+    ///   - path: Path that ends in `.html` or `.json`.
+    ///   - refusals: Reads the refused rows.
+    /// - Throws: `SinkError`, and the errors of `refusals`.
+    package func write(to path: String, refusals: RefusedRows) throws {
+        try Self.check(path)
+        try ReportFile.write(to: path) { file in
+            if ReportFile.Kind(path: path) == .json {
+                try writeJSON(into: &file, refusals: refusals)
+            } else {
+                let shown = try refusals(0, Int(Self.shownRefusals))
+                try file.append(MigrationPage(report: self, refusals: shown).page.html)
+            }
+        }
+    }
+
+    /// Checks that a report can be written to a path, so that the error is found before the work and not after it.
+    ///
+    /// - Throws: `SinkError`.
+    package static func check(_ path: String) throws { try ReportFile.check(path, kinds: [.html, .json]) }
+
+    /// Returns the file name without directories.
+    private static func name(_ path: String) -> String { (path as NSString).lastPathComponent }
+}
+
+extension MigrationReport {
+    /// Number of refused rows.
+    var refused: Int64 { counts.count(of: .refused) }
+
+    /// Rows per second of this run, including lookups and writing; `nil` if the run read no rows.
+    var rowsPerSecond: Int64? {
+        guard rowsRead > 0, duration > .zero else { return nil }
+        return Int64((Double(rowsRead) / (duration / .seconds(1))).rounded())
+    }
+}

@@ -1,0 +1,214 @@
+import ReceiptBridgeAppStore
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeStorage
+
+/// The calls of a reconciliation, and what is stored of their answers.
+extension Reconciliation {
+    // MARK: - Notification history
+
+    /// Receives the notifications of the history that are not stored.
+    func readHistory(_ plan: ReconciliationPlan, _ includes: ScopeFilter) async throws(StorageError) {
+        let clients = HistoryClient.all(of: clients.map { ($0.key, $0.value) })
+        for each in clients where !progress.isStopped {
+            let scope = AppScope(bundleId: each.bundleId, environment: each.environment)
+            guard includes(scope) else { continue }
+            let before = progress.now.row
+            var new = 0
+            let catchUp = NotificationCatchUp(
+                client: each.client, environment: each.environment, receiver: receiver
+            ) { NotificationQuery(startDate: $0.start, endDate: $0.end) }
+            do {
+                _ = try await catchUp.run(
+                    over: plan.history(in: each.environment, readUntil: before.history[scope]),
+                    counts: { counts in
+                        let added = counts.new - new
+                        new = counts.new
+                        progress.change { $0.row.notifications += Int64(added) }
+                    },
+                    checkpoint: { end in
+                        progress.change { $0.row.history[scope] = end }
+                        try await saveProgress()
+                        return !progress.isStopped
+                    })
+                failures.succeeded(scope)
+            } catch let error as StorageError {
+                throw error
+            } catch let error as NotificationRejection where [.noStore, .storeUnavailable].contains(error.code) {
+                throw StorageError(.failed, at: "notification history", error.reason)
+            } catch {
+                note(.history, scope, nil, error)
+            }
+            receiver.events.add(.reconciledNotifications, new)
+        }
+    }
+
+    // MARK: - Lookups
+
+    /// Looks up customers, page by page.
+    ///
+    /// - Parameters:
+    ///   - interval: when their subscriptions end; `nil` for those that need a lookup.
+    ///   - includes: whether the customers of an app are looked up.
+    func lookUp(
+        _ interval: ReconciliationInterval?, _ lookups: ReconciliationLookups, _ includes: ScopeFilter
+    ) async throws(StorageError) {
+        var position: ReconciliationPage.Position? = interval == nil ? .newest : .start
+        while let start = position, !progress.isStopped {
+            let page =
+                if let interval {
+                    try await store.reconciliations.customers(
+                        endingIn: interval, notAskedSince: lookups.begin, after: start)
+                } else {
+                    try await store.reconciliations.customers(
+                        with: receiver.lookupNeed, notAskedSince: lookups.begin, after: start)
+                }
+            try await forEach(lookups.new(of: page.targets.filter { includes($0.scope) })) {
+                target throws(StorageError) in
+                guard let client = self.client(of: target.scope),
+                    try await self.isStored(target.identifier, target.scope)
+                else { return }
+                try await self.lookUp(target, client, lookups, isWaiting: interval == nil)
+            }
+            position = page.next
+            if interval != nil { try await saveProgress() }
+        }
+    }
+
+    private func lookUp(
+        _ target: ReconciliationTarget, _ client: ServerAPIClient, _ lookups: ReconciliationLookups, isWaiting: Bool
+    ) async throws(StorageError) {
+        let scope = target.scope
+        let keys = CustomerIdentifiers(originalTransactionIds: [target.identifier.rawValue], transactionIds: [])
+        let askedAt = receiver.now()
+        let records: CustomerRecords
+        do throws(UpstreamError) {
+            records = try await client.records(
+                for: keys, bundleId: scope.bundleId.rawValue, environment: scope.environment,
+                .lookup(within: lookups.timeLimit))
+        } catch {
+            guard error.isAnswer else { return note(.customer, scope, target.identifier, error) }
+            failures.succeeded(scope)
+            if isWaiting, let customer = target.customer { try await store.reconciliations.markUnknown(customer) }
+            return progress.change { $0.unknown += 1 }
+        }
+        failures.succeeded(scope)
+        var differs = false
+        if let row = CustomerRow(records, keys: keys, askedAt: askedAt) {
+            let targetKeys = reportTargets(of: scope)
+            differs = try await store.customers.save(row, of: scope, source: .reconcile, reportingTo: targetKeys)
+            lookups.stored(target)
+            receiver.revocations.recordStored(records.transactions.lazy.map(\.payload), in: scope)
+            receiver.invalidate(records.watchedIdentifiers, in: scope)
+            if differs, !targetKeys.isEmpty { receiver.arrivals.signal() }
+        }
+        progress.change { counts in
+            counts.row.customers += 1
+            if differs { counts.row.different += 1 }
+        }
+        receiver.events.add(.reconciledCustomers)
+        if differs { receiver.events.add(.reconciledDifferences) }
+    }
+
+    // MARK: - Refunds
+
+    /// Reads the refund histories of all customers of an app that this reconciliation has not read.
+    func readRefunds(in scope: AppScope) async throws(StorageError) {
+        var position: Int64? = progress.now.row.refunded[scope] ?? 0
+        while let start = position {
+            let page = try await store.refunds.refundTargets(after: start)
+            try await forEach(page.targets.filter { $0.scope == scope }) { target throws(StorageError) in
+                guard let client = self.client(of: scope, counts: false),
+                    try await self.isStored(target.identifier, scope)
+                else { return }
+                try await self.readRefunds(of: target, client)
+            }
+            // What was left out of the page is read when the reconciliation continues.
+            guard !progress.isStopped, !failures.includes(scope, at: receiver.now()) else { return }
+            position = page.next
+            progress.change { $0.row.refunded[scope] = position ?? .max }
+            try await saveProgress()
+        }
+    }
+
+    private func readRefunds(of target: RefundTarget, _ client: ServerAPIClient) async throws(StorageError) {
+        let scope = target.scope
+        var refunds: [Signed<TransactionPayload>] = []
+        do throws(UpstreamError) {
+            refunds = try await client.refunds(
+                target.identifier, in: scope.environment, .lookup(within: Self.timeLimit)
+            ).transactions
+        } catch {
+            guard error.isAnswer else { return note(.refunds, scope, target.identifier, error) }
+        }
+        failures.succeeded(scope)
+        let targetKeys = reportTargets(of: scope)
+        let unknown = try await store.refunds.save(
+            refunds.compactMap { RefundRow($0) }, in: scope, at: receiver.now(), source: .reconcile,
+            reportingTo: targetKeys)
+        receiver.revocations.recordStored(refunds.lazy.map(\.payload), in: scope)
+        if unknown > 0 {
+            receiver.invalidate(
+                refunds.flatMap { [$0.payload.originalTransactionId, $0.payload.appTransactionId] }.compactMap { $0 },
+                in: scope)
+            if !targetKeys.isEmpty { receiver.arrivals.signal() }
+            receiver.events.add(.reconciledRefunds, unknown)
+        }
+        progress.change { counts in
+            counts.swept += 1
+            counts.row.refunds += Int64(unknown)
+        }
+    }
+
+    // MARK: - Parts
+
+    /// Returns the client of an app; `nil` if it has no key or was given up.
+    private func client(of scope: AppScope, counts: Bool = true) -> ServerAPIClient? {
+        guard let client = clients[scope.bundleId] else {
+            if counts { progress.change { $0.withoutKey += 1 } }
+            return nil
+        }
+        return failures.includes(scope, at: receiver.now()) ? nil : client
+    }
+
+    /// Returns whether a customer is still stored. One that was erased since the page was read must not be stored
+    /// again.
+    private func isStored(
+        _ identifier: TransactionIdentifier, _ scope: AppScope
+    ) async throws(StorageError) -> Bool {
+        try await !store.customers.recordedIdentifiers([identifier], of: scope.bundleId).isEmpty
+    }
+
+    /// The targets that get what only a lookup found.
+    private func reportTargets(of scope: AppScope) -> [ForwardingTargetKey] {
+        receiver.apps.configured(scope.bundleId)?.reportTargetKeys ?? []
+    }
+
+    /// Records something that could not be checked.
+    private func note(
+        _ subject: ReconciliationGap.Subject, _ scope: AppScope, _ identifier: TransactionIdentifier?,
+        _ error: any Error
+    ) {
+        // A call that was interrupted by the end of the process is not a failure.
+        guard !progress.isStopped else { return }
+        receiver.events.add(.reconciliationFailures)
+        progress.change {
+            $0.add(ReconciliationGap(subject: subject, scope: scope, identifier: identifier, reason: "\(error)"))
+        }
+        guard let error = error as? UpstreamError, failures.failed(scope, error, at: receiver.now()) else { return }
+        let reason = "the rest was not asked about, because calls to the App Store fail"
+        progress.change { $0.add(ReconciliationGap(subject: .app, scope: scope, identifier: nil, reason: reason)) }
+    }
+}
+
+extension CallOptions {
+    /// 600 calls at most, retries included.
+    fileprivate static func lookup(within timeLimit: Duration) -> CallOptions {
+        CallOptions(priority: .batch, timeLimit: timeLimit, maximumCalls: 600)
+    }
+}
+
+extension UpstreamError {
+    /// Whether the App Store said that the customer does not exist, or no longer.
+    fileprivate var isAnswer: Bool { isUnknownTransaction || errorNumber == .accountNotFound }
+}

@@ -1,0 +1,62 @@
+import ReceiptBridgeBase
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The function behind `receipt_bridge_decode`, which receipt_bridge.h describes. `public`, because only then the
+/// compiler keeps it.
+@_cdecl("receipt_bridge_decode_value")
+public func decodeValue(
+    _ bytes: UnsafeRawPointer?, _ length: Int, _ options: UnsafePointer<CChar>?
+) -> UnsafeMutablePointer<CChar>? {
+    // A value that is too large is refused by its length, so no more of it is copied.
+    let count = bytes == nil ? 0 : Int(min(UInt(bitPattern: length), UInt(LibraryCall.excessiveSize)))
+    let json = LibraryCall.result(
+        of: [UInt8](UnsafeRawBufferPointer(start: bytes, count: count)),
+        options: options.map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
+    guard let copy = malloc(json.count + 1) else { return nil }
+    json.withUnsafeBytes { copy.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(copy), byteCount: json.count) }
+    copy.storeBytes(of: 0, toByteOffset: json.count, as: UInt8.self)
+    return copy.assumingMemoryBound(to: CChar.self)
+}
+
+/// One call of the library.
+package enum LibraryCall {
+    /// Verifiers by their certificates. Most processes need one.
+    private static let verifiers = Mutex<[(certificates: [String], verifier: LibraryVerifier)]>([])
+    private static let maximumVerifiers = 8
+    /// A size in bytes that the decoder refuses (16 MiB).
+    static let excessiveSize = 16 << 20
+
+    /// Returns the JSON of a result.
+    package static func result(of value: [UInt8], options: [UInt8]?) -> [UInt8] {
+        do throws(OptionError) {
+            let options = try LibraryOptions(json: options ?? Array("{}".utf8))
+            return try verifier(options.certificates).decode(value, options)
+        } catch {
+            return JSONWriter.object {
+                $0.object("error") {
+                    $0.member("code", error.code)
+                    $0.member("reason", error.reason)
+                }
+            }
+        }
+    }
+
+    /// Returns the verifier of these certificates, which is kept.
+    private static func verifier(_ certificates: [String]) throws(OptionError) -> LibraryVerifier {
+        if let kept = verifiers.withLock({ $0.first { $0.certificates == certificates } }) { return kept.verifier }
+        let verifier = try LibraryVerifier(certificates: certificates)
+        verifiers.withLock { verifiers in
+            if verifiers.count == maximumVerifiers { verifiers.removeFirst() }
+            verifiers.append((certificates, verifier))
+        }
+        return verifier
+    }
+}

@@ -1,0 +1,106 @@
+package import ReceiptBridgeBase
+
+/// The payload of a `signedRenewalInfo`: the renewal state of a subscription.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload
+package struct RenewalPayload: Sendable, Hashable {
+    /// The identifier of the subscription.
+    package var originalTransactionId: String?
+    /// The current product.
+    package var productId: String?
+    /// The product of the next period.
+    package var autoRenewProductId: String?
+
+    /// 0 off, 1 on.
+    package var autoRenewStatus: Int64?
+    /// The reason for the expiration, 1 to 5; only if the subscription has expired.
+    package var expirationIntent: Int64?
+    /// 0 if the customer has not responded; 1 if the customer consented, or was notified of an increase that needs no
+    /// consent.
+    package var priceIncreaseStatus: Int64?
+    /// The offer of the next period: see `OfferType`.
+    package var offerType: Int64?
+    /// The price of the next period, in thousandths of the currency unit.
+    package var renewalPrice: Int64?
+    /// True during billing retry; absent if it does not apply.
+    package var isInBillingRetryPeriod: Bool?
+
+    /// The end of the grace period, in which access continues although the payment failed.
+    package var gracePeriodExpiresDate: Timestamp?
+    /// The start of the latest series of periods. Gaps of up to 60 days do not end a series.
+    package var recentSubscriptionStartDate: Timestamp?
+    /// The time when the next period would begin.
+    package var renewalDate: Timestamp?
+    /// The time of signing. The signer's certificates are checked for this time.
+    package var signedDate: Timestamp?
+
+    /// The identifier of the next period's offer.
+    package var offerIdentifier: String?
+    /// The discount type of the next period's offer: see `OfferDiscountType`.
+    package var offerDiscountType: String?
+    /// The duration of the next period's offer (ISO 8601).
+    package var offerPeriod: String?
+    /// The currency, three letters (ISO 4217).
+    package var currency: String?
+    /// The UUID the app set for the customer. Apple sends it in lower case.
+    package var appAccountToken: String?
+    /// The identifier of the customer's download of the app.
+    package var appTransactionId: String?
+    /// `Production`, `Sandbox`, `Xcode` or `LocalTesting`; missing in 2021.
+    package var environment: String?
+    /// The win-back offers for which the customer is eligible, best first.
+    package var eligibleWinBackOfferIds: [String]?
+    /// The billing plan of the next period: see `TransactionPayload.billingPlanType`.
+    package var renewalBillingPlanType: String?
+    /// What happens at the end of a commitment. Absent if the subscription has none.
+    package var commitmentInfo: RenewalCommitment?
+    /// The items of the next period with the Advanced Commerce API, as their JSON bytes.
+    package var advancedCommerceInfo: [UInt8]?
+
+    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
+    package var claims: [UInt8] = []
+
+    package init() {}
+}
+
+extension RenewalPayload: SignedClaims {
+    package static let kinds: [SignedKind] = [.renewal]
+
+    /// Reads every field declared in the type. `claims` keeps the whole document.
+    package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
+        originalTransactionId = try claims.object.text("originalTransactionId")
+        productId = claims.text("productId")
+        autoRenewProductId = claims.text("autoRenewProductId")
+        autoRenewStatus = claims.integer("autoRenewStatus")
+        expirationIntent = claims.integer("expirationIntent")
+        priceIncreaseStatus = claims.integer("priceIncreaseStatus")
+        offerType = claims.integer("offerType")
+        renewalPrice = claims.integer("renewalPrice")
+        isInBillingRetryPeriod = claims.flag("isInBillingRetryPeriod")
+        gracePeriodExpiresDate = try claims.object.date("gracePeriodExpiresDate")
+        recentSubscriptionStartDate = claims.date("recentSubscriptionStartDate")
+        renewalDate = claims.date("renewalDate")
+        signedDate = try claims.object.date("signedDate")
+        offerIdentifier = claims.text("offerIdentifier")
+        offerDiscountType = claims.text("offerDiscountType")
+        offerPeriod = claims.text("offerPeriod")
+        currency = claims.text("currency")
+        appAccountToken = claims.text("appAccountToken")
+        appTransactionId = claims.text("appTransactionId")
+        environment = try claims.object.text("environment")
+        eligibleWinBackOfferIds = claims.texts("eligibleWinBackOfferIds")
+        renewalBillingPlanType = claims.text("renewalBillingPlanType")
+        commitmentInfo = claims.nested("commitmentInfo", RenewalCommitment.init)
+        advancedCommerceInfo = claims.rawObject("advancedCommerceInfo")
+        self.claims = claims.object.bytes
+    }
+
+    /// The time of signing.
+    package var signingDate: Timestamp? { signedDate }
+    /// Always `nil`, because renewals contain no bundle identifier.
+    package var claimedBundleId: String? { nil }
+    /// The App Store environment.
+    package var claimedEnvironment: String? { environment }
+    /// Renewals contain no bundle identifier.
+    package static var namesApp: Bool { false }
+}

@@ -1,0 +1,115 @@
+import Synchronization
+
+/// Opening a store, with retries while the database cannot be reached.
+extension PostgreSQLStore {
+    /// Delays between two attempts. The last one is repeated.
+    private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10)]
+    /// Maximum time to wait for a connection in one attempt.
+    private static let connectionTimeout: Duration = .seconds(2)
+
+    /// Opens the store in the background and retries until it is open. Until then every call throws `notOpen`.
+    ///
+    /// - Parameters:
+    ///   - place: hosts and database, without a password. For messages.
+    ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
+    ///   - recordsEvents: whether changes of customers are added to the table of events.
+    ///   - pauses: delays between two attempts; not empty.
+    ///   - onChange: called with the first error, with each different error, and with `nil` once the database can be
+    ///     used after an error. Also if that happens while the store is open.
+    package convenience init(
+        opening configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
+        recordsEvents: Bool = true, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
+    ) {
+        self.init(
+            unopened: configuration, place: place, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents,
+            onChange: onChange)
+        retryOpening(pauses ?? Self.pauses)
+    }
+
+    /// Opens the store, or creates its tables in an empty database.
+    ///
+    /// - Parameter allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
+    /// - Throws: ``StorageError``; `notOpen` if the database cannot be reached, `changed` for a store of an
+    ///   incompatible newer version and for an unfinished copy.
+    package convenience init(
+        _ configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
+        recordsEvents: Bool = true, allowsUnfinishedCopy: Bool = false
+    ) async throws(StorageError) {
+        self.init(
+            unopened: configuration, place: place, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents,
+            allowsUnfinishedCopy: allowsUnfinishedCopy)
+        do throws(StorageError) {
+            try await open()
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
+    /// `true` if the store can be read and written.
+    package var isOpen: Bool { client.isConnected && state.withLock(\.isReady) }
+
+    /// Always `false`: the data cannot be replaced without ending the connections.
+    package var isLost: Bool { false }
+
+    package func whenOpen() async -> Bool { await opening.wait() }
+
+    /// Waits for pending writes and closes the connections. Later calls throw. Committed data is in the database in
+    /// any case.
+    @discardableResult
+    package func close() async -> StorageError? {
+        await notificationWrites.finish()
+        state.withLock { $0 = .closed }
+        opening.end(isOpen: false)
+        await client.close()
+        return nil
+    }
+
+    /// Connects, and adds missing tables.
+    private func open() async throws(StorageError) {
+        do {
+            try await client.connected(within: Self.connectionTimeout)
+            try await prepareSchema()
+            try await checkCopyIsFinished()
+        } catch {
+            throw storageError(error)
+        }
+        let isOpen = state.withLock { state in
+            guard case .opening(let failure) = state else { return false }
+            state = .ready(failure)
+            return true
+        }
+        if isOpen { opening.end(isOpen: true) }
+    }
+
+    private func retryOpening(_ pauses: [Duration]) {
+        Task { [weak self] in
+            var attempt = 0
+            while let store = self, !store.state.withLock(\.isClosed) {
+                do throws(StorageError) {
+                    try await store.open()
+                    return store.note(nil)
+                } catch {
+                    store.note(error)
+                }
+                try? await Task.sleep(for: pauses[min(attempt, pauses.count - 1)])
+                attempt += 1
+            }
+        }
+    }
+
+    /// Reports that the database cannot be used, or, with `nil`, that it can be used again. Each change is reported
+    /// once.
+    func note(_ error: StorageError?) {
+        if let error, ![.notOpen, .notPermitted, .full, .changed, .missingTable].contains(error.code) { return }
+        let isChange = state.withLock { state in
+            switch state {
+            case .opening(let failure) where failure != error: state = .opening(error)
+            case .ready(let failure) where failure != error: state = .ready(error)
+            case .opening, .ready, .closed: return false
+            }
+            return true
+        }
+        if isChange { onChange?(error) }
+    }
+}

@@ -1,0 +1,352 @@
+import ReceiptBridgeAppStore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeComparison
+import Foundation
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
+import Testing
+import ReceiptBridgeTestSupport
+
+/// The environment, the flags, and keys of the server.
+extension ProxyConfigurationTests {
+    @Test("Flags override the environment, and the environment overrides the file")
+    func precedence() throws {
+        let folder = try Folder()
+        let secret = try folder.write("elsewhere.txt", "from-file\n".utf8)
+        let yaml = """
+            listen: 127.0.0.1:1
+            unknownApps: refuse
+            apps: [{bundleId: com.example.app, sandbox: deny, answer: [receipt]}, {bundleId: com.example.b}]
+            """
+        let environment = [
+            "RECEIPT_BRIDGE_LISTEN": "127.0.0.1:2", "RECEIPT_BRIDGE_OPERATIONS_LISTEN": "[::1]:3",
+            "RECEIPT_BRIDGE_UNKNOWNAPPS": "pass", "RECEIPT_BRIDGE_SHAREDSECRET": " account ",
+            "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
+            "RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE": secret.path, "RECEIPT_BRIDGE_APP_APPAPPLEID": "7",
+            "RECEIPT_BRIDGE_APP_CLIENTPASSWORD": "required", "RECEIPT_BRIDGE_APP_ANSWER": "apple, receipt",
+            "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION": "https://example.com/p",
+            "RECEIPT_BRIDGE_APP_SANDBOX": "",
+        ]
+        let settings = try read(yaml, in: folder, environment: environment)
+        #expect(settings.listen.port == 2 && settings.operationsListen.port == 3)
+        #expect(settings.unknownApps == .pass && settings.sharedSecret == SharedSecret("account"))
+        #expect(settings.verifyReceipt.production == "https://example.com/p")
+        #expect(settings.apps.count == 2)
+        #expect(settings.apps[0].sharedSecret == SharedSecret("from-file") && settings.apps[0].appAppleId == 7)
+        #expect(settings.apps[0].clientPassword == .required && settings.apps[0].sandbox == .deny)
+        #expect(settings.apps[0].answer == [.apple, .receipt])
+        let flagged = try read(yaml, in: folder, environment: environment, flags: [{ $0.listen.port = 4 }])
+        #expect(flagged.listen.port == 4)
+    }
+
+    @Test("File, environment and flags are validated together, and all their mistakes are reported")
+    func judgedTogether() throws {
+        let folder = try Folder()
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
+        let yaml = Self.simulator + "trust: {roots: [root.cer]}\nlisten: 0.0.0.0:80"
+        let settings = try read(
+            yaml, in: folder, flags: [{ $0.listen = ProxyConfiguration.Address(host: "127.0.0.1", port: 0) }])
+        #expect(settings.listen.port == 0)
+        let error = #expect(throws: ConfigurationError.self) {
+            let flag: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in
+                throw ConfigurationError(["--listen: z"])
+            }
+            return try read("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"], flags: [flag])
+        }
+        #expect(
+            error?.findings == [
+                "bridge.yaml: listn: unknown key",
+                "RECEIPT_BRIDGE_LISTEN: y is not HOST:PORT, for example 127.0.0.1:8080",
+                "--listen: z",
+            ])
+    }
+
+    @Test("One app can be configured by the environment alone, and needs its bundle id")
+    func environmentAlone() throws {
+        let one = try ConfigurationEnvironment.settings(
+            file: nil,
+            environment: [
+                "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_SHAREDSECRET": "s",
+                "RECEIPT_BRIDGE_CONFIG": "",
+            ], checks: .server)
+        #expect(one.apps.map(\.sharedSecret) == [SharedSecret("s")])
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_APP_SANDBOX": "deny", "RECEIPT_BRIDGE_UNKNOWNAPPS": "perhaps",
+                    "RECEIPT_BRIDGE_SHAREDSECRET_FILE": "/nowhere",
+                ], checks: .server)
+        }
+        #expect(error?.findings.count == 3, "\(error?.findings ?? [])")
+        let mistakes = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_ANSWER": "oracle",
+                    "RECEIPT_BRIDGE_APP_APPAPPLEID": "x", "RECEIPT_BRIDGE_APP_CLIENTPASSWORD": "never",
+                ], checks: .server)
+        }
+        #expect(mistakes?.findings.count == 3)
+    }
+
+    @Test("The environment can set every key of one app and of the server")
+    func completeEnvironment() throws {
+        let folder = try Folder()
+        let root = try SharedSimulator.pki.root.certificate
+        func file(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, bytes).path }
+        let environment = [
+            "LISTEN": "127.0.0.1:1", "OPERATIONS_LISTEN": "127.0.0.1:2", "STORE": "sqlite:/tmp/e.sqlite",
+            "PROFILE": "tolerant", "UNKNOWNAPPS": "refuse",
+            "TOKENS_FILE": try file("t", Array("token-of-16-bytes\nanother-16-bytes\n".utf8)),
+            "TRUST_ROOTS": try file("r.cer", root), "TRUST_INTERMEDIATES": try file("m.cer", root),
+            "UPSTREAM_VERIFYRECEIPT_PRODUCTION": "https://a.example/v",
+            "UPSTREAM_VERIFYRECEIPT_SANDBOX": "https://b.example/v",
+            "UPSTREAM_SERVERAPI_PRODUCTION": "https://c.example", "UPSTREAM_SERVERAPI_SANDBOX": "https://d.example",
+            "UPSTREAM_PROXY": "http://p.example:3128", "APP_BUNDLEID": "com.example.app", "APP_APPAPPLEID": "7",
+            "APP_SHAREDSECRET_FILE": try file("s", Array("secret\n".utf8)), "APP_ACCEPTEDSECRETS": "former",
+            "APP_CLIENTPASSWORD": "required", "APP_SANDBOX": "deny", "APP_STALESUBSCRIPTION": "answer",
+            "APP_UNKNOWNTRANSACTION": "accountNotFound", "APP_CACHESECONDS": "5", "APP_STOREDMAXAGE": "6",
+            "APP_ANSWER": "stored,api", "APP_LATESTRECEIPTINFOORDER": "descending", "APP_SHADOW": "apple",
+            "APP_REFUNDEDCONSUMABLES": "keep", "OUTAGESTATUS": "503",
+            "APP_SHADOWSAMPLING": "0.5", "APP_SERVERAPI_ISSUERID": "i", "APP_SERVERAPI_KEYID": "k",
+            "APP_SERVERAPI_PRIVATEKEY_FILE": try file("k.p8", Array("key".utf8)),
+            "APP_COMPARISONRULES_ORDER": "ignore", "INSTANCE": "one", "DATABASE_CONNECTIONS": "9",
+            "DATABASE_PREPAREDSTATEMENTS": "false", "DATABASE_PASSWORD_FILE": try file("p", Array("pw\n".utf8)),
+            "DATABASE_PASSWORD_FILE_2": "/nowhere",
+            // Variables that Kubernetes sets for a service named receipt-bridge, and a misspelled one.
+            "SERVICE_HOST": "10.0.0.1", "PORT": "tcp://10.0.0.1:80", "PORT_80_TCP": "x", "LISTN": "y",
+        ].reduce(into: [String: String]()) { $0["RECEIPT_BRIDGE_" + $1.key] = $1.value }
+        let settings = try ConfigurationEnvironment.settings(file: nil, environment: environment, checks: .server)
+        #expect(settings.listen.port == 1 && settings.operationsListen.port == 2 && settings.usesTolerantProfile)
+        #expect(settings.store?.path == "/tmp/e.sqlite" && settings.unknownApps == .refuse)
+        #expect(settings.outageStatus == .serviceUnavailable && settings.apps.map(\.refundedConsumables) == [.keep])
+        #expect(settings.tokens.map { $0.reveal() } == ["token-of-16-bytes", "another-16-bytes"])
+        #expect(settings.trustedRoots == [root] && settings.intermediates == [root])
+        #expect(settings.verifyReceipt.production == "https://a.example/v")
+        #expect(settings.serverAPI.sandbox == "https://d.example")
+        #expect(settings.upstreamProxy == "http://p.example:3128")
+        let app = try #require(settings.apps.first)
+        #expect(settings.apps.count == 1 && app.appAppleId == 7 && app.sharedSecret == SharedSecret("secret"))
+        #expect(app.acceptedSecrets == [SharedSecret("former")] && app.clientPassword == .required)
+        #expect(app.sandbox == .deny && app.staleSubscription == .answer && app.cacheSeconds == 5)
+        #expect(app.unknownTransaction == .accountNotFound && app.storedMaxAge == 6)
+        #expect(app.answer == [.stored, .api] && app.latestReceiptInfoOrder == .descending)
+        #expect(app.shadow == .apple && app.shadowSampling == 0.5 && app.comparisonRules == ["order": .ignore])
+        #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
+        #expect(settings.unknownVariables.map(\.name) == ["RECEIPT_BRIDGE_LISTN"])
+        #expect(settings.unknownVariables.map(\.question) == [". Did you mean RECEIPT_BRIDGE_LISTEN?"])
+        #expect(settings.instanceName == "one" && settings.database.connections == 9)
+        #expect(!settings.database.usesPreparedStatements && settings.database.library == "libpq.so.5")
+        #expect(try settings.database.password?.password() == "pw")
+        let testers = try ConfigurationEnvironment.settings(
+            file: nil,
+            environment: [
+                "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
+                "RECEIPT_BRIDGE_APP_SANDBOX_TESTERS": "2000000000000001",
+            ], checks: .server)
+        #expect(
+            testers.apps.first?.testers == SandboxAllowlist(["2000000000000001"]) && testers.unknownVariables.isEmpty)
+        #expect(settings.secretFiles.map(\.key).contains("RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE"))
+
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_STORE": "postgres://u:canary@h/d", "RECEIPT_BRIDGE_TOKENS_FILE": "/nowhere",
+                    "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_CACHESECONDS": "9999",
+                    "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k", "RECEIPT_BRIDGE_UPSTREAM_PROXY": "u:canary@h",
+                ], checks: .server)
+        }
+        #expect(
+            error?.findings == [
+                "RECEIPT_BRIDGE_STORE: the address contains a password; remove it and name a file in database.password instead",
+                "RECEIPT_BRIDGE_TOKENS_FILE: cannot read /nowhere: there is no such file",
+                "RECEIPT_BRIDGE_APP_CACHESECONDS: 9999 is not in the range 0 to 3600",
+                "RECEIPT_BRIDGE_APP_SERVERAPI: expected issuerId, keyId and privateKey",
+                "RECEIPT_BRIDGE_UPSTREAM_PROXY: expected http://HOST:PORT or https://HOST:PORT",
+            ])
+        #expect(
+            try findings("upstream: {proxy: \"u:canary@h\"}") == [
+                "bridge.yaml: upstream.proxy: expected http://HOST:PORT or https://HOST:PORT"
+            ])
+    }
+
+    @Test("Limits, trusted proxies, testers and replay detection are read and checked")
+    func guarding() throws {
+        #expect(
+            ProxyConfiguration().limits == Limits() && Limits().requestsPerMinute == nil
+                && Limits().connections == 10_000)
+        let app = "bundleId: a.b"
+        let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: K}}"
+        let token = "6f1d1b9a-0000-4000-8000-000000000001"
+        let settings = try read(
+            "apps: [{\(app), \(key), sandbox: {testers: [\"2000000000000001\", \(token)]}}]", in: Folder(),
+            environment: ["K": "k"])
+        #expect(settings.apps[0].testers == SandboxAllowlist(["2000000000000001", token.uppercased()]))
+        for (yaml, expected) in [
+            (
+                "limits: {requestsPerMinute: 0}",
+                "bridge.yaml: limits.requestsPerMinute: 0 is not in the range 1 to 1000000"
+            ),
+            ("limits: {perSecond: 1}", "bridge.yaml: limits.perSecond: unknown key"),
+            (
+                "trustedProxies: [10.0.0.0/33]",
+                "bridge.yaml: trustedProxies: 10.0.0.0/33 is neither an IP address nor a network, for example 10.0.0.0/8"
+            ),
+            (
+                "trustedProxies: [proxy.example]",
+                "bridge.yaml: trustedProxies: proxy.example is neither an IP address nor a network, for example 10.0.0.0/8"
+            ),
+            ("userHeader: \"X User\"", "bridge.yaml: userHeader: X User is not a valid header name"),
+            (
+                "apps: [{\(app), replay: refuse}]",
+                "bridge.yaml: apps[0].replay: refuse needs userHeader, because nothing else names a user"
+            ),
+            (
+                "apps: [{\(app), sandbox: {testers: []}}]",
+                "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; to allow none, use deny"
+            ),
+            (
+                "apps: [{\(app), sandbox: {testers: [me]}}]",
+                "bridge.yaml: apps[0].sandbox.testers: me is neither a transaction id nor an appAccountToken"
+            ),
+            (
+                "apps: [{\(app), sandbox: {testers: [\(token)]}}]",
+                "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI, because receipts do not contain it"
+            ),
+        ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
+    }
+
+    static let networkSamples: [(range: String, inside: [String], outside: [String])] = [
+        ("10.0.0.0/8", ["10.0.0.0", "10.255.1.2"], ["11.0.0.0", "9.255.255.255", "::a00:1"]),
+        ("192.0.2.7", ["192.0.2.7", "::ffff:192.0.2.7"], ["192.0.2.6"]),
+        ("0.0.0.0/0", ["1.2.3.4"], ["::1"]), ("::/0", ["::1", "2001:db8::"], ["1.2.3.4"]),
+        ("2001:db8::/33", ["2001:db8:7fff::1"], ["2001:db8:8000::1"]),
+        ("2001:db8::1", ["2001:db8::1"], ["2001:db8::2"]),
+        ("2001:db8::/96", ["2001:db8::ffff:ffff"], ["2001:db8:0:0:0:1::"]),
+    ]
+
+    @Test("A network contains exactly its addresses", arguments: networkSamples)
+    func networks(_ sample: (range: String, inside: [String], outside: [String])) throws {
+        let range = try #require(AddressRange(sample.range))
+        for text in sample.inside { #expect(AddressRange.Address(text).map(range.contains) == true, "\(text)") }
+        for text in sample.outside { #expect(AddressRange.Address(text).map(range.contains) == false, "\(text)") }
+        for text in ["", "/8", "10.0.0.0/", "10.0.0/8", "10.0.0.0/8/8", "10.0.0.0/-1", "a.example", "::/129"] {
+            #expect(AddressRange(text) == nil, "\(text)")
+        }
+    }
+
+    @Test("A diff names the changed keys and those that need a restart, without values")
+    func changes() throws {
+        let folder = try Folder()
+        try folder.write("k.p8", "key".utf8)
+        let old = try read(
+            "listen: 127.0.0.1:1\napps: [{bundleId: a.b, sharedSecret: {env: S}}, {bundleId: a.c}]", in: folder,
+            environment: ["S": "canary-1"])
+        let new = try read(
+            """
+            listen: 127.0.0.1:2
+            store: none
+            tokens: [{env: T}]
+            apps:
+              - bundleId: a.b
+                sharedSecret: {env: S}
+                clientPassword: required
+                serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
+              - bundleId: a.d
+            """, in: folder, environment: ["S": "canary-2", "T": "canary-3-of-16-bytes"])
+        let changes = ConfigurationDiff(from: old, to: new)
+        #expect(
+            changes.applied == [
+                "tokens", "apps[a.b].sharedSecret", "apps[a.b].clientPassword", "apps[a.b].serverAPI.issuerId",
+                "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: removed", "apps[a.d]: added",
+            ])
+        #expect(changes.needRestart == ["listen", "store"])
+        let merged = new.keepingFixedKeys(of: old)
+        #expect(merged.listen.port == 1 && merged.store == old.store && merged.tokens == new.tokens)
+        #expect(ConfigurationDiff(from: old, to: old) == ConfigurationDiff(from: new, to: new))
+    }
+
+    @Test("The key `mappings` loads field tables, which are validated completely")
+    func mappings() throws {
+        let folder = try Folder()
+        let tables = Repository.folder.appending(path: "Mappings")
+        for file in FieldTables.fileNames {
+            try folder.write("tables/\(file)", try Data(contentsOf: tables.appending(path: file)))
+        }
+        let settings = try read("mappings: tables", in: folder)
+        #expect(settings.mappings?.hasSuffix("/tables") == true)
+        let answer = try String(contentsOf: folder.url.appending(path: "tables/answer.json"), encoding: .utf8)
+        try folder.write("tables/answer.json", answer.replacing("latest_receipt_info", with: "latest_rows").utf8)
+        let changed = try read("mappings: tables", in: folder).tables
+        #expect(changed.answer.rows.contains { $0.wire == "latest_rows" })
+        try folder.write("tables/answer.json", "{".utf8)
+        try FileManager.default.removeItem(at: folder.url.appending(path: "tables/renewal.json"))
+        let error = #expect(throws: ConfigurationError.self) { try read("mappings: tables", in: folder) }
+        #expect(error?.findings.count == 2, "\(error?.findings ?? [])")
+        #expect(error?.findings.allSatisfy { $0.hasPrefix("bridge.yaml: mappings: ") } == true)
+    }
+
+    @Test("RECEIPT_BRIDGE_CONFIG names the file unless a flag does")
+    func configVariable() throws {
+        let folder = try Folder()
+        let (a, b) = (
+            try folder.write("a.yaml", "listen: 127.0.0.1:1".utf8),
+            try folder.write("b.yaml", "listen: 127.0.0.1:2".utf8)
+        )
+        let environment = ["RECEIPT_BRIDGE_CONFIG": a.path]
+        #expect(
+            try ConfigurationEnvironment.settings(file: nil, environment: environment, checks: .server).listen.port == 1
+        )
+        #expect(
+            try ConfigurationEnvironment.settings(file: b, environment: environment, checks: .server).listen.port == 2)
+    }
+
+    @Test("A secret of whitespace in the environment is an error", arguments: ["\n", " ", "\r\n\t"])
+    func blankSecrets(blank: String) throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
+                    "RECEIPT_BRIDGE_APP_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS": blank,
+                    "RECEIPT_BRIDGE_APP_SERVERAPI_ISSUERID": "i", "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k",
+                    "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY": blank,
+                ], checks: .server)
+        }
+        #expect(
+            error?.findings.sorted() == [
+                "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS: is empty", "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY: is empty",
+                "RECEIPT_BRIDGE_APP_SHAREDSECRET: is empty",
+                "RECEIPT_BRIDGE_SHAREDSECRET: is empty",
+            ])
+    }
+
+    static let addresses: [(String, ProxyConfiguration.Address?)] = [
+        ("127.0.0.1:8080", .init(host: "127.0.0.1", port: 8080)), ("[::]:8080", .init(host: "::", port: 8080)),
+        ("[::1]:0", .init(host: "::1", port: 0)), ("localhost:65535", .init(host: "localhost", port: 65_535)),
+        ("::1:8080", nil), (":8080", nil), ("8080", nil), ("localhost", nil), ("localhost:", nil),
+        ("localhost:65536", nil), ("localhost:-1", nil), ("[]:1", nil), ("", nil),
+    ]
+
+    @Test("Addresses are HOST:PORT, with IPv6 in brackets", arguments: addresses)
+    func address(text: String, expected: ProxyConfiguration.Address?) {
+        #expect(ProxyConfiguration.Address(text) == expected)
+        if let expected { #expect(expected.description == text) }
+    }
+
+    @Test("A printed configuration contains no secret")
+    func secrecy() throws {
+        let folder = try Folder()
+        let settings = try read(
+            "apps: [{bundleId: a.b, sharedSecret: {env: S}, acceptedSecrets: [{env: S}]}]\nsharedSecret: {env: S}",
+            in: folder, environment: ["S": "canary"])
+        var dumped = ""
+        dump(settings, to: &dumped)
+        #expect(!dumped.contains("canary") && !"\(settings)".contains("canary"))
+    }
+}

@@ -1,0 +1,118 @@
+import ReceiptBridgeReceipts
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import Foundation
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
+import Testing
+import ReceiptBridgeTestSupport
+
+extension SimulatedCustomer {
+    /// The ids of the consumables that were refunded.
+    var refundedConsumables: Set<String> {
+        Set(transactions.filter { $0.product.kind == .consumable && $0.revocation != nil }.map(\.transactionId))
+    }
+}
+
+@Suite("Refunded consumables")
+struct RefundedConsumableTests {
+    private typealias Policy = AppConfiguration.RefundedConsumables
+
+    /// The transaction ids in a list of a response.
+    private func ids(_ list: Any?) -> [String] {
+        (list as? [[String: Any]] ?? []).compactMap { $0["transaction_id"] as? String }
+    }
+
+    @Test(
+        "api and stored leave out the rows of refunded consumables, or keep them, and change no other row",
+        arguments: [[AnswerSource.api], [.stored, .api]])
+    func world(answer: [AnswerSource]) async throws {
+        try await ServerAPIWorld.asking(customers: 84) { appStore, port, transport in
+            let folder = try TemporaryFolder()
+            var dropped = 0
+            for receipt in appStore.receipts where !receipt.originalTransactionIds.isEmpty {
+                let refunded = receipt.customer.refundedConsumables
+                let isConsumer = receipt.customer.transactions.contains { $0.product.kind == .consumable }
+                guard isConsumer else { continue }
+                let body = Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret)
+                var rows: [Policy: [String]] = [:]
+                for policy in Policy.allCases {
+                    let store = try SQLiteStore(path: folder.path("\(receipt.id) \(policy).sqlite"))
+                    let graph = try ServerAPIWorld.graph(
+                        appStore, port: port, transport: transport, store: store, answer: answer,
+                        changing: { $0.refundedConsumables = policy })
+                    let service = graph.verifyReceipt
+                    var reply = await service.answer(body: body, route: .auto)
+                    if answer.first == .stored {
+                        await graph.finishWriting()
+                        reply = await service.answer(body: body, route: .auto)
+                    }
+                    #expect(reply.source == answer.first)
+                    #expect(reply.consumables.refunded == refunded)
+                    let json = try #require(
+                        try JSONSerialization.jsonObject(with: Data(reply.answer.body)) as? [String: Any])
+                    rows[policy] =
+                        ids((json["receipt"] as? [String: Any])?["in_app"]) + ids(json["latest_receipt_info"])
+                    await store.close()
+                }
+                let kept = try #require(rows[.keep])
+                #expect(rows[.drop] == kept.filter { !refunded.contains($0) }, "\(receipt.id)")
+                dropped += kept.count { refunded.contains($0) }
+            }
+            #expect(dropped > 0)
+        }
+    }
+
+    @Test("A reversed refund brings the row back, and the source receipt never drops a row")
+    func reversal() async throws {
+        let appStore = ScriptedAppStore()
+        let coins = "700000000000900"
+        appStore.update { world in
+            world.purchases.append(
+                ScriptedAppStore.Purchase(
+                    id: coins, original: coins, product: "com.example.app.coins", type: "Consumable",
+                    purchased: SharedSimulator.noon.advanced(by: .seconds(-1000)),
+                    revoked: SharedSimulator.noon, group: nil))
+        }
+        let receipt = try appStore.receipt(of: 4)
+        let bridge = try StoringTestProxy([.api], appStore: appStore) { $0.cacheSeconds = 0 }
+        #expect(await !bridge.ask(receipt).body.contains(coins))
+        #expect(try await StoringTestProxy([.receipt], appStore: appStore).ask(receipt).body.contains(coins))
+        appStore.update { $0.change(coins) { $0.revoked = nil } }
+        #expect(await bridge.ask(receipt).body.contains(coins))
+    }
+
+    @Test(
+        "A lifetime unlock that was bought after a receipt of refunded consumables is shown",
+        arguments: [[AnswerSource.api], [.stored, .api]], Policy.allCases)
+    private func unlock(answer: [AnswerSource], policy: Policy) async throws {
+        let appStore = ScriptedAppStore()
+        let (coins, unlock) = (["700000000000900", "700000000000901"], "700000000000500")
+        appStore.update { world in
+            world.subscriptions = []
+            let unlocks = world.purchases.filter { $0.id == unlock }
+            world.purchases =
+                coins.map {
+                    ScriptedAppStore.Purchase(
+                        id: $0, original: $0, product: "com.example.app.coins", type: "Consumable",
+                        purchased: SharedSimulator.noon.advanced(by: .seconds(-3_000_000)),
+                        revoked: SharedSimulator.noon,
+                        group: nil)
+                } + unlocks
+        }
+        let receipt = try appStore.receipt(of: 2)
+        let bridge = try StoringTestProxy(answer, appStore: appStore) { $0.refundedConsumables = policy }
+        if answer.first == .stored { #expect(await bridge.waitUntilStored(receipt)) }
+        let reply = await bridge.ask(receipt)
+        #expect(reply.source == answer.first)
+        let rows = reply.json?["latest_receipt_info"]?.elements ?? []
+        #expect(rows.map { $0["transaction_id"]?.text } == [unlock] + (policy == .drop ? [] : coins.reversed()))
+        #expect(reply.json?["latest_receipt"]?.text == receipt)
+
+        appStore.update { $0.purchases.removeAll { $0.id == unlock } }
+        let empty = await bridge.askAPI(receipt)
+        #expect(empty.json?["latest_receipt_info"]?.elements?.count == (policy == .drop ? 0 : 2))
+    }
+}
