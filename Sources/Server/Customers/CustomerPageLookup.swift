@@ -9,7 +9,7 @@ import ReceiptBridgeResponses
 /// Looks up what a support person entered.
 struct CustomerPageLookup: Sendable {
     /// The content of the page, and what the log says about it.
-    struct Outcome: Sendable {
+    struct PageResult: Sendable {
         let content: CustomerPage.Content
         /// HTTP status of the page.
         let status: Int
@@ -24,7 +24,7 @@ struct CustomerPageLookup: Sendable {
     /// The chosen app; `nil` if the form has no choice.
     let bundleId: String?
 
-    func answer(_ question: CustomerQuestion) async -> Outcome {
+    func answer(_ question: CustomerQuestion) async -> PageResult {
         do throws(CustomerViewError) {
             switch question {
             case .transactionId(let id): return shown([try await views.view(transactionId: id, bundleId: bundleId)])
@@ -42,7 +42,7 @@ struct CustomerPageLookup: Sendable {
     }
 
     /// Shows the customer who owns the first purchase of an order.
-    private func answer(orderId: String) async throws(CustomerViewError) -> Outcome {
+    private func answer(orderId: String) async throws(CustomerViewError) -> PageResult {
         let report: OrderReport
         do throws(OperationError) {
             report = try await operations.orderReport(orderId, target)
@@ -58,7 +58,7 @@ struct CustomerPageLookup: Sendable {
     }
 
     /// Shows the customers in the store with an account token.
-    private func answer(token: AccountToken) async -> Outcome {
+    private func answer(token: AccountToken) async -> PageResult {
         do throws(OperationError) {
             let found = try await operations.views(withToken: token, views, target)
             return found.isEmpty ? failed(.unknownToken, status: 404) : shown(found)
@@ -69,13 +69,13 @@ struct CustomerPageLookup: Sendable {
 
     private var target: OperationTarget { OperationTarget(bundleId: bundleId, environment: nil) }
 
-    private func shown(_ views: [CustomerView], _ order: CustomerOrder? = nil) -> Outcome {
+    private func shown(_ views: [CustomerView], _ order: CustomerOrder? = nil) -> PageResult {
         let customers = views.map { CustomerDocument($0, self.views.renderer) }
-        return Outcome(
+        return PageResult(
             content: .customers(customers, order: order), status: 200, code: "shown", customers: customers.count)
     }
 
-    private func failed(_ problem: CustomerProblem, status: Int) -> Outcome {
-        Outcome(content: .problem(problem), status: status, code: problem.code, customers: 0)
+    private func failed(_ problem: CustomerProblem, status: Int) -> PageResult {
+        PageResult(content: .problem(problem), status: status, code: problem.code, customers: 0)
     }
 }

@@ -4,7 +4,7 @@ package import ReceiptBridgeCryptography
 /// A receipt that is damaged, encoded in another way or forged, with the expected results.
 package struct HostileReceipt: Sendable, Hashable {
     /// The outcomes of a migration with the profile `tolerant` and without the Server API.
-    package enum Outcome: String, Sendable, Hashable {
+    package enum MigrationOutcome: String, Sendable, Hashable {
         case decoded, noTransactions, refused
     }
 
@@ -15,7 +15,7 @@ package struct HostileReceipt: Sendable, Hashable {
     package let environment: AppStoreEnvironment
     package let style: String
     package let originalTransactionIds: [String]
-    package let expected: Outcome
+    package let expected: MigrationOutcome
     /// Expected verifyReceipt status with strict reading: 21002, 21003 or 0.
     package let status: Int64
 
@@ -30,7 +30,7 @@ package struct HostileReceipt: Sendable, Hashable {
         ])
     }
 
-    init(_ mangling: String, _ text: String, of receipt: IssuedReceipt, _ expected: Outcome, _ status: Int64) {
+    init(_ mangling: String, _ text: String, of receipt: IssuedReceipt, _ expected: MigrationOutcome, _ status: Int64) {
         self.mangling = mangling
         self.text = text
         self.expected = expected
@@ -124,7 +124,7 @@ extension SimulatedStore {
         let purchaseInfo = TransactionReceiptEncoder.list(entries)
         let edited = TransactionReceiptEncoder.list(
             entries.map { $0.key == "product-id" ? .init($0.key, SimulatedProduct.yearly.productId) : $0 })
-        let forged: [(String, String, HostileReceipt.Outcome, Int64)] = [
+        let forged: [(String, String, HostileReceipt.MigrationOutcome, Int64)] = [
             (
                 "transactionReceiptLines",
                 ReceiptEncodingVariant.lines(receipt.base64, width: 64, separator: "\r\n"), .decoded, 0

@@ -59,7 +59,7 @@ extension MigrateCommand {
 
     /// Returns the numbers of rows. For example, `1,282 rows: decoded 1,200, refused 82`.
     private func summary(of result: MigrationFilter.Result) -> String {
-        let outcomes = Outcome.allCases.compactMap { outcome in
+        let outcomes = MigrationOutcome.allCases.compactMap { outcome in
             result.outcomes[outcome].map { "\(outcome.rawValue) \($0.grouped)" }
         }
         return "\(result.rows.grouped) rows" + (outcomes.isEmpty ? "" : ": ") + outcomes.joined(separator: ", ")

@@ -66,7 +66,7 @@ enum MigrationTable {
                 add("  \(reason)", count)
             }
         }
-        for outcome in Outcome.allCases where result.counts.count(of: outcome) > 0 {
+        for outcome in MigrationOutcome.allCases where result.counts.count(of: outcome) > 0 {
             add(outcome.rawValue, result.counts.count(of: outcome))
             switch outcome {
             case .refused: addReasons(result.counts.refusals)
@@ -95,7 +95,7 @@ enum MigrationTable {
 
     /// The styles of outcomes, and of their sum.
     private static let styles: [(String, TextStyle)] =
-        Outcome.allCases.map { outcome in
+        MigrationOutcome.allCases.map { outcome in
             switch outcome {
             case .migrated, .decoded: (outcome.rawValue, .good)
             case .noTransactions: (outcome.rawValue, .dim)

@@ -184,7 +184,8 @@ struct ReportTests {
     @Test("The summary states the result in a sentence")
     func sentences() throws {
         func sentence(
-            _ outcomes: [(Outcome, Int)], withAPI: Bool = false, isLenient: Bool = false, stop: Migration.Stop? = nil
+            _ outcomes: [(MigrationOutcome, Int)], withAPI: Bool = false, isLenient: Bool = false,
+            stop: Migration.Stop? = nil
         ) -> String {
             var options = MigrationOptions(source: "a", destination: "b", workers: 1)
             options.persisted.withAPI = withAPI
@@ -220,8 +221,8 @@ struct ReportTests {
                 == "All 3 rows are authentic receipts; nothing was refused; nothing failed.")
     }
 
-    @Test("Reports of no rows and of a single outcome are valid pages", arguments: Outcome.allCases + [nil])
-    func sparse(outcome: Outcome?) throws {
+    @Test("Reports of no rows and of a single outcome are valid pages", arguments: MigrationOutcome.allCases + [nil])
+    func sparse(outcome: MigrationOutcome?) throws {
         let world = try ReportWorld()
         var counts = MigrationCounts()
         if let outcome {

@@ -101,7 +101,7 @@ struct DecodedReceiptTests {
         let reader = try reader()
         for receipt in try SharedSimulator.hostile {
             let stored = reader.read(Array(receipt.text.utf8))
-            let outcome: HostileReceipt.Outcome =
+            let outcome: HostileReceipt.MigrationOutcome =
                 !stored.isVerified ? .refused : stored.lookupKeys.isEmpty ? .noTransactions : .decoded
             #expect(outcome == receipt.expected, "\(receipt.mangling)")
         }

@@ -44,7 +44,7 @@ package final class MigrationFilter: Sendable {
 
         package var ending = Ending.finished
         /// Numbers of rows whose results were written.
-        package var outcomes: [Outcome: Int64] = [:]
+        package var outcomes: [MigrationOutcome: Int64] = [:]
         package var rows: Int64 { outcomes.values.reduce(0, +) }
     }
 

@@ -11,7 +11,7 @@ final class OrderedBatches: @unchecked Sendable {
     struct Results: Sendable {
         /// The lines of the output.
         var bytes: [UInt8] = []
-        var outcomes: [Outcome: Int64] = [:]
+        var outcomes: [MigrationOutcome: Int64] = [:]
     }
 
     private let condition = NSCondition()

@@ -63,7 +63,7 @@ extension ResultRow {
         func texts(_ json: String) throws -> [String] {
             json == "[]" ? [] : try JSONDecoder().decode([String].self, from: Data(json.utf8))
         }
-        guard let outcome = Outcome(rawValue: row.outcome) else {
+        guard let outcome = MigrationOutcome(rawValue: row.outcome) else {
             throw StorageError(.damaged, at: "row \(row.row)", "unknown outcome")
         }
         self.init(

@@ -7,7 +7,7 @@ package struct ResultRow: Sendable, Hashable {
     package var id: String
     /// SHA-256 in hexadecimal of the decoded bytes; `nil` if nothing was decoded.
     package var digest: String?
-    package var outcome: Outcome
+    package var outcome: MigrationOutcome
     /// Error code; `nil` if there was no failure.
     package var reason: String?
     /// Kind of receipt, authentic or not.
@@ -33,7 +33,8 @@ package struct ResultRow: Sendable, Hashable {
     package var sourceId: String?
 
     package init(
-        id: String, digest: String? = nil, outcome: Outcome, reason: String? = nil, kind: String, verified: Bool,
+        id: String, digest: String? = nil, outcome: MigrationOutcome, reason: String? = nil, kind: String,
+        verified: Bool,
         repairs: [String] = [], environment: String? = nil, bundleId: String? = nil,
         originalTransactionIds: [String] = [], transactionIds: [String] = [], unverifiedIds: [String] = [],
         api: APIColumns? = nil, row: Int64 = 0, sourceId: String? = nil

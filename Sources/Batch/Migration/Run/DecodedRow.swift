@@ -10,8 +10,8 @@ package struct DecodedRow: Sendable {
     var id: String
     /// The change of the id; `nil` if it is as in the source.
     private var renaming: Renaming?
-    /// Outcome before the App Store Server API is requested.
-    let outcome: Outcome
+    /// The outcome before the App Store Server API is requested.
+    let outcome: MigrationOutcome
     let kind: String
     let verified: Bool
     let digest: String?
@@ -61,7 +61,7 @@ package struct DecodedRow: Sendable {
         number = row.number
         id = row.id ?? ""
         accountToken = row.accountToken
-        outcome = Outcome(treatment.acceptance)
+        outcome = MigrationOutcome(treatment.acceptance)
         kind = (stored?.kind ?? .unknown).rawValue
         verified = stored?.isVerified ?? false
         digest = treatment.digest
@@ -125,7 +125,7 @@ package struct DecodedRow: Sendable {
     }
 }
 
-extension Outcome {
+extension MigrationOutcome {
     /// The outcome before a lookup.
     fileprivate init(_ acceptance: RowTreatment.Acceptance) {
         self =

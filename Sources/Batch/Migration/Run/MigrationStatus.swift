@@ -79,7 +79,7 @@ extension MigrationStatus {
 
     /// Counts of outcomes. If the line is too long, successes are omitted before failures.
     private var outcomes: [ProgressText.Part] {
-        Outcome.allCases.filter { counts.count(of: $0) > 0 }.map { outcome in
+        MigrationOutcome.allCases.filter { counts.count(of: $0) > 0 }.map { outcome in
             .init(
                 "\(outcome.rawValue) \(counts.count(of: outcome).grouped)",
                 importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: ": ")

@@ -136,9 +136,9 @@ package final class SharedMigration: Sendable {
         result.duration = startTime.duration(to: .now)
         guard let lookups else { return result }
         let found = try await worker.on { (store) throws(StorageError) in try await store.outcomes(of: run, shard) }
-        var (outcomes, reasons): ([Outcome: Int64], [String: Int64]) = ([:], [:])
+        var (outcomes, reasons): ([MigrationOutcome: Int64], [String: Int64]) = ([:], [:])
         for row in found {
-            guard let outcome = Outcome(rawValue: row.outcome) else { continue }
+            guard let outcome = MigrationOutcome(rawValue: row.outcome) else { continue }
             outcomes[outcome, default: 0] += row.count
             if let reason = row.reason { reasons[reason, default: 0] += row.count }
         }

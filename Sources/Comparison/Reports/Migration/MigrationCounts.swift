@@ -1,7 +1,7 @@
 package import ReceiptBridgeBase
 
-/// Outcome of a row.
-package enum Outcome: String, Sendable, Hashable, CaseIterable, Codable {
+/// What became of a row.
+package enum MigrationOutcome: String, Sendable, Hashable, CaseIterable, Codable {
     /// The row has data of the App Store Server API.
     case migrated
     /// Authentic, and the App Store Server API was not requested.
@@ -20,7 +20,7 @@ package enum Outcome: String, Sendable, Hashable, CaseIterable, Codable {
 package struct MigrationCounts: Sendable, Hashable, Codable {
     /// Number of processed rows.
     package private(set) var rows: Int64 = 0
-    /// Number of rows by name of ``Outcome``.
+    /// Number of rows by name of ``MigrationOutcome``.
     package private(set) var outcomes: [String: Int64] = [:]
     /// Number of rows by receipt kind.
     package private(set) var kinds: [String: Int64] = [:]
@@ -49,7 +49,7 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
     package init() {}
 
     /// Returns the number of rows with an outcome.
-    package func count(of outcome: Outcome) -> Int64 { outcomes[outcome.rawValue] ?? 0 }
+    package func count(of outcome: MigrationOutcome) -> Int64 { outcomes[outcome.rawValue] ?? 0 }
 
     /// `true` if any row was refused, not found or failed.
     package var hasFailures: Bool { [.refused, .notFound, .failed].contains { count(of: $0) > 0 } }
@@ -64,7 +64,7 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
     ///   - isAuthentic: Whether Apple's signature is valid.
     ///   - year: Year of the receipt; `nil` if it could not be read.
     package mutating func add(
-        _ outcome: Outcome, reason: String?, kind: String, environment: String?, repairs: [String],
+        _ outcome: MigrationOutcome, reason: String?, kind: String, environment: String?, repairs: [String],
         isAuthentic: Bool, year: Int?
     ) {
         rows += 1
@@ -104,7 +104,7 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
     }
 
     /// Replaces the outcomes and reasons, which lookups have changed. The other counts stay.
-    package mutating func replace(outcomes: [Outcome: Int64], reasons: [String: Int64]) {
+    package mutating func replace(outcomes: [MigrationOutcome: Int64], reasons: [String: Int64]) {
         self.outcomes = Dictionary(uniqueKeysWithValues: outcomes.map { ($0.key.rawValue, $0.value) })
         self.reasons = reasons
     }

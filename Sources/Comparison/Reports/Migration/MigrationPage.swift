@@ -109,7 +109,7 @@ struct MigrationPage {
 
     private var outcomes: ReportBlock {
         let isLenient = report.options.allowUnverified
-        let entries = Outcome.allCases.map { outcome in
+        let entries = MigrationOutcome.allCases.map { outcome in
             ReportEntry(
                 outcome.rawValue,
                 isLenient ? ReportGlossary.unverifiedMeaning(of: outcome) : ReportGlossary.meaning(of: outcome),

@@ -57,7 +57,8 @@ extension MigrationReport {
         writer.member("authentic", counts.authentic)
         writer.member("renamedIds", counts.renamedIds)
         writer.member(
-            "outcomes", Dictionary(uniqueKeysWithValues: Outcome.allCases.map { ($0.rawValue, counts.count(of: $0)) }))
+            "outcomes",
+            Dictionary(uniqueKeysWithValues: MigrationOutcome.allCases.map { ($0.rawValue, counts.count(of: $0)) }))
         writer.member("kinds", counts.kinds)
         writer.member("environments", counts.environments)
         writer.member("years", counts.years)

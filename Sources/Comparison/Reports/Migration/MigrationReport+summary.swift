@@ -43,7 +43,7 @@ extension MigrationReport {
         }
     }
 
-    private static func clause(_ outcome: Outcome, _ counts: MigrationCounts) -> String {
+    private static func clause(_ outcome: MigrationOutcome, _ counts: MigrationCounts) -> String {
         let count = counts.count(of: outcome)
         let number = count == 0 ? "nothing" : count.grouped
         let was = count > 1 ? "were" : "was"

@@ -3,7 +3,7 @@ import ReceiptBridgeReceipts
 /// Explanations of the names in a report.
 enum ReportGlossary {
     /// Explanation of an outcome.
-    static func meaning(of outcome: Outcome) -> String {
+    static func meaning(of outcome: MigrationOutcome) -> String {
         switch outcome {
         case .migrated: "authentic, with the App Store's records"
         case .decoded: "authentic, without a lookup in the App Store"
@@ -15,7 +15,7 @@ enum ReportGlossary {
     }
 
     /// Explanation of an outcome with `--allow-unverified`.
-    static func unverifiedMeaning(of outcome: Outcome) -> String {
+    static func unverifiedMeaning(of outcome: MigrationOutcome) -> String {
         switch outcome {
         case .migrated: "with the App Store's records"
         case .refused: "not a receipt, or not authentic and without an id of an app that has a key"

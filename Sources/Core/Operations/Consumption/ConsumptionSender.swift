@@ -7,7 +7,7 @@ package import ReceiptBridgeStorage
 /// 12 hours after Apple's request, and what the type of the product allows.
 package struct ConsumptionSender: Sendable {
     /// What was done.
-    package enum Outcome: Sendable, Hashable {
+    package enum SendingOutcome: Sendable, Hashable {
         case sent
         /// The request that would have been sent. If the type of the product is unknown, the rules that depend on it
         /// were not checked.
@@ -35,7 +35,7 @@ package struct ConsumptionSender: Sendable {
     /// - Throws: ``InvalidOperation`` if a rule is broken, ``UpstreamError``, ``StorageError``.
     package func send(
         _ information: ConsumptionInformation, of id: TransactionIdentifier, _ options: CallOptions
-    ) async throws -> Outcome {
+    ) async throws -> SendingOutcome {
         try information.checkInput()
         var asked: ConsumptionDeadline?
         if let store { asked = try await ConsumptionDeadline(of: id, in: scope, store: store) }

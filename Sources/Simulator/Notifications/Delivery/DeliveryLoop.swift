@@ -48,7 +48,7 @@ extension NotificationOutbox {
 
     /// Records the result of an attempt and schedules a retry. Duplicates are sent once and are not in the
     /// notification history.
-    private func finish(_ notification: QueuedNotification, _ outcome: NotificationSender.Outcome?) {
+    private func finish(_ notification: QueuedNotification, _ outcome: NotificationSender.AttemptResult?) {
         var notification = notification
         notification.attempts += 1
         if let outcome, !notification.isCopy {

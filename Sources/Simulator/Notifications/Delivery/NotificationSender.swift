@@ -3,7 +3,7 @@ import ReceiptBridgeTransport
 /// Posts the bodies of notifications, over connections that it keeps.
 struct NotificationSender: Sendable {
     /// The outcome of one attempt.
-    struct Outcome: Sendable, Hashable {
+    struct AttemptResult: Sendable, Hashable {
         let result: SendAttempt.Result
         /// Whether Apple would retry. It does not if the status is neither a success nor an error.
         let isWorthRetrying: Bool
@@ -19,14 +19,14 @@ struct NotificationSender: Sendable {
     }
 
     /// Sends a body and waits for the response.
-    func deliver(_ body: [UInt8], to target: NotificationTarget) async -> Outcome {
+    func deliver(_ body: [UInt8], to target: NotificationTarget) async -> AttemptResult {
         do throws(TransportError) {
             let request = try HTTPRequest(
                 method: .post, url: target.url, headers: ["Content-Type": "application/json; charset=UTF-8"],
                 body: body, timeout: target.timeout)
             return Self.outcome(of: try await transport.send(request).status)
         } catch {
-            return Outcome(result: Self.result(of: error), isWorthRetrying: true)
+            return AttemptResult(result: Self.result(of: error), isWorthRetrying: true)
         }
     }
 
@@ -34,11 +34,11 @@ struct NotificationSender: Sendable {
 
     /// Success and retries by HTTP status:
     /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
-    private static func outcome(of status: Int) -> Outcome {
+    private static func outcome(of status: Int) -> AttemptResult {
         switch status {
-        case 200...206: Outcome(result: .success, isWorthRetrying: false)
-        case 400..<600: Outcome(result: .unsuccessfulStatus, isWorthRetrying: true)
-        default: Outcome(result: .unsuccessfulStatus, isWorthRetrying: false)
+        case 200...206: AttemptResult(result: .success, isWorthRetrying: false)
+        case 400..<600: AttemptResult(result: .unsuccessfulStatus, isWorthRetrying: true)
+        default: AttemptResult(result: .unsuccessfulStatus, isWorthRetrying: false)
         }
     }
 
