@@ -26,15 +26,13 @@ package enum RowField: Int, Sendable, CaseIterable {
     static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
     /// The field of a transaction payload for each row field.
-    static let ofTransactions: [(field: RowField, source: TransactionField)] = allCases.compactMap { field in
-        TransactionField(rawValue: field.name).map { (field, $0) }
+    static let ofTransactions: [(field: RowField, source: TransactionKey)] = allCases.compactMap { field in
+        TransactionKey(rawValue: field.name).map { (field, $0) }
     }
 
-    /// The field of a renewal payload for each row field. `appAccountToken` is compared with the transaction only.
-    static let ofRenewals: [(field: RowField, source: RenewalField)] = allCases.compactMap { field in
-        guard field != .appAccountToken else { return nil }
-        return RenewalField(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name)
-            .map { (field, $0) }
+    /// The field of a renewal payload for each row field.
+    static let ofRenewals: [(field: RowField, source: RenewalKey)] = allCases.compactMap { field in
+        RenewalKey(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name).map { (field, $0) }
     }
 
     /// Fields that are dates.

@@ -26,7 +26,7 @@ struct AppReceiptAttributeTests {
     func everything() throws {
         let content = MintedReceipts.content {
             $0.expirationDate = Timestamp(seconds: 1_800_000_000)
-            $0.purchases[0].promotionalOfferId = "offer"
+            $0.purchases[0].extraAttributes = [.text(1721, "offer")]
             $0.purchases[0].isFamilyShared = true
             $0.purchases[0].webOrderLineItemId = .max
         }

@@ -84,7 +84,7 @@ struct ServerAPIDocumentTests {
     }
 
     /// Texts that are numbers in a receipt.
-    private static let numbers: Set<TransactionField> = [.webOrderLineItemId]
+    private static let numbers: Set<TransactionField> = [.key(.webOrderLineItemId)]
 
     @Test(
         "An unknown text or number of any property of a transaction is converted", arguments: TransactionField.allCases)

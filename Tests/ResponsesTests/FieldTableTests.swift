@@ -145,9 +145,9 @@ struct FieldTableTests {
     @Test("A property without a value does not fit any conversion")
     func everyProperty() {
         for conversion in Conversion.allCases {
-            #expect(!conversion.fits(TransactionField.claims.kind))
-            #expect(!conversion.fits(RenewalField.claims.kind))
-            #expect(!conversion.fits(RenewalField.eligibleWinBackOfferIds.kind))
+            #expect(!conversion.fits(TransactionKey.claims.kind))
+            #expect(!conversion.fits(RenewalKey.claims.kind))
+            #expect(!conversion.fits(.attributes))
         }
     }
 

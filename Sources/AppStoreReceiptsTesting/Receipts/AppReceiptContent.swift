@@ -62,7 +62,6 @@ package struct AppReceiptPurchase: Sendable, Hashable {
     package var isTrialPeriod = false
     /// Written only for auto-renewable subscriptions, as in newer receipts.
     package var isInIntroOfferPeriod = false
-    package var promotionalOfferId: String?
     package var isFamilyShared = false
     /// Attribute 1712, empty without a refund.
     package var cancellationDate: Timestamp?
@@ -101,7 +100,6 @@ extension AppReceiptPurchase {
         ]
         if expiresDate != nil { list.append(.number(1719, isInIntroOfferPeriod ? 1 : 0)) }
         if let cancellationReason { list.append(.number(1720, cancellationReason)) }
-        if let promotionalOfferId { list.append(.text(1721, promotionalOfferId)) }
         if includesOwnership { list.append(.number(1722, isFamilyShared ? 1 : 0)) }
         return list
     }
@@ -164,9 +162,7 @@ package struct ReceiptAttribute: Sendable, Hashable {
     package var value: [UInt8]
 
     package init(_ type: Int64, version: Int64 = 1, raw value: [UInt8]) {
-        self.type = type
-        self.version = version
-        self.value = value
+        (self.type, self.version, self.value) = (type, version, value)
     }
 
     package static func text(_ type: Int64, _ text: String) -> ReceiptAttribute {

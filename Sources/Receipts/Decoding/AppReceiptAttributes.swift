@@ -82,18 +82,7 @@ extension AppReceipt {
                 throw ReceiptDecodingError(error, at: "attributes")
             }
             if attribute.type == 17 {
-                guard purchases.count < Self.maximumPurchases else {
-                    throw ReceiptDecodingError(
-                        .tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
-                }
-                if purchases.isEmpty {
-                    // Purchases have similar sizes, and nearly all attributes of a large receipt are purchases.
-                    let size = attribute.value.end - attribute.value.start
-                    purchases.reserveCapacity(min((cursor.end - cursor.position) / size + 1, Self.maximumPurchases))
-                }
-                purchases.append(InAppPurchase(of: shared))
-                try purchases[purchases.count - 1].read(
-                    attribute, index: purchases.count - 1, in: bytes, base: base)
+                try append(attribute, before: cursor.end - cursor.position, in: bytes, of: shared, base: base)
             } else {
                 do throws(BERError) {
                     if try !read(attribute, in: bytes, of: shared, base: base) { unknownCount += 1 }
@@ -106,6 +95,25 @@ extension AppReceipt {
                 }
             }
         }
+    }
+
+    /// Appends the purchase of an attribute 17.
+    ///
+    /// - Parameter rest: the size of the attributes after it.
+    private mutating func append(
+        _ attribute: ReceiptAttribute, before rest: Int, in bytes: borrowing Span<UInt8>, of shared: Redacted<[UInt8]>,
+        base: Int
+    ) throws(ReceiptDecodingError) {
+        guard purchases.count < Self.maximumPurchases else {
+            throw ReceiptDecodingError(.tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
+        }
+        if purchases.isEmpty {
+            // Purchases have similar sizes, and nearly all attributes of a large receipt are purchases.
+            let size = attribute.value.end - attribute.value.start
+            purchases.reserveCapacity(min(rest / size + 1, Self.maximumPurchases))
+        }
+        purchases.append(InAppPurchase(of: shared))
+        try purchases[purchases.count - 1].read(attribute, index: purchases.count - 1, in: bytes, base: base)
     }
 
     /// Reads one attribute of the receipt. Returns `false` if it is unknown and has a value.
@@ -129,72 +137,6 @@ extension AppReceipt {
         case 19: originalApplicationVersion = try attribute.text(in: bytes)
         case 21: expirationDate = try attribute.date(in: bytes)
         case 25: platform = try attribute.number(in: bytes)
-        default: return attribute.isEmptyText(in: bytes)
-        }
-        return true
-    }
-}
-
-extension InAppPurchase {
-    /// The attributes that have a property.
-    static let knownTypes: Set<Int64> = [
-        1701, 1702, 1703, 1704, 1705, 1706, 1707, 1708, 1710, 1711, 1712, 1713, 1719, 1720, 1721, 1722,
-    ]
-
-    /// Reads the purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`.
-    ///
-    /// - Parameters:
-    ///   - index: the index of the purchase in the receipt, for error messages.
-    ///   - base: the offset of `bytes` in ``bytes``.
-    fileprivate mutating func read(
-        _ purchase: ReceiptAttribute, index: Int, in bytes: borrowing Span<UInt8>, base: Int
-    ) throws(ReceiptDecodingError) {
-        var type: Int64?
-        var unknown = 0
-        do throws(BERError) {
-            var outer = purchase.value.inside
-            let set = try outer.next(BERTag.set, in: bytes)
-            attributes = ReceiptText(base + set.contentStart..<base + set.contentEnd)
-            var cursor = set.inside
-            while !cursor.isAtEnd {
-                type = nil
-                let attribute = try ReceiptAttribute(next: &cursor, in: bytes)
-                type = attribute.type
-                if try !read(attribute, in: bytes, base: base) { unknown += 1 }
-            }
-        } catch {
-            throw ReceiptDecodingError(error, at: "attribute 17[\(index)]\(type.map { " › \($0)" } ?? "")")
-        }
-        guard unknown <= AppReceipt.maximumUnknownAttributes else {
-            throw ReceiptDecodingError(.tooMany, at: "attribute 17[\(index)]", "too many unknown attributes")
-        }
-    }
-
-    /// Reads one attribute of the purchase. Returns `false` if it is unknown and has a value.
-    @inline(__always)
-    private mutating func read(
-        _ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>, base: Int
-    ) throws(BERError) -> Bool {
-        switch attribute.type {
-        case 1701: quantity = try attribute.number(in: bytes)
-        case 1702: productIdText = try attribute.range(in: bytes, base: base)
-        case 1703: transactionIdText = try attribute.range(in: bytes, base: base)
-        case 1704: purchaseDate = try attribute.date(in: bytes)
-        case 1705: originalTransactionIdText = try attribute.range(in: bytes, base: base)
-        case 1706: originalPurchaseDate = try attribute.date(in: bytes)
-        case 1707: productType = try attribute.number(in: bytes).map(ReceiptProductType.init(rawValue:))
-        case 1708: expiresDate = try attribute.date(in: bytes)
-        case 1710: productAppleId = try attribute.number(in: bytes)
-        case 1711: webOrderLineItemId = try attribute.number(in: bytes)
-        case 1712: cancellationDate = try attribute.date(in: bytes)
-        case 1713: isTrialPeriod = try attribute.number(in: bytes)
-        case 1719: isInIntroOfferPeriod = try attribute.number(in: bytes)
-        case 1720:
-            // Only three genuine ones are known. A value that is not a number must not make a receipt unreadable.
-            guard let reason = try? attribute.number(in: bytes) else { return attribute.isEmptyText(in: bytes) }
-            cancellationReason = reason
-        case 1721: promotionalOfferIdText = try attribute.range(in: bytes, base: base)
-        case 1722: ownershipType = try attribute.number(in: bytes)
         default: return attribute.isEmptyText(in: bytes)
         }
         return true

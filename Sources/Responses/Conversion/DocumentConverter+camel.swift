@@ -89,9 +89,7 @@ extension DocumentConverter {
             renewal[row.field.rawValue] = try top.camelCase(row)
         }
         let hasRenewal = !renewal.isEmpty
-        for field in [RenewalField.originalTransactionId, .productId, .environment] {
-            renewal[field.rawValue] = (latest ?? own)?[field.rawValue]
-        }
+        for name in ["originalTransactionId", "productId", "environment"] { renewal[name] = (latest ?? own)?[name] }
         writer.member(AnswerField.receipt.rawValue, try parts.receipt?.camelCase(tables.transactionReceipt))
         writer.member(DocumentKey.transactions, own.map { [$0] })
         writer.member(DocumentKey.latestTransactions, latest.map { [$0] })
@@ -142,5 +140,5 @@ enum DocumentKey {
 
 extension AnswerField {
     /// Whether the key belongs to the renewal. In an iOS 6 response, these keys are at the top level.
-    var belongsToRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
+    var belongsToRenewal: Bool { RenewalKey(rawValue: rawValue) != nil }
 }

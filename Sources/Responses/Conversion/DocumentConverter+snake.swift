@@ -157,7 +157,7 @@ extension DocumentConverter {
                 try write(latest, tables.flatTransaction, into: &writer)
             case .autoRenewProductId, .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod:
                 guard let renewal else { continue }
-                writer.member(RenewalField(rawValue: column.field.rawValue)?.value(of: renewal.payload), as: column)
+                writer.member(RenewalKey(rawValue: column.field.rawValue)?.value(of: renewal.payload), as: column)
             case .environment, .pendingRenewalInfo:
                 continue
             default:

@@ -17,11 +17,12 @@ extension LocatedObject {
 
     /// Converts the object to a payload. Numbers and texts are first converted to the types that the payload expects.
     /// Objects and arrays are not, so that the payload rejects them if it expects another type.
-    func payload<Claims: SignedClaims, Field: ModelField>(_ fields: Field.Type) throws(ConversionError) -> Claims {
+    func payload<Key: PayloadKey>(_ keys: Key.Type) throws(ConversionError) -> Key.Payload
+    where Key.Payload: SignedClaims {
         let offer = self["offerType"] == nil ? offerFromVerifyReceiptKeys : ServerAPIObject()
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()
-        for field in fields.allCases where field.kind != .bytes {
+        for field in PayloadField<Key>.allCases where field.kind != .bytes {
             let (name, kind) = (field.rawValue, field.kind)
             if let member = self[name] {
                 guard kind != .text || member.elements == nil else { continue }
@@ -39,7 +40,7 @@ extension LocatedObject {
         writer.endObject()
         do {
             var reader = ClaimReader(try JSONObject(writer.finish()))
-            let claims = try Claims(&reader)
+            let claims = try Key.Payload(&reader)
             if let error = reader.leftOut.first { throw error }
             return claims
         } catch let fieldError as JSONFieldError {
@@ -52,7 +53,7 @@ extension LocatedObject {
     /// The offer of a document that uses the keys of verifyReceipt, as the output of `decode` does.
     private var offerFromVerifyReceiptKeys: ServerAPIObject {
         var object = ServerAPIObject()
-        for field in TransactionField.offerKeys { object[field.rawValue] = self[field.rawValue]?.read(as: field.kind) }
+        for field in TransactionKey.offerKeys { object[field.rawValue] = self[field.rawValue]?.read(as: field.kind) }
         object.convertOffer()
         return object
     }

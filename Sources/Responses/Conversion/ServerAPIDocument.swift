@@ -56,7 +56,7 @@ struct ServerAPIDocument {
         for object in objects {
             transactions.append(
                 ServerAPITransaction(
-                    object: object, payload: try object.payload(TransactionField.self), isFromHistory: isHistory))
+                    object: object, payload: try object.payload(TransactionKey.self), isFromHistory: isHistory))
         }
         return transactions
     }
@@ -71,7 +71,7 @@ struct ServerAPIDocument {
         guard let objects = try root.objects(DocumentKey.renewals) ?? subscriptions else { return nil }
         var renewals: [ServerAPIRenewal] = []
         for object in objects {
-            renewals.append(ServerAPIRenewal(object: object, payload: try object.payload(RenewalField.self)))
+            renewals.append(ServerAPIRenewal(object: object, payload: try object.payload(RenewalKey.self)))
         }
         return renewals
     }
@@ -93,24 +93,22 @@ struct ServerAPITransaction {
     /// that the document has itself is not derived from the offer.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
         // A payload without a quantity means 1. A row of a response without a quantity was written without it.
-        if !isFromHistory, field.rawValue == TransactionField.quantity.rawValue, object[field.rawValue] == nil {
+        if !isFromHistory, field.rawValue == TransactionKey.quantity.rawValue, object[field.rawValue] == nil {
             return nil
         }
-        if TransactionField.offerKeys.contains(where: { $0.rawValue == field.rawValue }) {
+        guard let key = TransactionKey(rawValue: field.rawValue) else { return try object.value(field) }
+        if TransactionKey.offerKeys.contains(key) {
             if object[field.rawValue] != nil { return try object.value(field) }
             // `null` means that the row of the response did not have the flag.
             if !isFromHistory, object.object.isNull(field.rawValue) { return nil }
         }
-        let mapped = TransactionField(rawValue: field.rawValue)?.value(of: payload).present
-        if let mapped {
-            let value = mapped.converted(to: field.kind)
-            // An ownership without a known name gives no key. A number must be valid.
-            guard value != nil || field.kind == .ownership else {
-                throw object.error(field.rawValue, "a whole number of 64 bits")
-            }
-            return value
+        guard let mapped = key.value(of: payload).present else { return nil }
+        let value = mapped.converted(to: field.kind)
+        // An ownership without a known name gives no key. A number must be valid.
+        guard value != nil || field.kind == .ownership else {
+            throw object.error(field.rawValue, "a whole number of 64 bits")
         }
-        return TransactionField.answered.contains(field.rawValue) ? nil : try object.value(field)
+        return value
     }
 }
 
@@ -123,16 +121,11 @@ struct ServerAPIRenewal {
 
     /// Returns the value of the payload. A key of an offer that the document has itself is not derived from the offer.
     func value(_ field: RenewalField) throws(ConversionError) -> FieldValue {
-        guard TransactionField.offerKeys.contains(where: { $0.rawValue == field.rawValue }),
+        guard TransactionKey.offerKeys.contains(where: { $0.rawValue == field.rawValue }),
             let own = try object.value(field)
         else { return field.value(of: payload) }
         return own
     }
-}
-
-extension TransactionField {
-    /// The properties whose absence from the payload is final, because the rules for responses decided it.
-    fileprivate static let answered: Set<String> = Set(FieldTables.bundled.transaction.rows.map(\.field.rawValue))
 }
 
 extension LocatedObject {

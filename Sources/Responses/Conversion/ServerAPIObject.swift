@@ -75,7 +75,7 @@ extension ServerAPIObject {
         let original = self
         normalizeTransaction(bundleId: bundleId, environment: environment)
         let offer = TransactionPayload(offerOf: self)
-        for field in TransactionField.offerKeys where field != .isInIntroOfferPeriod || self["expiresDate"] != nil {
+        for field in TransactionKey.offerKeys where field != .isInIntroOfferPeriod || self["expiresDate"] != nil {
             keep(original[field.rawValue], of: field, insteadOf: field.value(of: offer))
         }
     }
@@ -85,25 +85,25 @@ extension ServerAPIObject {
         let original = self
         convertOffer()
         let offer = TransactionPayload(offerOf: self)
-        for field in TransactionField.offerKeys where RenewalField(rawValue: field.rawValue) != nil {
+        for field in TransactionKey.offerKeys where RenewalKey(rawValue: field.rawValue) != nil {
             keep(original[field.rawValue], of: field, insteadOf: field.value(of: offer))
         }
         if self["environment"] == nil { self["environment"] = environment }
     }
 
     /// Keeps the original value of a key unless it equals the one that follows from the converted offer.
-    private mutating func keep(_ original: FieldValue?, of field: TransactionField, insteadOf value: FieldValue) {
+    private mutating func keep(_ original: FieldValue?, of field: TransactionKey, insteadOf value: FieldValue) {
         guard original != value.present, original != .text("") else { return }
         self[field.rawValue] = original ?? .text(nil)
     }
 
-    /// Replaces the ``TransactionField/offerKeys`` by `offerType`, `offerIdentifier` and `offerDiscountType`.
+    /// Replaces the ``TransactionKey/offerKeys`` by `offerType`, `offerIdentifier` and `offerDiscountType`.
     ///
     /// The name of an offer code decides about the type, because the row of a redeemed code has both identifiers. If
     /// both flags are true, the offer is a free trial. A paid introductory offer gets no discount type, because a
     /// response does not say whether it was paid up front.
     mutating func convertOffer() {
-        let keys = TransactionField.offerKeys.map { take($0.rawValue) }
+        let keys = TransactionKey.offerKeys.map { take($0.rawValue) }
         let (isTrial, isIntroduction) = (keys[0] == .flag(1), keys[1] == .flag(1))
         let (promotional, code) = (keys[2]?.nonEmptyText, keys[3]?.nonEmptyText)
         let type: OfferType? =

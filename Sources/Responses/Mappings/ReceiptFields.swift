@@ -94,6 +94,38 @@ package enum InAppField: String, ModelField {
     }
 }
 
+extension InAppPurchase {
+    /// The attributes that a receipt would hold of a transaction.
+    package init(_ transaction: TransactionPayload) {
+        self.init()
+        quantity = transaction.quantity ?? 1
+        productId = transaction.productId
+        transactionId = transaction.transactionId
+        originalTransactionId = transaction.originalTransactionId ?? transaction.transactionId
+        purchaseDate = transaction.purchaseDate
+        originalPurchaseDate = transaction.originalPurchaseDate
+        webOrderLineItemId = transaction.webOrderLineItemId.flatMap { Int64($0) }
+        cancellationDate = transaction.revocationDate
+        cancellationReason = transaction.revocationDate == nil ? nil : transaction.revocationReason
+        isTrialPeriod = transaction.isTrial ? 1 : 0
+        if transaction.isAutoRenewable {
+            expiresDate = transaction.expiresDate
+            isInIntroOfferPeriod = transaction.isInIntroductoryPeriod ? 1 : 0
+        }
+        if transaction.offerType == OfferType.promotional.rawValue { promotionalOfferId = transaction.offerIdentifier }
+        productType = transaction.knownType.flatMap { Self.types[$0] }
+        ownershipType = Self.ownerships[transaction.inAppOwnershipType ?? ""]
+    }
+
+    private static let types: [ProductType: ReceiptProductType] = [
+        .autoRenewable: .autoRenewable, .nonConsumable: .nonConsumable, .consumable: .consumable,
+        .nonRenewing: .nonRenewing,
+    ]
+    private static let ownerships: [String: Int64] = [
+        OwnershipType.purchased.rawValue: 0, OwnershipType.familyShared.rawValue: 1,
+    ]
+}
+
 /// The known keys of an iOS 6 `purchase-info`, and the three lines outside it.
 ///
 /// All values are text and are copied into responses unchanged. The value kinds only affect the camelCase output.

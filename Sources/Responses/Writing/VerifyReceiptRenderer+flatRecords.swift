@@ -37,17 +37,17 @@ extension VerifyReceiptRenderer {
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
             case .autoRenewProductId:
-                writer.member(renewal.flatMap(RenewalField.autoRenewProductId.value), as: column)
+                writer.member(renewal.flatMap(RenewalKey.autoRenewProductId.value), as: column)
             case .autoRenewStatus:
-                writer.member(renewal.flatMap(RenewalField.autoRenewStatus.value), as: column)
+                writer.member(renewal.flatMap(RenewalKey.autoRenewStatus.value), as: column)
             case .expirationIntent where !isCurrent:
-                writer.member(renewal.flatMap(RenewalField.expirationIntent.value), as: column)
+                writer.member(renewal.flatMap(RenewalKey.expirationIntent.value), as: column)
             case .isInBillingRetryPeriod where !isCurrent:
-                writer.member(renewal.flatMap(RenewalField.isInBillingRetryPeriod.value), as: column)
+                writer.member(renewal.flatMap(RenewalKey.isInBillingRetryPeriod.value), as: column)
             case .revocationDateFormatted:
                 writer.member(.formatted(refunded?.revocationDate), as: column)
             case .revocationReason:
-                writer.member(refunded.flatMap(TransactionField.revocationReason.value), as: column)
+                writer.member(refunded.flatMap(TransactionKey.revocationReason.value), as: column)
             default:
                 continue
             }

@@ -53,14 +53,7 @@ extension VerifyReceiptRenderer {
                 write(receipt, rows: &rows, requestDate: requestDate, into: &writer)
             case .latestReceiptInfo where hasLatest:
                 writer.member(column.key.beginning)
-                writer.beginArray()
-                for index in latest {
-                    // One copy, because it counts a reference to each of the payload's texts.
-                    let payload = records.transactions[index].payload
-                    let flag = payload.isIntroductoryFlagUnknown ? receipt.introductoryFlag(of: payload) : nil
-                    writer.object(payload, tables.transaction, introductoryFlag: flag)
-                }
-                writer.endArray()
+                write(latest, of: records, receipt, into: &writer)
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
             case .pendingRenewalInfo where hasLatest && hasSubscription:
@@ -72,6 +65,20 @@ extension VerifyReceiptRenderer {
         }
         writer.endObject()
         return Answer(status: .valid, body: writer.finish())
+    }
+
+    /// Writes `latest_receipt_info`.
+    private func write(
+        _ latest: [Int], of records: CustomerRecords, _ receipt: AppReceipt, into writer: inout JSONWriter
+    ) {
+        writer.beginArray()
+        for index in latest {
+            // One copy, because it counts a reference to each of the payload's texts.
+            let payload = records.transactions[index].payload
+            let flag = payload.isIntroductoryFlagUnknown ? receipt.introductoryFlag(of: payload) : nil
+            writer.object(payload, tables.transaction, introductoryFlag: flag)
+        }
+        writer.endArray()
     }
 
     /// Writes `pending_renewal_info`, in the order of Apple's status response.
@@ -94,8 +101,11 @@ extension JSONWriter {
     ) {
         beginObject()
         table.layout.forEach { field, conversion, key in
-            let isKnown = introductoryFlag != nil && field == .isInIntroOfferPeriod
-            member(isKnown ? .flag(introductoryFlag) : field.value(of: transaction), as: conversion, key: key)
+            if let introductoryFlag, case .key(.isInIntroOfferPeriod) = field {
+                member(.flag(introductoryFlag), as: conversion, key: key)
+            } else {
+                member(field.value(of: transaction), as: conversion, key: key)
+            }
         }
         endObject()
     }

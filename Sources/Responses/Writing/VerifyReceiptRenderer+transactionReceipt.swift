@@ -55,9 +55,11 @@ extension VerifyReceiptRenderer {
         }
         if let date = receipt.revocationDate, receipt["cancellation-date"] == nil {
             for column in tables.flatTransaction.columns {
-                switch column.field {
-                case .revocationDate: writer.member(.cancellation(date, isConsumable: false), as: column)
-                case .revocationReason: writer.member(.number(receipt.revocationReason), as: column)
+                switch column.field.rawValue {
+                case TransactionKey.revocationDate.rawValue:
+                    writer.member(.cancellation(date, isConsumable: false), as: column)
+                case TransactionKey.revocationReason.rawValue:
+                    writer.member(.number(receipt.revocationReason), as: column)
                 default: continue
                 }
             }

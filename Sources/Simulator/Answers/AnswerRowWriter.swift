@@ -42,7 +42,7 @@ enum AnswerRowWriter {
             "web_order_line_item_id": row.webOrderLineItemId, "is_trial_period": flag(row.isTrialPeriod),
             "is_in_intro_offer_period": isSubscription ? flag(row.isInIntroOfferPeriod) : nil,
             "cancellation_reason": cancellation.map { String($0.reason) },
-            "promotional_offer_id": row.promotionalOfferId,
+            "promotional_offer_id": row.offerAttribute,
             "in_app_ownership_type": includesOwnership ? row.ownership : nil,
         ])
         guard isCurrent else { return .object(members) }

@@ -81,7 +81,7 @@ extension AppReceiptPurchase {
         webOrderLineItemId = transaction.webOrderLineItemId.flatMap { Int64($0) } ?? 0
         isTrialPeriod = transaction.isTrialPeriod
         isInIntroOfferPeriod = transaction.isInIntroOfferPeriod
-        promotionalOfferId = transaction.promotionalOfferId
+        extraAttributes = transaction.offerAttribute.map { [.text(1721, $0)] } ?? []
         isFamilyShared = transaction.isFamilyShared
         let revocation = transaction.revocation(at: plan.creationDate)
         cancellationDate = revocation?.date

@@ -124,8 +124,8 @@ extension SimulatedTransaction {
     package var isInIntroOfferPeriod: Bool {
         offer?.type == 1 && (!isTrialPeriod || purchaseDate >= Self.trialsHaveBothFlags)
     }
-    /// Value of `promotional_offer_id`.
-    package var promotionalOfferId: String? { offer?.type == 2 ? offer?.identifier : offer?.codeId }
+    /// Value of attribute 1721 and of its key in responses.
+    package var offerAttribute: String? { offer?.type == 2 ? offer?.identifier : offer?.codeId }
     /// Value of `offer_code_ref_name`.
     var offerCodeRefName: String? { offer?.type == 3 ? offer?.identifier : nil }
 

@@ -1,0 +1,62 @@
+import ReceiptBridgeReceipts
+
+/// The newest transaction of an iOS 6 receipt's subscription, in the flat form of iOS 6 responses. It combines the
+/// transaction from the Server API with the values that only the submitted receipt has.
+package struct FlatTransaction: Sendable {
+    /// The newest transaction of the subscription, from the Server API.
+    let transaction: TransactionPayload
+    /// The submitted receipt.
+    let receipt: TransactionReceipt
+    /// The Apple ID of the app; `nil` in the sandbox.
+    let appAppleId: Int64?
+
+    /// `is_in_intro_offer_period` of the receipt, if its transaction is the newest one.
+    fileprivate var ownIntroductoryFlag: FieldValue? {
+        guard transaction.transactionId == receipt.transactionId else { return nil }
+        return receipt["is-in-intro-offer-period"].map { .flag($0 == "true" || $0 == "1" ? 1 : 0) }
+    }
+}
+
+package typealias FlatTransactionField = PayloadField<FlatTransactionKey>
+
+/// The properties of a ``FlatTransaction`` that are not those of its transaction.
+package enum FlatTransactionKey: String, PayloadKey {
+    case uniqueIdentifier, uniqueVendorIdentifier, productAppleId, appAppleId, bundleId, applicationVersion
+    case versionExternalIdentifier, isInIntroOfferPeriod
+
+    package static let modelName = "FlatTransaction"
+    package static let place = "latest_receipt_info, latest_expired_receipt_info (iOS 6, from the Server API)"
+    package static let others = keys.map { PayloadClaim(name: $0.rawValue, kind: $0.kind) }
+    package static let added: [PayloadClaim] = []
+
+    private static let keys = TransactionKey.allCases.filter { ![.claims, .isInIntroOfferPeriod].contains($0) }
+
+    package static func other(_ index: Int, of flat: FlatTransaction) -> FieldValue {
+        keys[index].value(of: flat.transaction)
+    }
+
+    package var kind: ValueKind {
+        switch self {
+        case .productAppleId, .appAppleId: .numberText
+        case .isInIntroOfferPeriod: .flag
+        default: .text
+        }
+    }
+
+    /// Returns the value of the property; it is absent if the response does not have the key.
+    package func value(of flat: FlatTransaction) -> FieldValue {
+        switch self {
+        case .uniqueIdentifier: return .text(flat.receipt["unique-identifier"])
+        case .uniqueVendorIdentifier: return .text(flat.receipt["unique-vendor-identifier"])
+        case .productAppleId:
+            return .text(flat.transaction.productId == flat.receipt.productId ? flat.receipt["item-id"] : nil)
+        case .appAppleId: return .text(flat.appAppleId.map { "\($0)" } ?? flat.receipt["app-item-id"])
+        case .bundleId: return .text(flat.transaction.bundleId ?? flat.receipt.bundleId)
+        case .applicationVersion: return .text(flat.receipt["bvrs"])
+        case .versionExternalIdentifier: return .text(nil)
+        case .isInIntroOfferPeriod:
+            let own = flat.transaction.isIntroductoryFlagUnknown ? flat.ownIntroductoryFlag : nil
+            return own ?? TransactionKey.isInIntroOfferPeriod.value(of: flat.transaction)
+        }
+    }
+}
