@@ -45,6 +45,10 @@ package struct ComparisonFinding {
     /// The configuration that removes the difference, as `key: value`; `nil` if none does.
     var setting: String?
 
+    var values: [ComparedValue?] { [verifyReceipt, serverAPI] }
+    /// Returns whether one side has this value, and the other none.
+    func isOnly(_ value: ComparedValue) -> Bool { values == [value, nil] || values == [nil, value] }
+
     var isFamilyShared: Bool { left?.isFamilyShared == true || right?.isFamilyShared == true }
     var isUpgraded: Bool { left?.isUpgraded == true || right?.isUpgraded == true }
     var purchaseDate: Timestamp? { left?.purchaseDate ?? right?.purchaseDate }

@@ -81,14 +81,8 @@ package struct ComparisonReport: Sendable {
             scope: Scope, verdict: ComparisonRule.Class, rule: String, path: String, count: Int64,
             firstSeen: Timestamp? = nil, lastSeen: Timestamp? = nil, examples: [Difference] = []
         ) {
-            self.scope = scope
-            self.verdict = verdict
-            self.rule = rule
-            self.path = path
-            self.count = count
-            self.firstSeen = firstSeen
-            self.lastSeen = lastSeen
-            self.examples = examples
+            (self.scope, self.verdict, self.rule, self.path) = (scope, verdict, rule, path)
+            (self.count, self.firstSeen, self.lastSeen, self.examples) = (count, firstSeen, lastSeen, examples)
         }
     }
 
@@ -113,8 +107,6 @@ package struct ComparisonReport: Sendable {
     package var notes: [String] = []
 
     package init(kind: Kind, title: String, madeAt: Timestamp) {
-        self.kind = kind
-        self.title = title
-        self.madeAt = madeAt
+        (self.kind, self.title, self.madeAt) = (kind, title, madeAt)
     }
 }

@@ -46,25 +46,21 @@ package struct ComparisonRule: Sendable {
     /// Basis of rules without a public page.
     package static let observed = "observed in genuine responses"
 
+    /// What is unusual about a rule.
+    enum Trait {
+        case informational, volatile, byDefinition, unnoticeable
+    }
+
     init(
         _ name: String, _ verdict: Class, _ parts: [ComparisonFinding.Part],
-        _ subjects: [ComparisonFinding.Subject] = [],
-        when conditions: [ComparisonCondition] = [], isInformational: Bool = false, isVolatile: Bool = false,
-        isByDefinition: Bool = false, isNoticeable: Bool = true, settlement: String? = nil, source: String? = nil,
-        _ explanation: String
+        _ subjects: [ComparisonFinding.Subject] = [], when conditions: [ComparisonCondition] = [],
+        is traits: [Trait] = [], settlement: String? = nil, source: RuleSource? = nil, _ explanation: String
     ) {
-        self.name = name
-        self.verdict = verdict
-        self.parts = parts
-        self.subjects = subjects
-        self.conditions = conditions
-        self.isInformational = isInformational
-        self.isVolatile = isVolatile
-        self.isByDefinition = isByDefinition
-        self.settlement = settlement
-        self.isNoticeable = isNoticeable
-        self.source = source
-        self.explanation = explanation
+        (self.name, self.verdict, self.parts, self.subjects) = (name, verdict, parts, subjects)
+        (self.conditions, self.settlement, self.explanation) = (conditions, settlement, explanation)
+        self.source = source?.rawValue
+        (isInformational, isVolatile) = (traits.contains(.informational), traits.contains(.volatile))
+        (isByDefinition, isNoticeable) = (traits.contains(.byDefinition), !traits.contains(.unnoticeable))
     }
 
     /// Returns whether the rule applies to a finding.
@@ -81,6 +77,23 @@ package struct ComparisonRule: Sendable {
     }
 }
 
-extension ComparisonFinding.Subject {
-    static func fields(_ fields: RowField...) -> [Self] { fields.map { .field($0.name) } }
+extension [ComparisonFinding.Subject] {
+    static func fields(_ fields: RowField...) -> Self { fields.map { .field($0.name) } }
+}
+
+/// URLs of Apple's documentation that rules are based on.
+enum RuleSource: String {
+    case answer = "https://developer.apple.com/documentation/appstorereceipts/responsebody"
+    case request = "https://developer.apple.com/documentation/appstorereceipts/requestbody"
+    case answerStatus = "https://developer.apple.com/documentation/appstorereceipts/status"
+    case latest = "https://developer.apple.com/documentation/appstorereceipts/responsebody/latest_receipt_info"
+    case history = "https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history"
+    case historyResponse = "https://developer.apple.com/documentation/appstoreserverapi/historyresponse"
+    case transaction = "https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload"
+    case renewal = "https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload"
+    case ownership = "https://developer.apple.com/documentation/appstoreserverapi/inappownershiptype"
+    case token = "https://developer.apple.com/documentation/appstoreserverapi/appaccounttoken"
+    case discount = "https://developer.apple.com/documentation/appstoreserverapi/offerdiscounttype"
+    case priceIncrease = "https://developer.apple.com/documentation/appstoreserverapi/priceincreasestatus"
+    case status = "https://developer.apple.com/documentation/appstoreserverapi/status"
 }

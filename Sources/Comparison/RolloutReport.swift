@@ -36,17 +36,9 @@ package struct RolloutReport: Sendable, Hashable {
         bundleId: String, source: String, percent: Double, stopAt: Double, phase: Phase, share: Double, compared: Int64,
         different: Int64, minimumCustomers: Int64, startedAt: Timestamp?, stoppedAt: Timestamp?
     ) {
-        self.bundleId = bundleId
-        self.source = source
-        self.percent = percent
-        self.stopAt = stopAt
-        self.phase = phase
-        self.share = share
-        self.compared = compared
-        self.different = different
-        self.minimumCustomers = minimumCustomers
-        self.startedAt = startedAt
-        self.stoppedAt = stoppedAt
+        (self.bundleId, self.source, self.percent, self.stopAt) = (bundleId, source, percent, stopAt)
+        (self.phase, self.share, self.compared, self.different) = (phase, share, compared, different)
+        (self.minimumCustomers, self.startedAt, self.stoppedAt) = (minimumCustomers, startedAt, stoppedAt)
     }
 
     /// The state in one or two sentences.
