@@ -76,20 +76,7 @@ struct ReceiptFinder {
         layer.removeByteOrderMark()
         layer.decodeUTF16()
         layer.trim()
-        let isContainer = layer.text.first == UInt8(ascii: "{") || layer.text.first == UInt8(ascii: "[")
-        if isContainer {
-            if ReceiptInput.kind(of: layer.text) == .transactionReceipt {
-                let repairs = layer.repairs + [.rawBytes]
-                found.add(
-                    ReceiptInput(
-                        kind: .transactionReceipt, bytes: layer.text, repairs: repairs), path)
-                guard found.plausibleCount == before else { return }
-            }
-            if searchJSON(layer.text, path.inside(layer.repairs)) { return }
-            found.note(
-                ReceiptDecodingError(
-                    .notAReceipt, at: "text", "begins as an object or a list, but is neither JSON nor a property list"))
-        }
+        if searchContainer(layer, path) { return }
         var decoded: ReceiptInput?
         do throws(ReceiptDecodingError) {
             let input = try ReceiptRepairer.repair(text)
@@ -108,6 +95,23 @@ struct ReceiptFinder {
         searchParts(of: layer, path)
         if found.plausibleCount == before, let decoded { searchDecoded(decoded, path) }
         if found.plausibleCount == before { noteLoss(in: layer.text) }
+    }
+
+    /// Tries a text that begins as an object or a list. Returns whether the search of the text ends with it.
+    private mutating func searchContainer(_ layer: ReceiptRepairer, _ path: Path) -> Bool {
+        guard layer.text.first == UInt8(ascii: "{") || layer.text.first == UInt8(ascii: "[") else { return false }
+        if ReceiptInput.kind(of: layer.text) == .transactionReceipt {
+            let before = found.plausibleCount
+            found.add(
+                ReceiptInput(
+                    kind: .transactionReceipt, bytes: layer.text, repairs: layer.repairs + [.rawBytes]), path)
+            guard found.plausibleCount == before else { return true }
+        }
+        if searchJSON(layer.text, path.inside(layer.repairs)) { return true }
+        found.note(
+            ReceiptDecodingError(
+                .notAReceipt, at: "text", "begins as an object or a list, but is neither JSON nor a property list"))
+        return false
     }
 
     /// Tries a text in another text, unless it is too short to be a receipt.

@@ -36,10 +36,8 @@ package struct CustomerView: Sendable {
         self.bundleId = bundleId
         appAppleId = records.appAppleId ?? configuredAppAppleId
         environment = records.environment
-        self.receipt = receipt
-        self.records = records
-        self.appTransaction = appTransaction
-        self.verifiedAt = verifiedAt
+        (self.receipt, self.records) = (receipt, records)
+        (self.appTransaction, self.verifiedAt) = (appTransaction, verifiedAt)
     }
 
     /// Shows the receipt alone, with the revocations recorded since.

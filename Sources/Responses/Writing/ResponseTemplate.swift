@@ -29,9 +29,7 @@ package struct ResponseTemplate: Sendable {
         else { return nil }
         status = answer.status
         body = answer.body
-        self.utc = utc
-        self.milliseconds = milliseconds
-        self.losAngeles = losAngeles
+        (self.utc, self.milliseconds, self.losAngeles) = (utc, milliseconds, losAngeles)
     }
 
     /// Returns where a text begins in the first ``searched`` bytes. `firstRange(of:)` is many times slower.

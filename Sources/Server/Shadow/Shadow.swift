@@ -35,22 +35,13 @@ package final class Shadow: Service {
     }
 
     private let configured: Mutex<Configured>
-    private let store: (any Store)?
     private let now: @Sendable () -> Timestamp
-    private let logger: Logger
     private let queue: ShadowQueue
     private let repeatDelay: Duration
-    /// The results of the comparisons since the last write to the store.
-    private let findings = Mutex(ComparisonSummary())
-    private let samples = Mutex(PairSamples())
-    /// The results that are not in the store: all since the start if there is no store, otherwise those whose write
-    /// failed.
-    private let unstored = Mutex(ComparisonSummary())
+    private let findings: ShadowFindings
 
     /// The number of comparisons that run at the same time.
     private static let workers = 8
-    /// The number of receipts that the page shows side by side. They are in memory only.
-    private static let maximumPairs = 40
     /// The number of days that the page shows.
     package static let days: Int64 = 90
     /// The pause before a second comparison, in which volatile differences may disappear.
@@ -68,9 +59,8 @@ package final class Shadow: Service {
         configured = Mutex(Configured(settings, pipeline))
         queue = ShadowQueue(capacity: queueCapacity ?? ShadowQueue.capacity)
         self.repeatDelay = repeatDelay ?? Self.repeatDelay
-        self.store = store
         self.now = now
-        self.logger = logger
+        findings = ShadowFindings(store: store, logger: logger, now: now)
     }
 
     /// Replaces the configuration after a reload.
@@ -121,19 +111,19 @@ package final class Shadow: Service {
     private func add(_ job: ShadowJob) -> Bool {
         if queue.add(job) { return true }
         count(ComparisonLabel.dropped, of: job.app)
-        findings.withLock { $0.addFailure("dropped", of: job.scope) }
+        findings.change { $0.addFailure("dropped", of: job.scope) }
         return false
     }
 
     private var rollouts: RolloutRegistry { configured.withLock { $0.pipeline }.rollouts }
 
     /// Removes the receipts that the page shows side by side.
-    func removePairs() { samples.withLock { $0 = PairSamples() } }
+    func removePairs() { findings.removePairs() }
 
     /// Compares until the process shuts down. Queued comparisons are dropped then; results are written to the store.
     package func run() async throws {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.writePeriodically() }
+            group.addTask { await self.findings.writePeriodically() }
             await withGracefulShutdownHandler {
                 await withTaskGroup(of: Void.self) { workers in
                     var running = 0
@@ -153,7 +143,7 @@ package final class Shadow: Service {
             }
             group.cancelAll()
         }
-        await flush()
+        await findings.flush()
     }
 
     // MARK: - Comparing
@@ -175,18 +165,12 @@ package final class Shadow: Service {
             scope = ComparisonReport.Scope(
                 bundleId: job.app.rawValue, environment: outcome.verifyReceipt.environment ?? scope.environment)
             let (differences, time) = (outcome.differences, now())
-            findings.withLock { $0.add(differences, of: scope, customer: outcome.customer, at: time) }
+            findings.change { $0.add(differences, of: scope, customer: outcome.customer, at: time) }
             count(differences, of: job.app)
             if let rollout = job.rollout { record(outcome, scope.environment, of: job.app, rollout) }
-            if !differences.isEmpty {
-                samples.withLock {
-                    $0.offer(
-                        verifyReceipt: outcome.verifyReceipt, serverAPI: outcome.serverAPI, differences: differences,
-                        receipt: outcome.receipt, limit: Self.maximumPairs)
-                }
-            }
+            if !differences.isEmpty { findings.offer(outcome) }
         } catch {
-            findings.withLock { $0.addFailure(error.code, of: scope) }
+            findings.change { $0.addFailure(error.code, of: scope) }
             count(ComparisonLabel.failed, of: job.app)
             guard let rollout = job.rollout else { return }
             rollouts.cannotCompare(job.app, rollout)
@@ -269,59 +253,9 @@ package final class Shadow: Service {
         return SHA.hex(bytes ?? text, with: .sha256)
     }
 
-    // MARK: - Writing
-
-    /// Writes the results to the store once a second.
-    private func writePeriodically() async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
-    }
-
-    /// Writes the results to the store. If that fails they stay in memory, where the report still finds them.
-    private func flush() async {
-        let (results, time) = (
-            findings.withLock { findings in
-                defer { findings = ComparisonSummary() }
-                return findings
-            }, now()
-        )
-        guard !results.isEmpty else { return }
-        guard let store else { return unstored.withLock { $0.merge(results) } }
-        let rows = results.rows(on: time.day)
-        do throws(StorageError) {
-            try await store.comparisons.add(
-                comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
-                limit: CustomerSet.maximum)
-        } catch {
-            logger.error(
-                "cannot write comparison results to the store; keeping them in memory", metadata: ["reason": "\(error)"]
-            )
-            unstored.withLock { $0.merge(results) }
-        }
-    }
-
-    // MARK: - Reading
-
     /// Returns a report of the differences found in the last days.
     package func report(days: Int64 = Shadow.days) async throws(StorageError) -> ComparisonReport {
-        await flush()
-        let time = now()
-        var comparisons: [ComparisonCount] = []
-        var differences: [DifferenceCount] = []
-        let unstored = unstored.withLock { $0 }
-        let unstoredRows = unstored.rows(on: time.day)
-        var customers = unstored.customerCounts
-        if let store {
-            (comparisons, differences) = try await store.comparisons.comparisons(since: time.day - days + 1)
-            for row in try await store.comparisons.comparedCustomers(since: time.day - days + 1) {
-                let scope = ComparisonReport.Scope(bundleId: row.bundleId, environment: row.environment)
-                // The stored and the unstored customers may be the same ones, so they are not added up.
-                customers[scope] = max(customers[scope] ?? 0, row.count)
-            }
-        }
-        var report = ComparisonReport(
-            comparisons: comparisons + unstoredRows.comparisons, differences: differences + unstoredRows.differences,
-            customers: customers, title: "the last \(days) days", madeAt: time)
-        report.pairs = samples.withLock { $0.pairs }
+        var report = try await findings.report(days: days)
         report.rollouts = rollouts.reports
         return report
     }

@@ -26,6 +26,12 @@ struct SimulatorRoutes: Sendable {
             }
             router.on("sandbox/inApps/**", method: method) { try await serverAPIResponse(to: $0, in: .sandbox, $1) }
         }
+        addControls(router)
+        return router
+    }
+
+    /// Adds the routes with which tests control the simulator.
+    private func addControls(_ router: Router<SimulatorContext>) {
         router.post("faults") { request, _ in try await addFault(request) }
         router.delete("faults") { _, _ in
             store.faults.removeAll()
@@ -52,7 +58,6 @@ struct SimulatorRoutes: Sendable {
             store.outbox.targets.removeAll()
             return HTTPResponse.Status.noContent
         }
-        return router
     }
 
     private func addVerifyReceipt(

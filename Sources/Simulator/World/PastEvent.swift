@@ -90,14 +90,7 @@ extension CustomerBuilder {
         case .restored(let index): customer.transactions[position(index)].restoredId = newTransactionId()
         case .state(let status, let index, let willRenew, let change):
             renewal(of: position(index), status, willRenew: willRenew, changing: change)
-        case .unpaid(let status, let days):
-            let graceEnd = days.map { ago(days: $0) }
-            renewal(of: position(-1), status, willRenew: true) { [clock] renewal in
-                renewal.expirationIntent = 2
-                renewal.isInBillingRetryPeriod = true
-                let usual = renewal.renewalDate.advanced(by: .milliseconds(clock.gracePeriod))
-                if status == .gracePeriod || days == nil { renewal.gracePeriodExpiresDate = graceEnd ?? usual }
-            }
+        case .unpaid(let status, let days): fail(status, graceEnd: days)
         case .expired(let intent, let index, let change):
             renewal(of: position(index), .expired, willRenew: false) {
                 $0.expire(intent: intent)
@@ -105,12 +98,7 @@ extension CustomerBuilder {
             }
         case .changed(let index, let change): change(&customer.transactions[position(index)])
         case .appReceipt(let index, let isVolumePurchase):
-            // Created five seconds after the newest purchase in it. Finished consumables are not listed.
-            let listed = customer.transactions.prefix(position(index) + 1)
-            let newest = listed.map(\.purchaseDate).max() ?? ago(days: 20)
-            addReceipt(
-                nil, at: newest.advanced(by: .seconds(5)), listed.filter(\.isInReceipts).map(\.receiptId),
-                isVolumePurchase: isVolumePurchase)
+            addAppReceipt(upTo: position(index), isVolumePurchase: isVolumePurchase)
         case .transactionReceipt(let index):
             let transaction = customer.transactions[position(index)]
             addReceipt(
@@ -118,6 +106,25 @@ extension CustomerBuilder {
                 at: transaction.purchaseDate.advanced(by: .seconds(1)), [transaction.receiptId])
         case .other(let change): change(&self)
         }
+    }
+
+    private mutating func fail(_ status: SimulatedRenewal.Status, graceEnd days: Int64?) {
+        let graceEnd = days.map { ago(days: $0) }
+        renewal(of: position(-1), status, willRenew: true) { [clock] renewal in
+            renewal.expirationIntent = 2
+            renewal.isInBillingRetryPeriod = true
+            let usual = renewal.renewalDate.advanced(by: .milliseconds(clock.gracePeriod))
+            if status == .gracePeriod || days == nil { renewal.gracePeriodExpiresDate = graceEnd ?? usual }
+        }
+    }
+
+    /// Created five seconds after the newest purchase in it. Finished consumables are not listed.
+    private mutating func addAppReceipt(upTo index: Int, isVolumePurchase: Bool) {
+        let listed = customer.transactions.prefix(index + 1)
+        let newest = listed.map(\.purchaseDate).max() ?? ago(days: 20)
+        addReceipt(
+            nil, at: newest.advanced(by: .seconds(5)), listed.filter(\.isInReceipts).map(\.receiptId),
+            isVolumePurchase: isVolumePurchase)
     }
 
     private mutating func instant(_ days: PastNumber) -> Timestamp {

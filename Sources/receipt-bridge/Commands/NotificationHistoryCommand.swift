@@ -71,12 +71,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let app = try await context.app(of: filter.transactionId.map { .transaction($0) })
             let environment = app.scope.environment
             let receiver = replay ? try await self.receiver(context) : nil
-            let interval = try HistoryInterval(
-                start: start?.timestamp, end: end?.timestamp, in: environment, now: .now)
-            if interval.isClamped {
-                let days = HistoryWindows.days(environment)
-                Terminal.say("Apple keeps notifications for \(days) days; starting at \(interval.start.iso8601)")
-            }
+            let interval = try interval(in: environment)
             let query = "\(filter.name) \(start?.value ?? "-") \(replay)"
             var checkpoint = try destination.map { path in
                 try HistoryCheckpoint(
@@ -89,15 +84,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let catchUp = NotificationCatchUp(
                 client: app.client, environment: environment, receiver: receiver, query: filter.query)
             let monitor = RunMonitor((counts: NotificationCatchUp.Counts(), reached: begin))
-            let progress = { @Sendable () -> ProgressText? in
-                // Meanwhile the line shows how long calls wait for a rate limit.
-                guard context.clients.rateLimitWait == nil else { return nil }
-                let now = monitor.now
-                return ProgressText([
-                    .init("\(now.counts.records) notifications", importance: 1),
-                    .init("up to \(now.reached.iso8601)", importance: 0),
-                ])
-            }
+            let progress = { @Sendable in Self.progress(of: monitor.now, context) }
             let isDone = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
                 try await catchUp.run(
                     over: HistoryWindows(from: begin, to: interval.end, length: windowLength),
@@ -119,6 +106,26 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             }
             if counts.notVerified + counts.refused > 0 { throw ExitCode.someNotVerified }
         }
+    }
+
+    private func interval(in environment: AppStoreEnvironment) throws -> HistoryInterval {
+        let interval = try HistoryInterval(start: start?.timestamp, end: end?.timestamp, in: environment, now: .now)
+        if interval.isClamped {
+            let days = HistoryWindows.days(environment)
+            Terminal.say("Apple keeps notifications for \(days) days; starting at \(interval.start.iso8601)")
+        }
+        return interval
+    }
+
+    /// Returns `nil` while the line shows how long calls wait for a rate limit.
+    private static func progress(
+        of now: (counts: NotificationCatchUp.Counts, reached: Timestamp), _ context: CommandContext
+    ) -> ProgressText? {
+        guard context.clients.rateLimitWait == nil else { return nil }
+        return ProgressText([
+            .init("\(now.counts.records) notifications", importance: 1),
+            .init("up to \(now.reached.iso8601)", importance: 0),
+        ])
     }
 
     /// Returns the receiver that stores notifications exactly as the server does.

@@ -104,22 +104,7 @@ struct CSVScanner: Sendable {
                 }
                 (position, state) = (end + 1, .afterQuote)
             case .afterQuote:
-                let (byte, end) = (record[position], position - 1)
-                if byte == Self.quote {
-                    (hasQuotes, state) = (true, .quoted)
-                    position += 1
-                } else if byte == separator || position == lineEnd {
-                    finishField(at: end)
-                    position += 1
-                    guard byte == separator else { return true }
-                } else if byte == Self.carriageReturn, position + 1 == lineEnd {
-                    guard lineEnd < count else { return false }
-                    finishField(at: end)
-                    position += 2
-                    return true
-                } else {
-                    (isBroken, state, brokenField) = (true, .broken, (start, fieldCount))
-                }
+                if let isComplete = scanAfterQuote(record, lineEnd) { return isComplete }
             case .broken:
                 position = lineEnd
                 guard lineEnd < count else { return false }
@@ -129,6 +114,31 @@ struct CSVScanner: Sendable {
             }
         }
         return false
+    }
+
+    /// Scans what follows a quote in a quoted field. Returns `true` if the record is complete, `false` if the line is
+    /// not, and `nil` if the record goes on.
+    @inline(__always)
+    private mutating func scanAfterQuote(_ record: Span<UInt8>, _ lineEnd: Int) -> Bool? {
+        let (byte, end) = (record[position], position - 1)
+        if byte == Self.quote {
+            (hasQuotes, state) = (true, .quoted)
+            position += 1
+            return nil
+        }
+        if byte == separator || position == lineEnd {
+            finishField(at: end)
+            position += 1
+            return byte == separator ? nil : true
+        }
+        guard byte == Self.carriageReturn, position + 1 == lineEnd else {
+            (isBroken, state, brokenField) = (true, .broken, (start, fieldCount))
+            return nil
+        }
+        guard lineEnd < record.count else { return false }
+        finishField(at: end)
+        position += 2
+        return true
     }
 
     /// Finishes a record that ends with the file, without a line break.

@@ -45,8 +45,7 @@ struct JSONLine: Sendable {
         var otherID: JSONScanner.Value?
         var usualIDs = [JSONScanner.Value?](repeating: nil, count: otherIdKeys.count)
         var (accountToken, transactionIds): (JSONScanner.Value?, JSONScanner.Value?)
-        var isWhole = false
-        var mayContainReceipt = false
+        var (isWhole, mayContainReceipt) = (false, false)
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
             try scanner.scanDocument(line) { member in
@@ -78,8 +77,7 @@ struct JSONLine: Sendable {
         if receipt == .missing, searchesLine, transactionIdKey == nil { receipt = Self.identifiers(in: line) }
         return SourceRow(
             number: number, id: Self.text(id ?? otherID ?? usualIDs.lazy.compactMap(\.self).first, in: line),
-            value: receipt,
-            accountToken: Self.text(accountToken, in: line),
+            value: receipt, accountToken: Self.text(accountToken, in: line),
             transactionIds: transactionIds.flatMap { Self.stored($0, in: line).bytes })
     }
 

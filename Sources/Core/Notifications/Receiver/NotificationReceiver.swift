@@ -117,19 +117,9 @@ package struct NotificationReceiver: Sendable {
             app?.recheck.contains { $0.matches(type: payload.notificationType, subtype: payload.subtype) } ?? false
         // If the lookup fails, the customer stays stale.
         if isRechecked { update.needsLookup = true }
-        let row = NotificationRow(
-            uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
-                ?? Self.identifier(of: text),
-            version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
-            receivedAt: now(), text: text, payload: payload.claims,
-            rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
+        let row = row(of: payload, text, in: body)
         let targetKeys = app?.targetKeys ?? []
-        let original = update.originalTransactionId
-        let renewed = update.renewal?.originalTransactionId
-        let changed = [
-            original, renewed == original ? nil : renewed, update.transaction?.appTransactionId,
-            update.transaction?.previousOriginalTransactionId,
-        ].compactMap { $0 }
+        let (original, changed) = (update.originalTransactionId, update.changedCustomers)
         let outcome: NotificationOutcome
         do throws(StorageError) {
             outcome = try await store.notifications.save(row, update, of: scope, for: targetKeys)
@@ -165,6 +155,15 @@ package struct NotificationReceiver: Sendable {
         }
         log(row, outcome, of: scope)
         return outcome
+    }
+
+    private func row(of payload: NotificationPayload, _ text: String, in body: [UInt8]) -> NotificationRow {
+        NotificationRow(
+            uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
+                ?? Self.identifier(of: text),
+            version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
+            receivedAt: now(), text: text, payload: payload.claims,
+            rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
     }
 
     /// Verifies a notification with all records in it, and rejects dates in the future.
@@ -264,5 +263,16 @@ extension SignedPayloadError {
         let name = String((claimed ?? "-").prefix(155))
         guard code == .wrongBundleId, let holder, name.hasPrefix("\(holder).") else { return name }
         return "\(name) (an App Clip of \(holder))"
+    }
+}
+
+extension NotificationUpdate {
+    /// The identifiers of the customers whose records are outdated.
+    fileprivate var changedCustomers: [String] {
+        let (original, renewed) = (originalTransactionId, renewal?.originalTransactionId)
+        return [
+            original, renewed == original ? nil : renewed, transaction?.appTransactionId,
+            transaction?.previousOriginalTransactionId,
+        ].compactMap(\.self)
     }
 }

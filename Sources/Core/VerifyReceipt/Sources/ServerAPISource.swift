@@ -84,8 +84,7 @@ package struct ServerAPISource: Sendable {
             guard let bundleId = app.bundleId, let account = app.serverAPI else { continue }
             let budget =
                 allBudgets[bundleId]
-                ?? ServerAPIBudget(
-                    share: share, reserve: reserve, shared: cluster?.callBudget(of: bundleId))
+                ?? ServerAPIBudget(share: share, reserve: reserve, shared: cluster?.callBudget(of: bundleId))
             allBudgets[bundleId] = budget
             apps[bundleId] = App(
                 client: ServerAPIClient(
@@ -93,13 +92,8 @@ package struct ServerAPISource: Sendable {
                 budget: budget,
                 maximumAge: .seconds(app.cacheSeconds), historyAge: .seconds(app.storedMaxAge))
         }
-        (self.apps, self.share) = (apps, share)
-        self.allBudgets = allBudgets
-        self.atHand = atHand
-        self.now = now
-        self.writer = writer
-        self.revocations = revocations
-        self.counts = counts
+        (self.apps, self.share, self.allBudgets, self.atHand) = (apps, share, allBudgets, atHand)
+        (self.now, self.writer, self.revocations, self.counts) = (now, writer, revocations, counts)
     }
 
     /// The clients of all apps that have a key, sorted by bundle id.
