@@ -141,10 +141,7 @@ extension VerificationError {
         _ code: Code, _ verdict: Verdict = .misplaced, at place: String, _ reason: String,
         in environment: ReceiptBridgeBase.AppStoreEnvironment? = nil
     ) {
-        self.code = code
-        self.verdict = verdict
-        self.place = place
-        self.reason = reason
+        (self.code, self.verdict, self.place, self.reason) = (code, verdict, place, reason)
         let status: VerifyReceiptStatus =
             switch verdict {
             case .notOfThisKind: .malformedReceipt

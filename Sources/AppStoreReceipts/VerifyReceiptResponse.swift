@@ -49,9 +49,7 @@ public struct CustomerRecords: Sendable {
     public init(
         transactions: [JWSTransactionDecodedPayload], subscriptions: [LastTransactionsItem], appAppleId: Int64? = nil
     ) {
-        self.transactions = transactions
-        self.subscriptions = subscriptions
-        self.appAppleId = appAppleId
+        (self.transactions, self.subscriptions, self.appAppleId) = (transactions, subscriptions, appAppleId)
     }
 
     func decoded(of receipt: ReceiptBridgeReceipts.Receipt) -> ReceiptBridgeReceipts.CustomerRecords {
@@ -79,10 +77,8 @@ public struct LastTransactionsItem: Sendable {
         originalTransactionId: String, status: Status, transaction: JWSTransactionDecodedPayload?,
         renewalInfo: JWSRenewalInfoDecodedPayload?
     ) {
-        self.originalTransactionId = originalTransactionId
-        self.status = status
-        self.transaction = transaction
-        self.renewalInfo = renewalInfo
+        (self.originalTransactionId, self.status) = (originalTransactionId, status)
+        (self.transaction, self.renewalInfo) = (transaction, renewalInfo)
     }
 }
 

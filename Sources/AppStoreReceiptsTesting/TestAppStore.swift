@@ -61,8 +61,7 @@ public struct TestAppStore: Sendable {
             self.transactionId = transactionId
             self.originalTransactionId = originalTransactionId ?? transactionId
             self.type = type ?? (expiresDate == nil ? .consumable : .autoRenewableSubscription)
-            self.purchaseDate = purchaseDate
-            self.expiresDate = expiresDate
+            (self.purchaseDate, self.expiresDate) = (purchaseDate, expiresDate)
             self.cancellationDate = cancellationDate
         }
     }

@@ -81,13 +81,8 @@ package struct ProxyServer: Service {
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) throws(ConfigurationError) {
         live = try ReloadableState(settings: settings, pipelines: pipelines)
-        self.store = store
-        self.shadow = shadow
-        self.forwarder = forwarder
-        self.upstream = upstream
-        self.version = version
-        self.requests = requests
-        self.state = state
+        (self.store, self.shadow, self.forwarder, self.upstream) = (store, shadow, forwarder, upstream)
+        (self.version, self.requests, self.state) = (version, requests, state)
         history = TrafficHistory { [live] in
             TrafficSample(of: live.now.pipelines, age: .now - state.startedAt)
         }

@@ -35,12 +35,8 @@ package struct RetentionService: Service {
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
-        self.store = store
-        self.leases = leases
-        self.retention = retention
-        self.logger = logger
-        self.now = now
-        self.sleep = sleep
+        (self.store, self.leases, self.retention) = (store, leases, retention)
+        (self.logger, self.now, self.sleep) = (logger, now, sleep)
     }
 
     /// Runs until shutdown.

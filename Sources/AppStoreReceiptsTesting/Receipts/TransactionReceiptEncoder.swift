@@ -36,9 +36,7 @@ package struct TransactionReceiptEncoder: Sendable {
         package var swappedPurchaseInfo: [UInt8]?
 
         package init(version: UInt8 = 4, environmentLine: String? = nil, pod: String = "100") {
-            self.version = version
-            self.environmentLine = environmentLine
-            self.pod = pod
+            (self.version, self.environmentLine, self.pod) = (version, environmentLine, pod)
         }
     }
 

@@ -13,10 +13,7 @@ package struct CertificateIdentity: Sendable {
     package init(
         template: CertificateTemplate, issuerName: DistinguishedName, key: SigningKey, certificate: [UInt8]
     ) {
-        self.template = template
-        self.issuerName = issuerName
-        self.key = key
-        self.certificate = certificate
+        (self.template, self.issuerName, self.key, self.certificate) = (template, issuerName, key, certificate)
     }
 
     /// Issues a certificate signed by its own key.
@@ -104,9 +101,7 @@ package struct DistinguishedName: Sendable, Hashable {
     package var organization: String
 
     package init(commonName: String, organizationalUnit: String? = nil, organization: String) {
-        self.commonName = commonName
-        self.organizationalUnit = organizationalUnit
-        self.organization = organization
+        (self.commonName, self.organizationalUnit, self.organization) = (commonName, organizationalUnit, organization)
     }
 
     /// The encoded name. The country is always US.

@@ -17,9 +17,7 @@ package struct ArchivedResponse: Sendable, Hashable {
 
     /// Creates the value from an archived row.
     package init(status: VerifyReceiptStatus, body: [UInt8], latestReceipt: [UInt8]?) {
-        self.status = status
-        self.body = body
-        self.latestReceipt = latestReceipt
+        (self.status, self.body, self.latestReceipt) = (status, body, latestReceipt)
     }
 
     /// Creates the archived form of a response. Returns `nil` if the response is not a success, or its volatile

@@ -15,9 +15,7 @@ package struct RestoredResponse: Sendable {
     /// Returns `nil` if the body cannot be parsed, which means that this type did not archive it.
     package init?(_ answer: ArchivedResponse, keptAt archivedAt: Timestamp) {
         guard let response = try? ResponseDocument(answer.body) else { return nil }
-        self.answer = answer
-        self.response = response
-        self.archivedAt = archivedAt
+        (self.answer, self.response, self.archivedAt) = (answer, response, archivedAt)
         rows = response.purchases
         renewals = response.renewals
     }

@@ -32,11 +32,8 @@ package struct NotificationV1: Sendable {
         type: NotificationV1Type, bundleId: String, environment: AppStoreEnvironment,
         transactions: [TransactionPayload] = [], renewals: [RenewalPayload] = []
     ) {
-        self.type = type
-        self.bundleId = bundleId
-        self.environment = environment
-        self.transactions = transactions
-        self.renewals = renewals
+        (self.type, self.bundleId, self.environment) = (type, bundleId, environment)
+        (self.transactions, self.renewals) = (transactions, renewals)
     }
 }
 

@@ -42,9 +42,7 @@ package final class RequestBodyBudget: Sendable {
         _ limits: Limits = Limits(), logger: Logger,
         now: @escaping @Sendable () -> Duration = RequestBodyBudget.uptime()
     ) {
-        self.limits = limits
-        self.logger = logger
-        self.now = now
+        (self.limits, self.logger, self.now) = (limits, logger, now)
     }
 
     /// Returns a clock that starts at zero with this call.

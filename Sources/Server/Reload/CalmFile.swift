@@ -17,9 +17,7 @@ package struct CalmFile: Sendable {
         changedAt: @escaping @Sendable () -> Date?, now: @escaping @Sendable () -> Date = { .now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
-        self.changedAt = changedAt
-        self.now = now
-        self.sleep = sleep
+        (self.changedAt, self.now, self.sleep) = (changedAt, now, sleep)
     }
 
     /// Reads the file when it has not changed for a second, and again if it changes meanwhile.

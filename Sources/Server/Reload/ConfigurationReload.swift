@@ -26,12 +26,8 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
         make: @escaping @Sendable (ProxyConfiguration, _ previous: ServiceGraph) throws -> ServiceGraph, logger: Logger
     ) {
-        self.signals = signals
-        self.server = server
-        self.file = file
-        self.read = read
-        self.make = make
-        self.logger = logger
+        (self.signals, self.server, self.file) = (signals, server, file)
+        (self.read, self.make, self.logger) = (read, make, logger)
     }
 
     /// Reloads on every signal until shutdown.

@@ -14,11 +14,8 @@ package struct EventRequest: Sendable, Hashable {
         _ event: WorldEvent, customerId: String? = nil, transactionId: String? = nil,
         originalTransactionId: String? = nil, environment: AppStoreEnvironment? = nil
     ) {
-        self.event = event
-        self.customerId = customerId
-        self.transactionId = transactionId
-        self.originalTransactionId = originalTransactionId
-        self.environment = environment
+        (self.event, self.customerId, self.transactionId) = (event, customerId, transactionId)
+        (self.originalTransactionId, self.environment) = (originalTransactionId, environment)
     }
 
     /// Returns whether the request allows this subject. A transaction id also identifies its subscription.

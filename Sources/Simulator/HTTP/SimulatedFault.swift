@@ -37,11 +37,8 @@ package struct SimulatedFault: Sendable, Hashable {
         _ kind: Kind, endpoint: String = "verifyReceipt", environment: AppStoreEnvironment? = nil, times: Int? = nil,
         milliseconds: Int64 = 0
     ) {
-        self.kind = kind
-        self.endpoint = endpoint
-        self.environment = environment
-        self.times = times
-        self.milliseconds = milliseconds
+        (self.kind, self.endpoint, self.environment) = (kind, endpoint, environment)
+        (self.times, self.milliseconds) = (times, milliseconds)
     }
 
     /// Reads the body of `POST /faults`. Returns `nil` if it is not valid; the response is then 400.

@@ -46,10 +46,7 @@ package final class SimulatedStore: Sendable {
         let issuer = ReceiptIssuer(pki: pki)
         let registry = try ReceiptRegistry(world: world, issuer: issuer, storedReceipts: storedReceipts)
         let customerRegistry = CustomerRegistry(world, clock: clock)
-        self.world = world
-        self.pki = pki
-        self.clock = clock
-        self.credentials = credentials
+        (self.world, self.pki, self.clock, self.credentials) = (world, pki, clock, credentials)
         verifyReceipt = SimulatedVerifyReceipt(
             issuer: issuer, registry: registry, clock: clock, customerRegistry: customerRegistry, onIssue: onIssue)
         let signer = JWSIssuer(pki.jwsSigner)

@@ -22,10 +22,7 @@ package struct APIRequest: Sendable {
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (name: Self.decoded(sides[0]), value: sides.count > 1 ? Self.decoded(sides[1]) : "")
         }
-        self.method = method
-        self.authorization = authorization
-        self.body = body
-        self.environment = environment
+        (self.method, self.authorization, self.body, self.environment) = (method, authorization, body, environment)
     }
 
     private static func decoded(_ text: Substring) -> String {

@@ -19,11 +19,8 @@ package final class SimulatedServerAPI: Sendable {
         events: EventScheduler, outbox: NotificationOutbox, issuer: JWSIssuer, credentials: SimulatedCredentials,
         clock: SimulatedClock
     ) throws(CryptographyError) {
-        self.events = events
-        self.outbox = outbox
-        self.credentials = credentials
-        self.clock = clock
-        self.issuer = issuer
+        (self.events, self.outbox, self.credentials) = (events, outbox, credentials)
+        (self.clock, self.issuer) = (clock, issuer)
         check = try ProviderTokenCheck(credentials, clock: clock)
     }
 

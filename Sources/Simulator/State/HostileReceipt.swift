@@ -31,10 +31,7 @@ package struct HostileReceipt: Sendable, Hashable {
     }
 
     init(_ mangling: String, _ text: String, of receipt: IssuedReceipt, _ expected: MigrationOutcome, _ status: Int64) {
-        self.mangling = mangling
-        self.text = text
-        self.expected = expected
-        self.status = status
+        (self.mangling, self.text, self.expected, self.status) = (mangling, text, expected, status)
         environment = receipt.environment
         style = receipt.plan.style
         originalTransactionIds = receipt.originalTransactionIds

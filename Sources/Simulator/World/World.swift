@@ -15,10 +15,8 @@ package struct WorldOptions: Sendable, Hashable {
         preOrders: Bool = false, upgradesAreCancelled: Bool = false, newestFields: Bool = false,
         sandboxClock: SandboxClock = .real
     ) {
-        self.preOrders = preOrders
-        self.upgradesAreCancelled = upgradesAreCancelled
-        self.newestFields = newestFields
-        self.sandboxClock = sandboxClock
+        (self.preOrders, self.upgradesAreCancelled) = (preOrders, upgradesAreCancelled)
+        (self.newestFields, self.sandboxClock) = (newestFields, sandboxClock)
     }
 
     /// The largest number of customers, because each has a range of ids.

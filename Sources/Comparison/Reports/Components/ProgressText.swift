@@ -21,11 +21,8 @@ package struct ProgressText: Sendable, Hashable {
         package init(
             _ text: String, short: String? = nil, importance: Int, after separator: String = ", ", isInBar: Bool = false
         ) {
-            self.text = text
-            self.short = short
-            self.importance = importance
-            self.separator = separator
-            self.isInBar = isInBar
+            (self.text, self.short, self.importance) = (text, short, importance)
+            (self.separator, self.isInBar) = (separator, isInBar)
         }
     }
 
@@ -36,9 +33,7 @@ package struct ProgressText: Sendable, Hashable {
     let items: Int64?
 
     package init(_ parts: [Part], fraction: Double? = nil, items: Int64? = nil) {
-        self.parts = parts
-        self.fraction = fraction
-        self.items = items
+        (self.parts, self.fraction, self.items) = (parts, fraction, items)
     }
 
     /// All parts, in their order.

@@ -8,10 +8,7 @@ struct ReportEntry: Sendable, Hashable {
     var style = "plain"
 
     init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
-        self.name = name
-        self.meaning = meaning
-        self.count = count
-        self.style = style
+        (self.name, self.meaning, self.count, self.style) = (name, meaning, count, style)
     }
 }
 

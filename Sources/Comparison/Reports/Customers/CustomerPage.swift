@@ -30,12 +30,8 @@ package struct CustomerPage: Sendable {
     package init(
         apps: [String], selectedApp: String?, formToken: String, requestId: String?, now: Timestamp, content: Content
     ) {
-        self.apps = apps
-        self.selectedApp = selectedApp
-        self.formToken = formToken
-        self.requestId = requestId
-        self.now = now
-        self.content = content
+        (self.apps, self.selectedApp, self.formToken) = (apps, selectedApp, formToken)
+        (self.requestId, self.now, self.content) = (requestId, now, content)
     }
 
     package var page: ReportPage {
@@ -130,9 +126,7 @@ package struct CustomerProblem: Sendable {
     package let code: String
 
     package init(title: String, sentences: [String], code: String) {
-        self.title = title
-        self.sentences = sentences
-        self.code = code
+        (self.title, self.sentences, self.code) = (title, sentences, code)
     }
 
     fileprivate var block: ReportBlock {

@@ -108,9 +108,7 @@ package struct MigrationReport: Sendable {
     ) {
         sourceName = source == "-" ? "standard input" : Self.name(source)
         destinationName = Self.name(destination)
-        self.options = options
-        self.counts = counts
-        self.history = history
+        (self.options, self.counts, self.history) = (options, counts, history)
     }
 
     /// Writes the report in the format that the file name extension selects. Replaces an existing file.

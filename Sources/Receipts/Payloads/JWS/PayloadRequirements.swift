@@ -30,9 +30,7 @@ package struct PayloadRequirements: Sendable, Hashable {
 
     /// Creates requirements of several apps.
     package init(apps: [App], environments: Set<AppStoreEnvironment>?, requiresClaims: Bool) {
-        self.apps = apps
-        self.environments = environments
-        self.requiresClaims = requiresClaims
+        (self.apps, self.environments, self.requiresClaims) = (apps, environments, requiresClaims)
     }
 
     /// Creates requirements of one app.

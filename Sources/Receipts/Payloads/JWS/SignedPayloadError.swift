@@ -23,12 +23,8 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
         _ code: Code, at place: String, _ reason: String, claimed: String? = nil, holder: String? = nil,
         validFrom: Timestamp? = nil
     ) {
-        self.validFrom = validFrom
-        self.code = code
-        self.place = place
-        self.reason = reason
-        self.claimed = claimed
-        self.holder = holder
+        (self.validFrom, self.code, self.place) = (validFrom, code, place)
+        (self.reason, self.claimed, self.holder) = (reason, claimed, holder)
     }
 
     /// The error on one line. Example: `outsideValidity: signedDate: the signer's chain was not valid at the time of

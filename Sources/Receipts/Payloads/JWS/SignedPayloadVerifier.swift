@@ -22,9 +22,7 @@ package struct SignedPayloadVerifier: Sendable {
         trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32,
         reportLeftOut: @escaping @Sendable (JSONFieldError) -> Void = { _ in }
     ) {
-        self.trust = trust
-        self.reportLeftOut = reportLeftOut
-        self.maximumBytes = maximumBytes
+        (self.trust, self.reportLeftOut, self.maximumBytes) = (trust, reportLeftOut, maximumBytes)
         headers = HeaderCache(signers: FIFOCache(capacity: cacheCapacity))
     }
 

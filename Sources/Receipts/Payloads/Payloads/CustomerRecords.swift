@@ -29,12 +29,8 @@ package struct CustomerRecords: Sendable {
         transactions: [Signed<TransactionPayload>], subscriptions: [SubscriptionRecord], revision: String?,
         anomalies: [RecordAnomaly] = []
     ) {
-        self.environment = environment
-        self.bundleId = bundleId
-        self.appAppleId = appAppleId
-        self.transactions = transactions
-        self.subscriptions = subscriptions
-        self.revision = revision
+        (self.environment, self.bundleId, self.appAppleId) = (environment, bundleId, appAppleId)
+        (self.transactions, self.subscriptions, self.revision) = (transactions, subscriptions, revision)
         self.anomalies = anomalies
     }
 }
@@ -110,10 +106,8 @@ package struct SubscriptionRecord: Sendable {
         transaction: Signed<TransactionPayload>?, renewal: Signed<RenewalPayload>?
     ) {
         self.subscriptionGroupIdentifier = subscriptionGroupIdentifier
-        self.originalTransactionId = originalTransactionId
-        self.status = status
-        self.transaction = transaction
-        self.renewal = renewal
+        (self.originalTransactionId, self.status) = (originalTransactionId, status)
+        (self.transaction, self.renewal) = (transaction, renewal)
     }
 
     /// Returns whether a status of the Server API gives access; `nil` if it is none of the five.

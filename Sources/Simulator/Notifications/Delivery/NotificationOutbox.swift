@@ -24,9 +24,7 @@ package final class NotificationOutbox: Sendable {
     let changes = AsyncSignal()
 
     init(log: NotificationLog, issuer: JWSIssuer, verifyReceipt: SimulatedVerifyReceipt) {
-        self.log = log
-        self.issuer = issuer
-        self.verifyReceipt = verifyReceipt
+        (self.log, self.issuer, self.verifyReceipt) = (log, issuer, verifyReceipt)
     }
 
     /// Sets the factor by which pauses before retries are shorter than Apple's, for calls that do not set it
