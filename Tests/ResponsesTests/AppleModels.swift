@@ -115,8 +115,8 @@ extension AppleModel {
 extension AppleModel {
     /// Returns a part of the payload of a notification. Bodies forwarded as version 2 are the signed text unchanged.
     ///
-    /// - Parameter keys: where its members go in version 1, or why they do not, as `no: …`. Those that are not named are
-    ///   of notifications that version 1 does not have.
+    /// - Parameter keys: where its members go in version 1, or why they do not, as `no: …`. Those that are not named
+    ///   are of notifications that version 1 does not have.
     private static func part(
         _ name: String, _ documentation: String, of value: Any, at path: String, _ keys: [String: String] = [:]
     ) -> AppleModel {
