@@ -9,7 +9,7 @@ package enum ComparisonRules {
 
     /// Matches every difference that has no other rule.
     package static let unexplained = ComparisonRule(
-        "unexplained", .unexpected, ComparisonFinding.Part.allCases,
+        "unexplained", .unexpected, ComparisonFinding.Part.allCases, [],
         "No rule explains this difference.")
 
     /// Returns the names in `overrides` that are not names of rules, sorted.

@@ -7,8 +7,13 @@ package enum PayloadField<Key: PayloadKey>: ModelField {
     case claim(Int)
 
     package init?(rawValue: String) {
-        guard let field = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
-        self = field
+        if let key = Key(rawValue: rawValue) {
+            self = .key(key)
+        } else if let index = Key.others.firstIndex(where: { $0.name == rawValue }) {
+            self = .claim(index)
+        } else {
+            return nil
+        }
     }
 
     package var rawValue: String {

@@ -1,7 +1,7 @@
-import Base
-import Comparison
+import ReceiptBridgeBase
+import ReceiptBridgeComparison
 import Logging
-import Storage
+import ReceiptBridgeStorage
 import Synchronization
 
 /// The results of shadow comparisons. They are written to the store once a second; the report reads them from there.
