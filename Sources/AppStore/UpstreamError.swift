@@ -6,7 +6,6 @@ package import ReceiptBridgeTransport
 /// nothing about the receipt or the transaction, unless `errorNumber` does. Programs match on `code`; the rest is for
 /// people.
 package struct UpstreamError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure.
     package let code: Code
     /// The host of the request, or the local part that is wrong, for example the path of the private key.
     package let place: String
@@ -14,7 +13,6 @@ package struct UpstreamError: Error, Sendable, Hashable, CustomStringConvertible
     package let reason: String
     /// The `errorCode` of the Server API, if there was one.
     package let errorNumber: ServerAPIErrorNumber?
-    /// The HTTP status, if there was a response.
     package let httpStatus: Int?
     /// The time until a retry makes sense, set by Apple or by the hourly budget: at most ``longestPause``.
     package let retryAfter: Duration?
@@ -26,18 +24,13 @@ package struct UpstreamError: Error, Sendable, Hashable, CustomStringConvertible
         _ code: Code, at place: String, _ reason: String, errorNumber: ServerAPIErrorNumber? = nil,
         httpStatus: Int? = nil, retryAfter: Duration? = nil
     ) {
-        self.code = code
-        self.place = place
-        self.reason = reason
-        self.errorNumber = errorNumber
-        self.httpStatus = httpStatus
+        (self.code, self.place, self.reason) = (code, place, reason)
+        (self.errorNumber, self.httpStatus) = (errorNumber, httpStatus)
         self.retryAfter = retryAfter.map { min($0, Self.longestPause) }
     }
 
     /// Creates the error that corresponds to a transport error.
-    init(_ error: TransportError) {
-        self.init(Code(rawValue: error.code.rawValue), at: error.place, error.reason)
-    }
+    init(_ error: TransportError) { self.init(Code(rawValue: error.code.rawValue), at: error.place, error.reason) }
 
     /// The error on one line. Example: `refused: api.storekit.apple.com: HTTP status 404, error 4040010`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
@@ -70,7 +63,6 @@ extension UpstreamError.Code {
     package static let noStatus = Self(rawValue: "noStatus")
     /// A verifyReceipt response with status 0 or 21006 without the object `receipt`.
     package static let noReceipt = Self(rawValue: "noReceipt")
-    /// The JSON does not have the expected members.
     package static let malformedAnswer = Self(rawValue: "malformedAnswer")
     /// A JWS in the response is not authentic.
     package static let notAuthentic = Self(rawValue: "notAuthentic")
@@ -78,16 +70,13 @@ extension UpstreamError.Code {
     package static let notVerifiable = Self(rawValue: "notVerifiable")
     /// A claim that decides has an unexpected type, in an authentic JWS.
     package static let unexpectedType = Self(rawValue: "unexpectedType")
-    /// The response is about another app.
     package static let wrongBundleId = Self(rawValue: "wrongBundleId")
-    /// The response is about another environment.
     package static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
     /// The history is empty although the requested transaction exists. Apple returns this for a token with a wrong
     /// bundle identifier, so it must not be trusted.
     package static let emptyHistory = Self(rawValue: "emptyHistory")
     /// The history has a subscription but the customer has no statuses, so the response is incomplete.
     package static let statusesMissing = Self(rawValue: "statusesMissing")
-    /// The pages do not end.
     package static let endlessPages = Self(rawValue: "endlessPages")
 }
 
@@ -103,7 +92,6 @@ extension UpstreamError.Code {
     package static let noEndpoint = Self(rawValue: "noEndpoint")
     /// There is no identifier to look up.
     package static let noKeys = Self(rawValue: "noKeys")
-    /// An identifier that must not be put into a request.
     package static let invalidIdentifier = Self(rawValue: "invalidIdentifier")
     /// The private key cannot be read or used.
     package static let privateKey = Self(rawValue: "privateKey")
@@ -113,11 +101,9 @@ extension UpstreamError.Code {
     package static let budgetSpent = Self(rawValue: "budgetSpent")
     /// The operation has used its maximum number of calls.
     package static let tooManyCalls = Self(rawValue: "tooManyCalls")
-    /// The time limit of the operation has expired.
     package static let deadline = Self(rawValue: "deadline")
     /// The operation takes longer than its caller waits. The App Store answers, and a later call finds the result.
     package static let inProgress = Self(rawValue: "inProgress")
-    /// The calling task was canceled.
     package static let cancelled = Self(rawValue: TransportError.Code.cancelled.rawValue)
 }
 
@@ -134,7 +120,6 @@ extension UpstreamError {
         }
     }
 
-    /// True if what was received belongs to another app or environment.
     var isForeign: Bool { code == .wrongBundleId || code == .wrongEnvironment }
 
     /// True if the request was not sent, to protect the App Store. An immediate retry would be rejected too.

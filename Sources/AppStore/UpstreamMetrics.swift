@@ -6,7 +6,6 @@ package final class UpstreamMetrics: Sendable {
     private static let endpoints: [ServerAPIEndpoint?] = [nil] + ServerAPIEndpoint.all
     private static let environments = [AppStoreEnvironment.production, .sandbox]
 
-    /// All endpoints in all environments.
     private let cells: [Row]
     /// Records that were left out because the App Store signed them for another app or environment, by the
     /// ``AppStoreEnvironment`` that was asked.
@@ -22,13 +21,8 @@ package final class UpstreamMetrics: Sendable {
         }
     }
 
-    /// Counts one exchange. Its duration is not recorded if it was canceled or not sent.
-    ///
-    /// - Parameters:
-    ///   - endpoint: The Server API endpoint, or `nil` for verifyReceipt.
-    ///   - environment: The App Store environment.
-    ///   - outcome: The outcome of the exchange.
-    ///   - duration: The time from sending the request to the end of the response.
+    /// Counts one exchange with an endpoint, or with verifyReceipt (`nil`). Its duration, from sending the request to
+    /// the end of the response, is not recorded if it was canceled or not sent.
     func recordExchange(
         with endpoint: ServerAPIEndpoint?, _ environment: AppStoreEnvironment, _ outcome: UpstreamOutcome,
         after duration: Duration
@@ -40,9 +34,6 @@ package final class UpstreamMetrics: Sendable {
         cell.outcomes.add(outcome)
         if outcome != .cancelled, outcome != .notSent { cell.duration.observe(duration) }
     }
-
-    /// Counts a record that is left out because the App Store signed it for another app or environment.
-    func recordForeignRecord(_ environment: AppStoreEnvironment) { foreignRecords.add(environment) }
 
     /// The metrics of one endpoint in one environment.
     package struct Row: Sendable {
@@ -64,7 +55,6 @@ package final class UpstreamMetrics: Sendable {
     /// The endpoints and environments with at least one exchange.
     package var rows: [Row] { cells.filter { $0.outcomes.total > 0 } }
 
-    /// Writes all rows as metric families.
     package func write(into text: inout MetricsText) {
         text.family(.upstreamRequests)
         for row in cells { text.samples(.upstreamRequests, row.labels, of: row.outcomes) }
@@ -75,9 +65,7 @@ package final class UpstreamMetrics: Sendable {
 }
 
 extension UpstreamMetrics.Row {
-    fileprivate var labels: [String] {
-        [endpoint, environment.rawValue]
-    }
+    fileprivate var labels: [String] { [endpoint, environment.rawValue] }
 }
 
 /// The outcome of one exchange with Apple, as a metric label.
@@ -119,7 +107,6 @@ package enum UpstreamOutcome: MetricLabel {
         "rateLimited": .notSent,
     ]
 
-    /// The outcome of a verifyReceipt exchange.
     init(_ reply: Result<AppleResponse, UpstreamError>) {
         switch reply {
         case .success: self = .answered
@@ -127,7 +114,6 @@ package enum UpstreamOutcome: MetricLabel {
         }
     }
 
-    /// The outcome of an exchange that failed.
     init(_ error: UpstreamError) {
         switch error.httpStatus {
         case 404 where error.errorNumber != nil: self = .notFound

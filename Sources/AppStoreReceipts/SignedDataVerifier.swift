@@ -68,9 +68,7 @@ public struct SignedDataVerifier: Sendable {
             environments: environments.count == 2 ? nil : Set(environments.map(\.base)), requiresClaims: true)
     }
 
-    private static func trust(
-        _ roots: [Data]?, _ intermediates: [Data]
-    ) throws(VerificationError) -> TrustStore {
+    private static func trust(_ roots: [Data]?, _ intermediates: [Data]) throws(VerificationError) -> TrustStore {
         do throws(CryptographyError) {
             guard roots != nil || !intermediates.isEmpty else { return try .apple() }
             let apple = try TrustAnchors.apple()
@@ -100,8 +98,7 @@ public struct SignedDataVerifier: Sendable {
     ) throws(VerificationError) -> Receipt {
         let decoded: ReceiptBridgeReceipts.Receipt
         do throws(ReceiptDecodingError) {
-            decoded = try ReceiptDecoder(trust: trust, profile: profile.decoded).decode(
-                Array(encodedReceipt.utf8).span)
+            decoded = try ReceiptDecoder(trust: trust, profile: profile.decoded).decode(Array(encodedReceipt.utf8).span)
         } catch {
             throw VerificationError(error)
         }

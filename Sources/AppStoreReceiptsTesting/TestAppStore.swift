@@ -81,9 +81,7 @@ public struct TestAppStore: Sendable {
     ///
     /// - Parameter lines: The signed lines, for example `"transaction-id": "1"`. A receipt needs `bid`, `product-id`,
     ///   `transaction-id`, `original-transaction-id`, `purchase-date-ms` and `original-purchase-date-ms`.
-    public func transactionReceipt(
-        isSandbox: Bool = false, _ lines: KeyValuePairs<String, String>
-    ) throws -> String {
+    public func transactionReceipt(isSandbox: Bool = false, _ lines: KeyValuePairs<String, String>) throws -> String {
         let entries = lines.map { TransactionReceiptEncoder.Entry($0.key, $0.value) }
         return Base64.encode(
             try pki.transactionEncoder(4, isSandbox ? .sandbox : .production).encode(purchaseInfo: entries))

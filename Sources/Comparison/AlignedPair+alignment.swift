@@ -6,14 +6,7 @@ extension AlignedPair {
     /// Limit on the fields of a row, because documents can contain any number of properties.
     static let maximumFields = 60
 
-    /// Aligns the rows of both sides with the matching that the comparison uses, and marks the differences.
-    ///
-    /// - Parameters:
-    ///   - verifyReceipt: Apple's verifyReceipt response.
-    ///   - serverAPI: Records of the App Store Server API, or a response rendered from them.
-    ///   - differences: Differences that ``Comparison`` found between these two sides.
-    ///   - receipt: Digest or id of the receipt.
-    ///   - maximumRows: Limit on the rows of a section. Rows with differences have precedence.
+    /// Aligns the rows with the matching that the comparison uses. Rows with differences have precedence.
     package init(
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String,
         maximumRows: Int = AlignedPair.maximumRows
@@ -29,7 +22,6 @@ extension AlignedPair {
 }
 
 extension AlignedRows {
-    /// Returns the rows to show, in their order.
     fileprivate func section(_ marks: DifferenceMarks, maximumRows: Int) -> AlignedPair.Section {
         // Differences of the section itself, such as its order, come before its rows.
         let whole = part == .answer ? [] : marks.ofWhole(part)
@@ -50,8 +42,7 @@ extension AlignedRows {
 }
 
 extension AlignedRows.Pair {
-    /// Returns the row with its marks. A difference that belongs to a field is shown in the field, all others are
-    /// appended.
+    /// A difference that belongs to a field is shown in the field, all others are appended.
     fileprivate func row(_ marks: DifferenceMarks, in part: ComparisonFinding.Part) -> AlignedPair.Row {
         var found = marks.ofRow(identifier, in: part)
         let isApp = part == .answer

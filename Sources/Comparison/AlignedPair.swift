@@ -2,13 +2,10 @@
 ///
 /// Texts are truncated as in ``ComparedValue/truncated``.
 package struct AlignedPair: Sendable, Hashable, Codable {
-    /// One property.
     package struct Field: Sendable, Hashable, Codable {
         /// Name as in paths. For example, `expiresDate`.
         package var name: String
-        /// Value of verifyReceipt; `nil` if it has none.
         package var verifyReceipt: String?
-        /// Value of the App Store Server API; `nil` if it has none.
         package var serverAPI: String?
         /// Rule that names the difference; `nil` if there is none.
         package var rule: String?
@@ -21,20 +18,16 @@ package struct AlignedPair: Sendable, Hashable, Codable {
         /// Id of the transaction or subscription; empty for the app.
         package var identifier: String
         package var fields: [Field]
-        /// Number of fields that are not included.
         package var omitted = 0
         /// Rule of the row itself: it is on one side only, or on one side twice. Otherwise `nil`.
         package var rule: String?
-        /// Class of the rule: `expected` or `unexpected`.
         package var verdict: String?
     }
 
     /// One section: `answer`, `transactions`, `latestTransactions`, `renewals` or `subscriptions`.
     package struct Section: Sendable, Hashable, Codable {
-        /// Name as in paths.
         package var name: String
         package var rows: [Row]
-        /// Number of rows that are not included.
         package var omitted: Int
     }
 
@@ -63,13 +56,6 @@ package struct PairSamples: Sendable, Codable {
 
     /// Stores the documents of a receipt if there is room and they show a new kind of difference. Half of the room is
     /// reserved for unexpected differences.
-    ///
-    /// - Parameters:
-    ///   - verifyReceipt: Apple's verifyReceipt response.
-    ///   - serverAPI: Records of the App Store Server API, or a response rendered from them.
-    ///   - differences: Differences between these two sides.
-    ///   - receipt: Digest or id of the receipt.
-    ///   - limit: Maximum number of samples.
     package mutating func offer(
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String, limit: Int
     ) {

@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// The aligned rows of one section of both documents.
 struct AlignedRows {
-    /// A row of either side and its counterpart.
     struct Pair {
         /// Id of the row, as in ``Difference/identifier``.
         let identifier: String?
@@ -47,7 +46,6 @@ struct AlignedRows {
         self.rows = rows
     }
 
-    /// Aligns the values at the top level.
     private static func answers(_ left: ComparedAnswer, _ right: ComparedAnswer) -> Pair {
         let own = left.appValues
         let other = right.appValues

@@ -62,12 +62,10 @@ extension ComparedAnswer {
         }
     }
 
-    /// Adds a property, which is compared by name.
     private mutating func property(_ name: String, _ value: ComparedValue) {
         properties.append(ComparedRow.Extra(name: name, value: value))
     }
 
-    /// Reads the renewal of an iOS 6 response, which is at the top level.
     private mutating func readRenewal(in root: DocumentObject) {
         var renewal = ComparedRow(root, .renewal)
         renewal.extras = []
@@ -99,7 +97,6 @@ extension DocumentKeys {
         }
         return keys
     }()
-    /// Keys of an App Receipt.
     fileprivate static let receipt = DocumentKeys(FieldTables.bundled.appReceipt)
 }
 
@@ -136,8 +133,7 @@ extension ComparedValue {
 }
 
 extension VerifyReceiptStatus {
-    /// `true` if the status is a result for the receipt, and not a temporary failure, a wrong shared secret or a
-    /// malformed request.
+    /// A result for the receipt, and not a temporary failure, a wrong shared secret or a malformed request.
     package var canBeCompared: Bool {
         [.valid, .subscriptionExpired, .notAuthentic, .accountNotFound].contains(self)
     }

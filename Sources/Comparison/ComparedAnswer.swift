@@ -19,10 +19,8 @@ package struct ComparedAnswer: Sendable, Hashable {
         case records
     }
 
-    /// The format that this side was read from.
     package let form: Form
-    /// `true` if Apple's signature covers the data. A verifyReceipt response is only as trustworthy as its
-    /// connection.
+    /// Whether Apple's signature covers the data. A verifyReceipt response is only as trustworthy as its connection.
     package var isVerified = false
     /// `true` if lists or objects of a verifyReceipt response are not written as Apple writes them.
     package var isRewritten = false
@@ -30,7 +28,6 @@ package struct ComparedAnswer: Sendable, Hashable {
     package var status: Int64?
     /// Environment as stated by this side. For example, `Production`.
     package var environment: String?
-    /// Bundle id of the app.
     package var bundleId: String?
     /// Apple's numeric id of the app; 0 in the sandbox.
     package var appAppleId: Int64?
@@ -47,18 +44,13 @@ package struct ComparedAnswer: Sendable, Hashable {
     package var renewals: [ComparedRow]?
     /// Transaction ids that the history was requested with but does not contain. Used only for records.
     package var aliases: Set<String> = []
-    /// Subscription status by `originalTransactionId`: 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5
-    /// revoked.
+    /// By `originalTransactionId`: 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5 revoked.
     package var statuses: [String: Int64] = [:]
 
-    package init(form: Form) {
-        self.form = form
-    }
+    package init(form: Form) { self.form = form }
 
     /// Date of the verifyReceipt response.
-    package var requestDate: Timestamp? {
-        properties.first { $0.name == "receipt.requestDate" }?.value.instant
-    }
+    package var requestDate: Timestamp? { properties.first { $0.name == "receipt.requestDate" }?.value.instant }
 
     /// The row that was purchased last: of the latest rows, otherwise of the receipt.
     var newest: ComparedRow? {
@@ -67,7 +59,6 @@ package struct ComparedAnswer: Sendable, Hashable {
         }
     }
 
-    /// Throws ``ComparisonError/Code/tooManyRows`` if there are more than ``maximumRows`` rows.
     static func check(rows: Int, at path: String) throws(ComparisonError) {
         guard rows <= maximumRows else {
             throw ComparisonError(code: .tooManyRows, place: path, reason: "more than \(maximumRows) rows")
@@ -130,13 +121,10 @@ extension ComparedAnswer {
 
 /// Reason why a side cannot be compared: a code, a path, and a message that contains no text of the document.
 package struct ComparisonError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Machine-readable reason.
     package enum Code: String, Sendable, Hashable {
-        /// The document is empty or only whitespace.
         case empty
         /// More than ``ComparedAnswer/maximumSize`` bytes, or more JSON values than a response has.
         case tooLarge
-        /// An HTML page instead of a response.
         case html
         /// Not JSON, or not a single object.
         case malformed
@@ -150,17 +138,13 @@ package struct ComparisonError: Error, Sendable, Hashable, CustomStringConvertib
         case signedRow
         /// A signed row whose signature is not valid.
         case notAuthentic
-        /// The side is missing.
         case missing
     }
 
-    /// Machine-readable reason.
     package let code: Code
     /// Path of the faulty value, or the name of the side. For example, `verifyReceipt.receipt.purchases`.
     package let place: String
-    /// Human-readable reason.
     package let reason: String
 
-    /// Path and reason on one line.
     package var description: String { "\(place): \(reason)" }
 }

@@ -25,8 +25,7 @@ package struct ComparedRow: Sendable, Hashable {
         package let name: String
         package let value: ComparedValue
 
-        /// Returns the values of both sides by name: those of the left side first, then those that only the right side
-        /// has.
+        /// The values of both sides by name: those of the left side, then those that only the right side has.
         static func pairs(
             _ left: [Extra], _ right: [Extra]
         ) -> [(name: String, left: ComparedValue?, right: ComparedValue?)] {
@@ -41,7 +40,6 @@ package struct ComparedRow: Sendable, Hashable {
 
     package init() {}
 
-    /// The value of a field; `nil` if the row does not have it.
     package subscript(field: RowField) -> ComparedValue? {
         get { values[field.rawValue] }
         set { values[field.rawValue] = newValue }
@@ -68,7 +66,6 @@ package struct ComparedRow: Sendable, Hashable {
         self[.isTrialPeriod]?.flag == true && RowField.offerIdentifiers.allSatisfy { self[$0] == nil }
     }
 
-    /// `true` if the product is an auto-renewable subscription.
     var isAutoRenewable: Bool { ProductType.isAutoRenewable(type, expires: self[.expiresDate] != nil) }
 }
 
@@ -117,7 +114,6 @@ extension ComparedRow {
         type.flatMap { isOrdinary && $0 == "BILLED_UPFRONT" ? nil : .text($0) }
     }
 
-    /// Returns the properties that have a value.
     private static func extras(_ values: [(name: String, value: ComparedValue?)]) -> [Extra] {
         values.compactMap { name, value in value.map { Extra(name: name, value: $0) } }
     }

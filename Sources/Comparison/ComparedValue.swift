@@ -38,7 +38,6 @@ package enum ComparedValue: Sendable, Hashable, Codable {
         return (piece(one), piece(other))
     }
 
-    /// The text; `nil` if the value has another type.
     var text: String? { if case .text(let text) = self { text } else { nil } }
     var number: Int64? { if case .number(let number) = self { number } else { nil } }
     var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
@@ -58,7 +57,6 @@ package enum ComparedValue: Sendable, Hashable, Codable {
 }
 
 extension JSONWriter {
-    /// Writes a JSON scalar, or `null` if there is no value.
     mutating func value(_ value: ComparedValue?) {
         switch value?.truncated {
         case .text(let text)?: self.value(text)

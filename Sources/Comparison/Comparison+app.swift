@@ -3,8 +3,7 @@ import ReceiptBridgeResponses
 
 /// Compares the status, the app, and the properties that are not in lists.
 extension Comparison {
-    /// Compares the statuses. Records have no status, so 0 is assumed for them, or 21003 if the local signature check
-    /// failed.
+    /// Records have no status, so 0 is assumed for them, or 21003 if the local signature check failed.
     mutating func compareStatus() {
         let valid = Int64(VerifyReceiptStatus.valid.rawValue)
         let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)
@@ -20,7 +19,6 @@ extension Comparison {
         }
     }
 
-    /// Compares bundle id, environment and numeric app id.
     mutating func compareApp() {
         compare(.receipt, "bundleId", left.bundleId, right.bundleId)
         compare(.answer, "environment", left.environment, right.environment)

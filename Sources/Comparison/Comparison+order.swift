@@ -58,6 +58,5 @@ private enum NewestEnd: String {
         self = isFirst ? .first : .last
     }
 
-    /// The setting for this order.
     var order: AnswerOptions.Order { self == .first ? .descending : .ascending }
 }

@@ -33,8 +33,7 @@ extension Comparison {
         compareOrder(matching, .renewals)
     }
 
-    /// Returns whether an iOS 6 response never has this field. Of its four renewal keys, two are always present and
-    /// two only with status 21006.
+    /// Of the four renewal keys of iOS 6 responses, two are always present and two only with status 21006.
     private func isAlwaysAbsent(_ field: RowField) -> Bool {
         guard left.form == .flatAnswer, right.form == .records else { return false }
         let isExpired = left.status == Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
@@ -45,10 +44,8 @@ extension Comparison {
         }
     }
 
-    /// Returns verifyReceipt's newest period of each subscription, by original transaction id.
-    ///
-    /// Periods that give access while they run have precedence, because a canceled or upgraded period can end years
-    /// after the one that replaced it.
+    /// By original transaction id. Periods that give access while they run have precedence, because a canceled or
+    /// upgraded period can end years after the one that replaced it.
     private func newestPeriods() -> [String: ComparedRow] {
         periods { row, expiry in (row.givesAccess ? 1 : 0, expiry.milliseconds) }
     }
@@ -70,10 +67,8 @@ extension Comparison {
         return highest.mapValues { $0.row }
     }
 
-    /// Compares whether each subscription gives access now.
-    ///
-    /// verifyReceipt gives access while a period runs that was neither canceled nor upgraded. The App Store Server
-    /// API states it as a status.
+    /// verifyReceipt gives access while a period runs that was neither canceled nor upgraded. The App Store Server API
+    /// states it as a status.
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/status
     mutating func compareEntitlements() {

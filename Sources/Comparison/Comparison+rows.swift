@@ -1,6 +1,5 @@
 import ReceiptBridgeResponses
 
-/// Compares transactions.
 extension Comparison {
     /// Ids that transactions are matched by, the most specific first.
     static let identifiers: [RowField] = [.transactionId, .webOrderLineItemId]
@@ -59,14 +58,12 @@ extension Comparison {
         }
     }
 
-    /// Compares matched rows and reports verifyReceipt's rows without a counterpart.
     private mutating func compare(_ matching: RowMatching, _ part: ComparisonFinding.Part) {
         for (left, right) in matching.pairs { compare(left, right, part, RowField.transactionFields) }
         reportMissing(matching.onlyLeft, part, isLeft: true)
         compareOrder(matching, part)
     }
 
-    /// Compares all fields and extra properties of two rows.
     mutating func compare(
         _ left: ComparedRow, _ right: ComparedRow, _ part: ComparisonFinding.Part, _ fields: [RowField]
     ) {

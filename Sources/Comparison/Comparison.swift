@@ -10,18 +10,13 @@ package struct Comparison {
     /// The differences, in the order of the documents.
     package private(set) var differences: [Difference] = []
 
-    /// The side of verifyReceipt.
     let left: ComparedAnswer
-    /// The side of the App Store Server API.
     let right: ComparedAnswer
     let context: ComparisonContext
     /// Facts for conditions. Updated after the rows have been matched.
     var facts: ComparisonFacts
 
-    /// Compares two sides.
-    ///
     /// - Parameters:
-    ///   - verifyReceipt: Apple's verifyReceipt response.
     ///   - serverAPI: Records of the App Store Server API, or a verifyReceipt response rendered from them.
     ///   - context: Facts that the sides do not contain. For example, the time and the overrides of the app's owner.
     package init(verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, context: ComparisonContext) {
@@ -46,11 +41,9 @@ package struct Comparison {
         return (right.latest != nil || !hasRows) && (right.renewals != nil || left.renewals?.isEmpty != false)
     }
 
-    /// Assigns a rule to a finding and stores the difference, unless an override ignores the rule or it is expected by
-    /// definition.
+    /// Stores the difference, unless an override ignores the rule or it is expected by definition.
     mutating func report(_ finding: ComparisonFinding) {
-        let rule =
-            ComparisonRules.all.first { $0.matches(finding, facts) } ?? ComparisonRules.unexplained
+        let rule = ComparisonRules.all.first { $0.matches(finding, facts) } ?? ComparisonRules.unexplained
         let verdict: ComparisonRule.Class
         switch context.overrides[rule.name] {
         case .ignore?: return
@@ -67,7 +60,6 @@ package struct Comparison {
                 verifyReceipt: values.0, serverAPI: values.1, setting: finding.setting))
     }
 
-    /// Reports two values if they differ.
     mutating func compare(
         _ part: ComparisonFinding.Part, _ name: String, _ left: ComparedValue?, _ right: ComparedValue?,
         rows: (left: ComparedRow?, right: ComparedRow?) = (nil, nil), expiresDate: Timestamp? = nil
@@ -115,11 +107,6 @@ extension ComparisonFinding {
 
 /// Facts about a comparison that its two sides do not contain.
 package struct ComparisonContext: Sendable {
-    /// Class that an app's owner assigns to the differences of a rule, instead of the rule's own.
-    package enum Override: String, Sendable, Hashable, CaseIterable {
-        case expected, unexpected, ignore
-    }
-
     /// Identifies the receipt in differences: a digest or an id.
     package var receipt: String
     /// Time of the responses; if `nil`, the `request_date` of the verifyReceipt response is used.
@@ -134,7 +121,7 @@ package struct ComparisonContext: Sendable {
     /// does not state product types.
     package var consumables = ConsumableIdentifiers()
     /// Overrides by rule name. Names of unknown rules have no effect, see ``ComparisonRules/unknown(in:)``.
-    package var overrides: [String: Override] = [:]
+    package var overrides: [String: RuleOverride] = [:]
 
     package init(receipt: String, now: Timestamp? = nil) {
         self.receipt = receipt

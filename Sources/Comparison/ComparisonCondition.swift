@@ -6,7 +6,6 @@ import ReceiptBridgeResponses
 package struct ComparisonCondition: Sendable {
     /// The condition in words, which identify it.
     package let words: String
-    /// Whether the condition applies to a finding.
     let holds: @Sendable (ComparisonFinding, ComparisonFacts) -> Bool
 
     private init(_ words: String, _ holds: @escaping @Sendable (ComparisonFinding, ComparisonFacts) -> Bool) {
@@ -28,32 +27,26 @@ extension ComparisonCondition: Equatable {
     package static func == (one: Self, other: Self) -> Bool { one.words == other.words }
 }
 
-/// Conditions of the two sides.
 extension ComparisonCondition {
     static let sandbox = Self("in the sandbox") { $1.isSandbox }
     package static let againstRecords = Self("compared with a history") { $1.isAgainstRecords }
     static let flat = Self("iOS 6 response") { $1.isFlat }
-    /// The records come from Get Transaction History version 1.
     static let historyV1 = Self("history of version 1") { $1.historyVersion == 1 }
     static let takenApart = Self("responses more than a minute apart") {
         $1.context.timeDifference.magnitude > UInt64(togetherMilliseconds)
     }
     static let nothingInCommon = Self("no transaction in common") { !$1.hasCommonRows }
-    /// The response has no `latest_receipt_info`.
     static let noList = Self("no `latest_receipt_info`") { $1.latestCount == nil }
     static let emptyList = Self("empty list, but rows in `in_app`") { $1.latestCount == 0 && $1.snapshotCount > 0 }
-    /// Only one of two responses has `latest_receipt_info`, and neither has a subscription.
     static let latestWithoutSubscription = Self("one `latest_receipt_info`, no subscription") {
         $1.hasLatestWithoutSubscription
     }
-    /// Either status is 21003, or the local signature check failed.
     static let signatureContradiction = Self("21003 on one side") { finding, facts in
         let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)
         return finding.values.contains(.number(notAuthentic)) || facts.context.isAuthentic == false
     }
 }
 
-/// Conditions of the two values.
 extension ComparisonCondition {
     static let bothSay = Self("both sides have a value") { finding, _ in !finding.values.contains(nil) }
     static let onlyVerifyReceipt = Self("only verifyReceipt has it") { finding, _ in
@@ -65,7 +58,6 @@ extension ComparisonCondition {
     static let oneSide = Self("one side has no value") { finding, _ in
         (finding.verifyReceipt == nil) != (finding.serverAPI == nil)
     }
-    /// Both values are dates.
     static func within(_ limit: UInt64) -> Self {
         Self("at most \(limit) ms apart") { finding, _ in finding.distance.map { $0 <= limit } ?? false }
     }
@@ -94,9 +86,7 @@ extension ComparisonCondition {
     }
 }
 
-/// Conditions of the two rows.
 extension ComparisonCondition {
-    /// Either row is family shared.
     static let familyShared = Self("family shared") { finding, _ in finding.isFamilyShared }
     /// An upgrade that verifyReceipt shows as canceled and the App Store Server API does not.
     static let cancelledUpgrade = Self("an upgrade that verifyReceipt shows as canceled") { finding, _ in
@@ -115,11 +105,9 @@ extension ComparisonCondition {
     static let notAutoRenewable = Self("not an auto-renewable subscription") { finding, _ in
         finding.left?.isAutoRenewable != true && finding.right?.isAutoRenewable != true
     }
-    /// The row of the App Store Server API has a revocation date.
     static let revokedInHistory = Self("revoked in the history") { finding, _ in
         finding.right?[.revocationDate] != nil
     }
-    /// Both rows have the same web order line item id.
     static let sameLineItem = Self("same line item") { finding, _ in
         let lineItem = finding.left?.identifier(.webOrderLineItemId)
         return lineItem != nil && lineItem == finding.right?.identifier(.webOrderLineItemId)
@@ -143,7 +131,6 @@ extension ComparisonCondition {
     }
 }
 
-/// Conditions of a row and the list.
 extension ComparisonCondition {
     /// `latest_receipt_info` is full, and the row is no newer than the oldest row in it.
     static let beyondCap = Self("no newer than the oldest row of a full list") { finding, facts in

@@ -11,21 +11,15 @@ struct ComparisonFacts {
     let isAgainstRecords: Bool
     /// Version of Get Transaction History, 1 or 2.
     let historyVersion: Int
-    /// Number of rows in `latest_receipt_info`; `nil` if there is no such list.
     let latestCount: Int?
     /// `true` if only one of two responses has `latest_receipt_info`, and neither has a subscription.
     let hasLatestWithoutSubscription: Bool
     /// Number of rows in `in_app`, or 1 for an iOS 6 receipt.
     let snapshotCount: Int
-    /// Date of the oldest purchase in `latest_receipt_info`.
     let oldest: Timestamp?
-    /// Date of the newest purchase of each subscription in `latest_receipt_info`, by original transaction id.
     private let newest: [String: Timestamp]
-    /// Transaction ids in `latest_receipt_info`.
     let latestIdentifiers: Set<String>
-    /// Ids that the second side lists for the customer.
     let serverIdentifiers: Set<String>
-    /// Product ids in `in_app` or the iOS 6 receipt.
     let snapshotProducts: Set<String>
     /// `true` if any transaction is on both sides.
     var hasCommonRows = false
@@ -62,7 +56,6 @@ struct ComparisonFacts {
         now = context.now ?? left.requestDate
     }
 
-    /// Returns the date of the newest purchase that the response lists for the row's subscription.
     func newestListed(_ row: ComparedRow?) -> Timestamp? {
         row?.identifier(.originalTransactionId).flatMap { newest[$0] }
     }

@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// A difference before a rule names it.
 package struct ComparisonFinding {
-    /// Section of the document.
     package enum Part: String, CaseIterable, Sendable {
         /// The top level of the response.
         case answer
@@ -26,9 +25,7 @@ package struct ComparisonFinding {
         case repetition
         /// The row at an end of the list, of those that both sides have.
         case ends
-        /// The order of the other rows.
         case order
-        /// A field or property, by name.
         case field(String)
     }
 
@@ -36,9 +33,7 @@ package struct ComparisonFinding {
     let subject: Subject
     var verifyReceipt: ComparedValue?
     var serverAPI: ComparedValue?
-    /// The row of verifyReceipt.
     var left: ComparedRow?
-    /// The row of the App Store Server API.
     var right: ComparedRow?
     /// Expiration date of the subscription's period, or of the row.
     var expiresDate: Timestamp?

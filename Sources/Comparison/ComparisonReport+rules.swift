@@ -1,6 +1,5 @@
 /// The differences of a report, grouped by rule.
 extension ComparisonReport {
-    /// The differences by rule.
     package var rules: [RuleGroup] { RuleGroup.list(entries) }
 
     /// All entries with the same rule and class, from all apps.
@@ -9,7 +8,6 @@ extension ComparisonReport {
         package let rule: String
         /// The entries, in the order of the report.
         package let entries: [Entry]
-        /// Number of differences.
         package let count: Int64
 
         private init?(_ entries: [Entry]) {
@@ -28,9 +26,7 @@ extension ComparisonReport {
         }
 
         /// Whether a client may notice the differences.
-        package var isNoticeable: Bool {
-            verdict != .records && ComparisonRules.named[rule]?.isNoticeable != false
-        }
+        package var isNoticeable: Bool { verdict != .records && ComparisonRules.named[rule]?.isNoticeable != false }
 
         /// Number of differences of each app and environment, in their order.
         package var apps: [(scope: Scope, count: Int64)] {

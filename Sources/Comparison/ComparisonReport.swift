@@ -3,7 +3,6 @@ package import ReceiptBridgeBase
 /// The results of many comparisons. The format is the same for a run over stored receipts and for the server's shadow
 /// comparisons.
 package struct ComparisonReport: Sendable {
-    /// Source of the comparisons.
     package enum Kind: String, Sendable {
         /// A run of the `compare` command.
         case run
@@ -23,7 +22,6 @@ package struct ComparisonReport: Sendable {
             self.environment = environment
         }
 
-        /// `true` if neither side has a bundle id.
         package var isUnnamed: Bool { bundleId.isEmpty }
 
         /// Orders by bundle id and environment. A scope without bundle id comes last.
@@ -40,22 +38,17 @@ package struct ComparisonReport: Sendable {
         package var compared: Int64 = 0
         /// Number of compared receipts without an unexpected difference.
         package var equal: Int64 = 0
-        /// Number of compared receipts whose recording has no history or no statuses, so that only a part was
-        /// compared.
+        /// Compared receipts whose recording has no history or no statuses, so that only a part was compared.
         package var partial: Int64 = 0
         /// Number of receipts that could not be compared, by error code.
         package var failures: [String: Int64] = [:]
-        /// Number of compared receipts for which no response could be rendered from the records; `nil` if there are
-        /// none.
+        /// Compared receipts for which no response could be rendered from the records.
         package var recordsOnly: Int64?
-        /// Number of distinct customers of the compared receipts, at most ``CustomerSet/maximum``. Set only in a
-        /// report.
+        /// Distinct customers of the compared receipts, at most ``CustomerSet/maximum``. Set only in a report.
         package var customers: Int64 = 0
 
         /// Creates counts of zero.
-        package init(scope: Scope) {
-            self.scope = scope
-        }
+        package init(scope: Scope) { self.scope = scope }
 
         /// `customers` is omitted: it is computed for a report and not stored in progress files.
         private enum CodingKeys: CodingKey { case scope, compared, equal, partial, failures, recordsOnly }
@@ -65,16 +58,13 @@ package struct ComparisonReport: Sendable {
     package struct Entry: Sendable, Codable {
         package var scope: Scope
         package var verdict: ComparisonRule.Class
-        /// Name of the rule, see ``ComparisonRules``.
         package var rule: String
         /// Path without row ids.
         package var path: String
         package var count: Int64
         /// Time of the first comparison with this difference; `nil` if it was not recorded.
         package var firstSeen: Timestamp?
-        /// Time of the last comparison with this difference; `nil` if it was not recorded.
         package var lastSeen: Timestamp?
-        /// A few examples.
         package var examples: [Difference] = []
 
         package init(
@@ -98,9 +88,7 @@ package struct ComparisonReport: Sendable {
     package var pairs: [AlignedPair] = []
     /// The gradual switches of apps, in ascending order. Only the server has them.
     package var rollouts: [RolloutReport] = []
-    /// Number of comparisons by version of Get Transaction History, 1 or 2.
     package var historyVersions: [Int: Int64] = [:]
-    /// Number of comparisons with a side that is not signed.
     package var unverified: Int64 = 0
     /// Notes on data that the report does not include, one sentence each. For example, dropped comparisons, entries
     /// beyond the limit, or an unfinished run.

@@ -14,15 +14,12 @@ package struct ComparisonRule: Sendable {
         private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 
-    /// Name of the rule, which is also the name of its differences.
     package let name: String
-    /// Sections of the document that the rule applies to.
     package let parts: [ComparisonFinding.Part]
     /// Subjects that the rule applies to; empty means every field.
     package let subjects: [ComparisonFinding.Subject]
     /// Conditions, all of which must be true.
     package let conditions: [ComparisonCondition]
-    /// Class of the rule's differences.
     package let verdict: Class
     /// `true` if a difference is for information only, because it has no meaning for production.
     package let isInformational: Bool
@@ -40,13 +37,11 @@ package struct ComparisonRule: Sendable {
     package let isNoticeable: Bool
     /// URL of the public page that the rule is based on; `nil` if it is based on observation, see ``observed``.
     package let source: String?
-    /// One sentence that explains the difference.
     package let explanation: String
 
     /// Basis of rules without a public page.
     package static let observed = "observed in genuine responses"
 
-    /// What is unusual about a rule.
     enum Trait {
         case informational, volatile, byDefinition, unnoticeable
     }
@@ -63,14 +58,12 @@ package struct ComparisonRule: Sendable {
         (isByDefinition, isNoticeable) = (traits.contains(.byDefinition), !traits.contains(.unnoticeable))
     }
 
-    /// Returns whether the rule applies to a finding.
     func matches(_ finding: ComparisonFinding, _ facts: ComparisonFacts) -> Bool {
         parts.contains(finding.part) && covers(finding.subject)
             && conditions.allSatisfy { $0.holds(finding, facts) }
     }
 
-    /// Returns whether the rule applies to a subject. A rule without subjects applies to all fields, but not to rows
-    /// or their order.
+    /// A rule without subjects applies to all fields, but not to rows or their order.
     private func covers(_ subject: ComparisonFinding.Subject) -> Bool {
         if case .field = subject, subjects.isEmpty { return true }
         return subjects.contains(subject)
@@ -81,7 +74,6 @@ extension [ComparisonFinding.Subject] {
     static func fields(_ fields: RowField...) -> Self { fields.map { .field($0.name) } }
 }
 
-/// URLs of Apple's documentation that rules are based on.
 enum RuleSource: String {
     case answer = "https://developer.apple.com/documentation/appstorereceipts/responsebody"
     case request = "https://developer.apple.com/documentation/appstorereceipts/requestbody"

@@ -1,3 +1,4 @@
+package import ReceiptBridgeBase
 import ReceiptBridgeResponses
 
 /// The table of all rules. The first rule whose section, subject and conditions match gives a difference its name.
@@ -13,7 +14,7 @@ package enum ComparisonRules {
         "No rule explains this difference.")
 
     /// Returns the names in `overrides` that are not names of rules, sorted.
-    package static func unknown(in overrides: [String: ComparisonContext.Override]) -> [String] {
+    package static func unknown(in overrides: [String: RuleOverride]) -> [String] {
         let names = Set(all.map(\.name))
         return overrides.keys.filter { !names.contains($0) }.sorted()
     }

@@ -21,15 +21,11 @@ package struct ComparisonSummary: Sendable, Codable {
     /// Limit on the customers of all apps together. Further customers are not counted.
     package static let maximumCustomers = 200_000
 
-    /// Counts by app and environment.
     package private(set) var apps: [ComparisonReport.Scope: ComparisonReport.App] = [:]
-    /// Counts and examples of differences by key.
     package private(set) var entries: [Key: ComparisonReport.Entry] = [:]
     /// Differences beyond ``maximumEntries``. They are counted under their rule with the path `…`.
     package private(set) var overflow: Int64 = 0
-    /// Number of comparisons by version of Get Transaction History.
     package private(set) var historyVersions: [Int: Int64] = [:]
-    /// Number of comparisons with a side that is not signed.
     package private(set) var unverified: Int64 = 0
     /// Number of comparisons whose verifyReceipt response is not written as Apple writes it; `nil` if there are none.
     private var rewritten: Int64?
@@ -40,35 +36,24 @@ package struct ComparisonSummary: Sendable, Codable {
 
     package var isEmpty: Bool { apps.isEmpty }
 
-    /// Number of comparisons of all apps.
     package var compared: Int64 { apps.values.reduce(0) { $0 + $1.compared } }
     /// Number of comparisons without an unexpected difference.
     package var equal: Int64 { apps.values.reduce(0) { $0 + $1.equal } }
-    /// Number of receipts that could not be compared.
     package var failed: Int64 { apps.values.reduce(0) { $0 + $1.failures.values.reduce(0, +) } }
 
-    /// Returns the number of differences of a class.
     package func count(_ verdict: ComparisonRule.Class) -> Int64 {
         entries.reduce(0) { $0 + ($1.key.verdict == verdict ? $1.value.count : 0) }
     }
 
-    /// Number of distinct customers by app.
     package var customerCounts: [ComparisonReport.Scope: Int64] { (customers ?? [:]).mapValues(\.count) }
 
-    /// Returns short digests of an app's distinct customers.
     package func customers(of scope: ComparisonReport.Scope) -> CustomerSet { customers?[scope] ?? CustomerSet() }
 
-    /// Counts one comparison.
-    ///
     /// - Parameters:
     ///   - customer: Digest of the customer, see ``ComparedCustomer``.
     ///   - historyVersion: 1 or 2; `nil` if no history was compared.
     ///   - isWhole: Whether everything in the verifyReceipt response had a counterpart to compare with.
-    ///   - isVerified: Whether the App Store Server API's side is signed.
-    ///   - isRewritten: Whether the verifyReceipt response is not written as Apple writes it.
-    ///   - isOfRecordsOnly: Whether no response could be rendered from the records, so that only the records were
-    ///     compared.
-    ///   - now: Time of the comparison; `nil` if it is not needed.
+    ///   - isOfRecordsOnly: Whether no response could be rendered from the records.
     package mutating func add(
         _ differences: [Difference], of scope: ComparisonReport.Scope, customer: Int64? = nil,
         historyVersion: Int? = nil, isWhole: Bool = true, isVerified: Bool = true, isRewritten: Bool = false,
@@ -92,7 +77,6 @@ package struct ComparisonSummary: Sendable, Codable {
         apps[scope]?.recordsOnly = before + count
     }
 
-    /// `true` while fewer than ``maximumCustomers`` are stored.
     private var hasRoomForCustomers: Bool {
         (customers ?? [:]).values.reduce(0) { $0 + $1.count } < Self.maximumCustomers
     }
@@ -106,8 +90,6 @@ package struct ComparisonSummary: Sendable, Codable {
         customers = all
     }
 
-    /// Counts a receipt that could not be compared.
-    ///
     /// - Parameter code: Short reason that failures are grouped by. For example, `notAuthentic`.
     package mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) {
         apps[countedScope(scope)]?.failures[code, default: 0] += 1
@@ -183,7 +165,6 @@ package struct ComparisonSummary: Sendable, Codable {
         return scope
     }
 
-    /// Returns a report of these counts.
     package func report(_ kind: ComparisonReport.Kind, title: String, madeAt: Timestamp) -> ComparisonReport {
         var report = ComparisonReport(kind: kind, title: title, madeAt: madeAt)
         report.apps = apps.values.sorted { $0.scope < $1.scope }.map { app in

@@ -11,10 +11,8 @@ package struct CustomerSet: Sendable, Hashable, Codable {
 
     package init() {}
 
-    /// Number of customers, at most ``maximum``.
     package var count: Int64 { Int64(digests.count) }
 
-    /// The digests in ascending order.
     package var sorted: [Int64] { digests.sorted() }
 
     /// Adds a customer, unless the set is full.
@@ -38,7 +36,6 @@ package struct CustomerSet: Sendable, Hashable, Codable {
         }
     }
 
-    /// Writes digests in ascending order, 8 bytes each, big-endian.
     package func encode(to encoder: any Encoder) throws {
         var bytes = Data(capacity: digests.count * 8)
         for digest in sorted { withUnsafeBytes(of: digest.bigEndian) { bytes.append(contentsOf: $0) } }
@@ -49,10 +46,8 @@ package struct CustomerSet: Sendable, Hashable, Codable {
 
 /// Identifies the customer of a compared receipt, because several receipts of one customer count as one customer.
 package enum ComparedCustomer {
-    /// Returns a short digest of the customer's first original transaction id, or of the receipt if it has no
-    /// transaction.
-    ///
-    /// The first id is the shortest one, then the smallest in byte order: ids are numbers that grow.
+    /// A digest of the customer's first original transaction id, or of the receipt if it has no transaction. The first
+    /// id is the shortest one, then the smallest in byte order: ids are numbers that grow.
     ///
     /// - Parameter receipt: Text that identifies the receipt. For example, its digest.
     package static func digest(

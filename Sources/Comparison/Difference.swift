@@ -6,13 +6,10 @@ package struct Difference: Sendable, Hashable, Codable {
     package let receipt: String
     /// Path without row ids. For example, `latestTransactions[].expiresDate`.
     package let path: String
-    /// Id of the transaction or subscription; `nil` if the path does not go through a row.
     package let identifier: String?
     /// Class of the difference, after applying the app's overrides.
     package private(set) var verdict: ComparisonRule.Class
-    /// Name of the rule.
     package let rule: String
-    /// `true` if the difference is for information only.
     package let isInformational: Bool
     /// `true` if the difference may disappear if both sides are requested again.
     package let isVolatile: Bool
@@ -50,6 +47,5 @@ package struct Difference: Sendable, Hashable, Codable {
         if let setting { writer.member("setting", setting) }
     }
 
-    /// The difference as a JSON object.
     package var json: [UInt8] { JSONWriter.object(write) }
 }

@@ -35,8 +35,7 @@ struct DifferenceMarks {
         }
     }
 
-    /// Returns the path after `latestTransactions[].`: empty for a whole row, `.some(nil)` for the section itself,
-    /// and `nil` if the path is in another section.
+    /// Empty for a whole row, `.some(nil)` for the section itself, and `nil` if the path is in another section.
     private static func rest(of path: String, in part: ComparisonFinding.Part) -> String?? {
         let rest = path.dropFirst(part.rawValue.count)
         if rest.isEmpty { return .some(nil) }

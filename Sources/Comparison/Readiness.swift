@@ -4,7 +4,6 @@ import Foundation
 /// The recommendation for one app: can it switch to the App Store Server API? Includes the numbers that it is based
 /// on.
 package struct Readiness: Sendable {
-    /// Recommendation.
     package enum ReadinessVerdict: String, Sendable, Hashable, CaseIterable {
         /// Enough was compared, and there are no unexpected differences.
         case safe
@@ -25,18 +24,13 @@ package struct Readiness: Sendable {
     package let app: ComparisonReport.App
     /// Unexpected differences by rule, the most frequent first.
     package let rules: [(name: String, count: Int64)]
-    /// Number of expected differences.
     package let expected: Int64
     /// Expected differences that a client may notice, by rule, the most frequent first.
     package let noticeable: [(name: String, count: Int64)]
     /// Settings that remove unexpected differences, with the name of the rule, as far as the examples show.
     package let settings: [(rule: String, setting: String)]
 
-    /// Evaluates one app.
-    ///
-    /// - Parameters:
-    ///   - app: Counts of the app.
-    ///   - entries: Entries of the report. Entries of other apps are ignored.
+    /// - Parameter entries: Entries of other apps are ignored.
     package init(_ app: ComparisonReport.App, entries: [ComparisonReport.Entry]) {
         self.app = app
         let groups = ComparisonReport.RuleGroup.list(entries.filter { $0.scope == app.scope })
@@ -66,9 +60,7 @@ package struct Readiness: Sendable {
     package var failed: Int64 { app.failures.values.reduce(0, +) }
 
     /// Share of the compared receipts that would get the same response; `nil` if nothing was compared.
-    package var share: Double? {
-        app.compared > 0 ? Double(app.compared - different) / Double(app.compared) : nil
-    }
+    package var share: Double? { app.compared > 0 ? Double(app.compared - different) / Double(app.compared) : nil }
 
     /// Upper bound of the share of all customers that would get a different response, with 95 % confidence; `nil` if
     /// nothing was compared.
@@ -90,12 +82,10 @@ package struct Readiness: Sendable {
         return min((middle + half) / (1 + z * z / n), 1)
     }
 
-    /// `true` if more than ``toleratedFailures`` of all receipts could not be compared.
     package var hasTooManyFailures: Bool {
         failed > 0 && Double(failed) > Self.toleratedFailures * Double(failed + app.compared)
     }
 
-    /// `true` if more than ``toleratedFailures`` of the compared receipts were compared only in part.
     package var isTooPartial: Bool { Double(app.partial) > Self.toleratedFailures * Double(app.compared) }
 
     /// The recommendation. Any unexpected difference makes it ``ReadinessVerdict/notSafe``.

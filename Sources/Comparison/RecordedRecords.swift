@@ -15,7 +15,6 @@ package struct RecordedRecords: Sendable {
     private(set) var environment: String?
     private(set) var bundleId: String?
     private(set) var appAppleId: Int64?
-    /// `true` if all rows were signed.
     private(set) var isVerified = true
     /// Transactions in the order of the pages; `nil` if no history was recorded.
     private(set) var transactions: [TransactionPayload]?
@@ -23,19 +22,15 @@ package struct RecordedRecords: Sendable {
     private(set) var renewals: [RenewalPayload]?
     /// Status by original transaction id, see ``ComparedAnswer/statuses``.
     private(set) var statuses: [String: Int64] = [:]
-    /// Verified transactions, from which ``records`` are made.
     private var signedTransactions: [Signed<TransactionPayload>] = []
     /// Subscriptions with their verified transactions and renewals, from which ``records`` are made.
     private var subscriptions: [SubscriptionRecord] = []
 
-    /// Reads recorded responses and verifies their signed rows.
-    ///
     /// - Parameters:
-    ///   - history: Pages of `HistoryResponse`, whose `signedTransactions` are JWS texts or decoded objects; `nil` if
-    ///     there are none.
-    ///   - statuses: A `StatusResponse`, whose `signedTransactionInfo` and `signedRenewalInfo` are JWS texts or
-    ///     decoded objects.
-    ///   - verifier: Verifier of signed rows. If `nil`, a signed row is an error.
+    ///   - history: Pages of `HistoryResponse`, whose `signedTransactions` are JWS texts or decoded objects.
+    ///   - statuses: A `StatusResponse`, whose `signedTransactionInfo` and `signedRenewalInfo` are JWS texts or decoded
+    ///     objects.
+    ///   - verifier: If `nil`, a signed row is an error.
     package init(history: [[UInt8]]?, statuses: [UInt8]?, verifier: SignatureVerifier? = nil) throws(ComparisonError) {
         guard history != nil || statuses != nil else {
             throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses recorded")
@@ -90,7 +85,6 @@ package struct RecordedRecords: Sendable {
         try ComparedAnswer.check(rows: transactions?.count ?? 0, at: path)
     }
 
-    /// Verifies a JWS row.
     private static func verified<Payload: SignedClaims>(
         _ text: String, at path: String, _ verifier: SignatureVerifier?
     ) throws(ComparisonError) -> Signed<Payload> {
@@ -113,7 +107,6 @@ package struct RecordedRecords: Sendable {
         }
     }
 
-    /// Reads the subscription statuses.
     private mutating func read(statuses bytes: [UInt8], _ verifier: SignatureVerifier?) throws(ComparisonError) {
         let path = "statuses"
         let object = try Self.object(bytes, at: path)
@@ -162,7 +155,6 @@ package struct RecordedRecords: Sendable {
         if let renewal { renewals?.append(renewal) }
     }
 
-    /// Reads the properties that both responses have at the top level.
     private mutating func readEnvelope(_ object: JSONObject, at path: String) throws(ComparisonError) {
         try Self.fields(at: path) { () throws(JSONFieldError) in
             if let value = try object.text("environment") { environment = value }
@@ -202,8 +194,7 @@ extension RecordedRecords {
         do throws(JSONFieldError) {
             return try read()
         } catch {
-            throw ComparisonError(
-                code: .badValue, place: "\(path).\(error.name)", reason: "expected \(error.expected)")
+            throw ComparisonError(code: .badValue, place: "\(path).\(error.name)", reason: "expected \(error.expected)")
         }
     }
 }

@@ -1,18 +1,8 @@
 package import ReceiptBridgeBase
+package import ReceiptBridgeStorage
 
 /// The state of an app's gradual switch to another source, for people and programs.
 package struct RolloutReport: Sendable, Hashable {
-    /// Whether the rollout answers customers.
-    package enum Phase: String, Sendable {
-        /// Not yet: the store has not been read since the start.
-        case starting
-        case running
-        /// Not now: the store cannot be read, so it is unknown whether the rollout has stopped.
-        case unknown
-        /// Not any more: too many customers differed.
-        case stopped
-    }
-
     package let bundleId: String
     /// The source that is asked first.
     package let source: String
@@ -20,7 +10,7 @@ package struct RolloutReport: Sendable, Hashable {
     package let percent: Double
     /// The configured share of differing customers above which the rollout stops, in percent.
     package let stopAt: Double
-    package let phase: Phase
+    package let phase: RolloutPhase
     /// The share of the customers now, in percent: ``percent`` or 0.
     package let share: Double
     /// Number of compared customers.
@@ -33,7 +23,8 @@ package struct RolloutReport: Sendable, Hashable {
     package let stoppedAt: Timestamp?
 
     package init(
-        bundleId: String, source: String, percent: Double, stopAt: Double, phase: Phase, share: Double, compared: Int64,
+        bundleId: String, source: String, percent: Double, stopAt: Double, phase: RolloutPhase, share: Double,
+        compared: Int64,
         different: Int64, minimumCustomers: Int64, startedAt: Timestamp?, stoppedAt: Timestamp?
     ) {
         (self.bundleId, self.source, self.percent, self.stopAt) = (bundleId, source, percent, stopAt)

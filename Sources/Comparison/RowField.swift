@@ -18,11 +18,9 @@ package enum RowField: Int, Sendable, CaseIterable {
     /// verifyReceipt has two keys for what is one key in the App Store Server API.
     case priceConsentStatus
 
-    /// Name of the field in paths.
     package var name: String { Self.names[rawValue] }
 
     private static let names = allCases.map { "\($0)" }
-    /// Fields by name.
     static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
     /// The field of a transaction payload for each row field.
@@ -35,15 +33,11 @@ package enum RowField: Int, Sendable, CaseIterable {
         RenewalKey(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name).map { (field, $0) }
     }
 
-    /// Fields that are dates.
     static let dates: [RowField] = [
         .purchaseDate, .originalPurchaseDate, .expiresDate, .revocationDate, .gracePeriodExpiresDate,
     ]
-    /// Fields with the identifier of an offer.
     static let offerIdentifiers: [RowField] = [.promotionalOfferId, .offerCodeRefName]
-    /// Fields that rows of transactions have.
     static let transactionFields = ofTransactions.map(\.field)
-    /// Fields that rows of renewals have.
     static let renewalFields = ofRenewals.map(\.field)
 
     /// Fields that rows of `in_app` never have.

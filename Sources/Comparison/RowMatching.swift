@@ -3,7 +3,6 @@ import ReceiptBridgeBase
 /// Pairs the rows of two sides: by transaction id, then by web order line item id, then by product and purchase date
 /// with a tolerance of 2 seconds. Each row is in at most one pair.
 struct RowMatching {
-    /// Pairs of rows that are the same transaction.
     private(set) var pairs: [(left: ComparedRow, right: ComparedRow)] = []
     /// Rows of the left side without a counterpart, in their order.
     private(set) var onlyLeft: [ComparedRow] = []
@@ -18,8 +17,6 @@ struct RowMatching {
     /// Tolerance between two clocks, in milliseconds.
     static let tolerance: UInt64 = 2_000
 
-    /// Matches the rows of two sides.
-    ///
     /// - Parameter fields: Fields with ids to match by, the most specific first.
     init(_ left: [ComparedRow], _ right: [ComparedRow], by fields: [RowField]) {
         var partners = [Int?](repeating: nil, count: left.count)
@@ -31,9 +28,7 @@ struct RowMatching {
             }
             for index in left.indices where partners[index] == nil {
                 guard let id = left[index].identifier(field), let rightIndex = rightIndices.removeValue(forKey: id)
-                else {
-                    continue
-                }
+                else { continue }
                 partners[index] = rightIndex
                 isMatched[rightIndex] = true
             }
@@ -58,7 +53,6 @@ struct RowMatching {
         for index in right.indices where !isMatched[index] { onlyRight.append(right[index]) }
     }
 
-    /// Matches rows that have no common id by product and purchase date.
     private static func matchByPurchase(
         _ left: [ComparedRow], _ right: [ComparedRow], _ partners: inout [Int?], _ isMatched: inout [Bool]
     ) {

@@ -41,7 +41,7 @@ package enum StoreOpening {
 
     /// Opens the store, or creates a new one, for copying and comparing.
     ///
-    /// - Throws: as ``open(_:_:)``.
+    /// - Throws: as ``open(_:_:recordsEvents:)``.
     package static func openForTransfer(
         _ address: StoreAddress, _ database: DatabaseConfiguration
     ) async throws(StorageError) -> any StoreTransfer {

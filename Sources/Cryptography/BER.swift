@@ -65,17 +65,13 @@ public struct BERElement: Sendable, Hashable {
 
     @inlinable @inline(__always)
     public init(tag: UInt8, start: Int, contentStart: Int, contentEnd: Int, end: Int) {
-        self.tag = tag
-        self.start = start
-        self.contentStart = contentStart
-        self.contentEnd = contentEnd
-        self.end = end
+        (self.tag, self.start, self.contentStart) = (tag, start, contentStart)
+        (self.contentEnd, self.end) = (contentEnd, end)
     }
 
     @inlinable @inline(__always) public var content: Range<Int> { contentStart..<contentEnd }
     /// The range of the whole element, including its tag and length.
     @inlinable @inline(__always) public var whole: Range<Int> { start..<end }
-    /// A cursor over the elements inside this element.
     @inlinable @inline(__always) public var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
 }
 
@@ -99,7 +95,6 @@ public struct BERCursor: Sendable {
 
     @inlinable @inline(__always) public var isAtEnd: Bool { position >= end }
 
-    /// Returns the next element, whatever its tag.
     @inlinable @inline(__always)
     public mutating func next(in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
         let element = try Self.element(in: bytes, at: position, end: end, depth: 0)
@@ -117,9 +112,7 @@ public struct BERCursor: Sendable {
 
     /// Returns the next element if it has this tag. Otherwise returns `nil` and consumes nothing.
     @inlinable
-    public mutating func nextIfPresent(
-        _ tag: UInt8, in bytes: borrowing Span<UInt8>
-    ) throws(BERError) -> BERElement? {
+    public mutating func nextIfPresent(_ tag: UInt8, in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement? {
         guard position < end, bytes[position] == tag else { return nil }
         return try next(in: bytes)
     }
@@ -130,11 +123,8 @@ public struct BERCursor: Sendable {
         guard isAtEnd else { throw BERError(.trailingBytes, at: position) }
     }
 
-    /// Reads the element that starts at offset `start`.
-    ///
-    /// - Parameters:
-    ///   - end: the end of the enclosing element, as an offset.
-    ///   - depth: the number of enclosing elements with an indefinite length.
+    /// Reads the element that starts at an offset, up to the end of the enclosing element. The depth is the number of
+    /// enclosing elements with an indefinite length.
     @inlinable @inline(__always)
     public static func element(
         in bytes: borrowing Span<UInt8>, at start: Int, end: Int, depth: Int
@@ -206,7 +196,6 @@ extension BERElement {
         return value
     }
 
-    /// Returns whether the content equals these bytes.
     package func holds(_ expected: [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
         bytes.holds(expected, at: content)
     }

@@ -21,10 +21,8 @@ package final class Certificate: @unchecked Sendable {
     /// Validity period in seconds since 1970, both bounds inclusive.
     package let validity: ClosedRange<Int64>
 
-    /// Parses one DER certificate.
-    ///
-    /// - Throws: `malformed` if the bytes are not exactly one DER certificate of at most ``maximumSize`` bytes;
-    ///   `keyRefused` or `unsupported` if its key is not allowed.
+    /// Parses exactly one DER certificate of at most ``maximumSize`` bytes, otherwise throws `malformed`. Throws
+    /// `keyRefused` or `unsupported` if its key is not allowed.
     package init(der bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         guard bytes.count <= Self.maximumSize else {
             throw CryptographyError(
@@ -66,7 +64,6 @@ package final class Certificate: @unchecked Sendable {
         X509_free(x509)
     }
 
-    /// `true` if issuer and subject are the same Name.
     package var isSelfIssued: Bool { issuer == subject }
 
     /// The subject's common name, for display; `nil` if it has none.
@@ -90,7 +87,6 @@ package final class Certificate: @unchecked Sendable {
         return VerifyingKey(owning: key)
     }
 
-    /// `true` if the basicConstraints extension marks a CA.
     var isAuthority: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_CA) != 0 }
 
     /// Returns whether the certificate has an extension with this dotted OID, whatever its value.
@@ -103,7 +99,6 @@ package final class Certificate: @unchecked Sendable {
     /// The content of the subjectKeyIdentifier extension; `nil` if there is none.
     var subjectKeyIdentifier: [UInt8]? { Self.bytes(of: X509_get0_subject_key_id(x509)) }
 
-    /// The key identifier in the authorityKeyIdentifier extension; `nil` if the extension is missing.
     private var authorityKeyIdentifier: [UInt8]? { Self.bytes(of: X509_get0_authority_key_id(x509)) }
 
     /// Returns whether another certificate can be the issuer: it has the issuer's name, and its key is the one that

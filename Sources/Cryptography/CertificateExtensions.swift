@@ -75,7 +75,6 @@ struct CertificateExtensions {
 }
 
 extension BERElement {
-    /// Returns whether the content begins with these bytes.
     fileprivate func begins(with prefix: [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
         content.count >= prefix.count && bytes.holds(prefix, at: contentStart..<contentStart + prefix.count)
     }

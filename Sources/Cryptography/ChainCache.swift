@@ -28,8 +28,7 @@ struct ChainCache: Sendable {
 
     let chains: FIFOCache<Entry>
 
-    /// Returns the signer of exactly this leaf and intermediate below this pinned root, or `nil` if the chain is not
-    /// cached.
+    /// Returns the signer of exactly this leaf and intermediate below this pinned root.
     func signer(
         of chain: PresentedChain, below root: Certificate, role: SignerRole, in bytes: borrowing Span<UInt8>
     ) -> VerifiedSigner? {

@@ -48,11 +48,9 @@ final class ChainVerifier: @unchecked Sendable {
         X509_STORE_free(store)
     }
 
-    /// Verifies one chain. The caller has already checked the leaf's own marker.
-    ///
-    /// - Returns: the signer, and the intermediate if it can verify further certificates.
-    /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unsupported`,
-    ///   `unavailable`.
+    /// Verifies one chain. Returns the signer, and the intermediate if it can verify further certificates. The caller
+    /// has already checked the leaf's own marker. Throws `markerMissing`, `untrusted`, `outsideValidity`, `malformed`,
+    /// `keyRefused`, `unsupported`, `unavailable`.
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
     ) throws(CryptographyError) -> (signer: VerifiedSigner, authority: VerifiedAuthority?) {
@@ -99,8 +97,7 @@ final class ChainVerifier: @unchecked Sendable {
     }
 
     /// Returns the verified intermediate with this encoding; `nil` if only a whole chain shows what is wrong with it.
-    ///
-    /// - Throws: `untrusted` if no pinned root issued it, `unavailable`.
+    /// Throws `untrusted` if no pinned root issued it, `unavailable`.
     private func issuer(_ authority: Certificate) throws(CryptographyError) -> Issuer? {
         if let known = issuers.entries.first(where: { $0.der == authority.der }) { return known }
         guard let window = try window(of: authority) else { return nil }
@@ -120,7 +117,6 @@ final class ChainVerifier: @unchecked Sendable {
         return Self.overlap(authority.validity, root.validity)
     }
 
-    /// Returns the period that two periods have in common; `nil` if there is none.
     private static func overlap(_ left: ClosedRange<Int64>, _ right: ClosedRange<Int64>) -> ClosedRange<Int64>? {
         let from = max(left.lowerBound, right.lowerBound)
         let to = min(left.upperBound, right.upperBound)
@@ -128,10 +124,7 @@ final class ChainVerifier: @unchecked Sendable {
     }
 
     /// Runs OpenSSL's verification, then checks that it found exactly these certificates and a pinned root, which is
-    /// returned.
-    ///
-    /// - Parameter certificates: a leaf and its intermediate, or an intermediate alone; below a verified intermediate,
-    ///   a leaf alone.
+    /// returned: a leaf and its intermediate, or an intermediate alone; below a verified intermediate, a leaf alone.
     private func buildChain(_ certificates: [Certificate]) throws(CryptographyError) -> Certificate {
         guard let context = X509_STORE_CTX_new(), let untrusted = bridge_certificates_new() else {
             throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")

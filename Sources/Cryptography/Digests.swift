@@ -21,8 +21,7 @@ extension DigestAlgorithm {
         return bytes.withUnsafeBufferPointer { input in
             var written: UInt32 = 0
             let output = [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
-                let done = EVP_Digest(
-                    input.baseAddress, input.count, buffer.baseAddress, &written, implementation, nil)
+                let done = EVP_Digest(input.baseAddress, input.count, buffer.baseAddress, &written, implementation, nil)
                 count = done == 1 ? Int(written) : 0
             }
             return output.isEmpty ? nil : output

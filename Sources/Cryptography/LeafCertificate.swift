@@ -18,14 +18,11 @@ struct LeafCertificate {
     let validity: ClosedRange<Int64>
     /// The range of the modulus, most significant byte first.
     let modulus: Range<Int>
-    /// The range of the public exponent.
     let exponent: Range<Int>
     /// The range of the issuer's key identifier; `nil` if the certificate does not name it.
     let authorityKeyIdentifier: Range<Int>?
 
-    /// Reads the certificate in a range of bytes.
-    ///
-    /// - Parameter role: the certificate must have its marker.
+    /// Reads the certificate in a range of bytes. It must have the marker of the role.
     init?(at range: Range<Int>, in bytes: borrowing Span<UInt8>, role: SignerRole) {
         guard range.count <= Certificate.maximumSize else { return nil }
         do throws(BERError) {
@@ -41,11 +38,8 @@ struct LeafCertificate {
         validity: ClosedRange<Int64>, key: (modulus: Range<Int>, exponent: Range<Int>),
         authorityKeyIdentifier: Range<Int>?
     ) {
-        self.signedPart = signedPart
-        self.digest = digest
-        self.signature = signature
-        self.issuer = issuer
-        self.validity = validity
+        (self.signedPart, self.digest, self.signature) = (signedPart, digest, signature)
+        (self.issuer, self.validity) = (issuer, validity)
         (modulus, exponent) = key
         self.authorityKeyIdentifier = authorityKeyIdentifier
     }
@@ -147,9 +141,7 @@ struct LeafCertificate {
         let year = isShort ? pairs[0] + (pairs[0] < 50 ? 2000 : 1900) : pairs[0] * 100 + pairs[1]
         let rest = pairs.suffix(5)
         let (month, day) = (rest[rest.startIndex], rest[rest.startIndex + 1])
-        let (hour, minute, second) = (
-            rest[rest.startIndex + 2], rest[rest.startIndex + 3], rest[rest.startIndex + 4]
-        )
+        let (hour, minute, second) = (rest[rest.startIndex + 2], rest[rest.startIndex + 3], rest[rest.startIndex + 4])
         guard (1...12).contains(month), day >= 1, day <= CivilTime.days(inMonth: month, ofYear: year), hour < 24,
             minute < 60, second < 60
         else { return nil }

@@ -14,10 +14,8 @@ enum PublicKeyPolicy {
 
     private typealias CheckResult = Result<Void, CryptographyError>
 
-    /// Checks a SubjectPublicKeyInfo.
-    ///
-    /// - Throws: `keyRefused` if the key is weak; `unsupported` if it is larger, or of another algorithm or curve;
-    ///   `malformed` if the encoding is not a public key.
+    /// Throws `keyRefused` if the key is weak; `unsupported` if it is larger, or of another algorithm or curve;
+    /// `malformed` if the encoding is not a public key.
     static func check(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         let result: CheckResult
         do throws(BERError) {

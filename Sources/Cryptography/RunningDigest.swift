@@ -5,13 +5,10 @@ package final class RunningDigest {
     private let context = EVP_MD_CTX_new()
 
     /// Starts with no bytes.
-    package init() {
-        EVP_DigestInit_ex(context, DigestAlgorithm.sha256.implementation, nil)
-    }
+    package init() { EVP_DigestInit_ex(context, DigestAlgorithm.sha256.implementation, nil) }
 
     deinit { EVP_MD_CTX_free(context) }
 
-    /// Adds the next bytes.
     package func update(_ bytes: Span<UInt8>) {
         _ = bytes.withUnsafeBufferPointer { EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
     }

@@ -41,9 +41,7 @@ struct SignerCache: Sendable {
         return nil
     }
 
-    /// - Parameters:
-    ///   - leaf: the signer's certificate, DER.
-    ///   - authority: the intermediate, DER; `nil` for a known one.
+    /// The certificates are DER. The authority is `nil` for a known intermediate.
     func insert(_ signer: VerifiedSigner, leaf: [UInt8], authority: [UInt8]?, role: SignerRole) {
         let entry = Entry(role: role, leaf: leaf, authority: authority, signer: signer)
         chains.insert(entry) {

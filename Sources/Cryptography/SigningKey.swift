@@ -9,9 +9,7 @@ package final class SigningKey: @unchecked Sendable {
     private let key: OpaquePointer
 
     /// Takes ownership of `key`.
-    private init(owning key: OpaquePointer) {
-        self.key = key
-    }
+    private init(owning key: OpaquePointer) { self.key = key }
 
     deinit {
         EVP_PKEY_free(key)
@@ -33,10 +31,8 @@ package final class SigningKey: @unchecked Sendable {
     }
 
     /// Reads an unencrypted PKCS#8 key in PEM form, for example one of App Store Connect's `.p8` files or the text of
-    /// ``privateKeyPEM``.
-    ///
-    /// - Throws: `malformed` if the text is not such a key; `keyRefused` if the public half of an EC key does not
-    ///   belong to the private half.
+    /// ``privateKeyPEM``. Throws `malformed` if the text is not such a key; `keyRefused` if the public half of an EC
+    /// key does not belong to the private half.
     package init(privateKeyPEM text: String) throws(CryptographyError) {
         guard let input = BIO_new(BIO_s_mem()) else {
             throw .openSSL(.unavailable, "cannot allocate memory for a private key")
@@ -85,7 +81,6 @@ package final class SigningKey: @unchecked Sendable {
             : "the private key has no line breaks, or they are written as \\n"
     }
 
-    /// `true` if the public half belongs to the private one.
     private var hasMatchingHalves: Bool {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return false }
         defer { EVP_PKEY_CTX_free(context) }

@@ -1,16 +1,12 @@
-/// A complete chain as in the `x5c` header of a JWS: the byte ranges of its three certificates.
+/// A complete chain as in the `x5c` header of a JWS: the byte ranges of its three certificates in DER, each issued by
+/// the next.
 package struct PresentedChain: Sendable {
-    /// Range of the signer's certificate, DER.
     package let leaf: Range<Int>
-    /// Range of the certificate of the signer's issuer, DER.
     package let authority: Range<Int>
-    /// Range of the certificate of the intermediate's issuer, DER.
     package let root: Range<Int>
 
     package init(leaf: Range<Int>, authority: Range<Int>, root: Range<Int>) {
-        self.leaf = leaf
-        self.authority = authority
-        self.root = root
+        (self.leaf, self.authority, self.root) = (leaf, authority, root)
     }
 }
 

@@ -3,9 +3,7 @@ import ReceiptBridgeBase
 extension TrustStore {
     /// Returns whether an intermediate below a pinned root issued a certificate with the marker of a role, whatever its
     /// key is. This tells whose a certificate is whose key is of a kind that is not supported; its key is not parsed.
-    package func hasIssued(
-        _ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole
-    ) -> Bool {
+    package func hasIssued(_ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole) -> Bool {
         guard presented.leaf.count <= Certificate.maximumSize,
             let leaf = try? IssuedCertificate(at: presented.leaf, in: bytes),
             bytes.copy(leaf.signedPart).firstRange(of: role.leafMarkerContent) != nil

@@ -64,16 +64,14 @@ package final class TrustStore: Sendable {
         return signer.key
     }
 
-    /// Number of cached pairs of leaf and intermediate, for measurements.
+    /// For measurements: cached pairs of leaf and intermediate, cached complete chains, and the chains and
+    /// intermediates that OpenSSL verified or rejected since the start.
     package var cachedSigners: Int { cache.chains.entries.count }
 
-    /// Number of cached complete chains, for measurements.
     package var cachedChains: Int { completeChains.chains.entries.count }
 
-    /// Number of chains that OpenSSL verified or rejected since the start, for measurements.
     package var chainVerifications: Int { verifier.count }
 
-    /// Number of intermediates that OpenSSL verified or rejected since the start, for measurements.
     package var authorityVerifications: Int { verifier.authorityCount }
 
     /// Empties both caches of signers, to measure the first receipt of a signer. Verified intermediates stay.

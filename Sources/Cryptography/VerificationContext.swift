@@ -31,7 +31,6 @@ final class VerificationContext: @unchecked Sendable {
         EVP_PKEY_CTX_free(context)
     }
 
-    /// Returns whether the signature is valid for the message.
     func isValid(
         _ signature: borrowing Span<UInt8>, over message: borrowing Span<UInt8>
     ) throws(CryptographyError) -> Bool {
@@ -44,8 +43,7 @@ final class VerificationContext: @unchecked Sendable {
                         EVP_Digest(message.baseAddress, message.count, hash.baseAddress, &size, implementation, nil)
                             == 1
                     else { return nil }
-                    return EVP_PKEY_verify(
-                        context, signature.baseAddress, signature.count, hash.baseAddress, Int(size))
+                    return EVP_PKEY_verify(context, signature.baseAddress, signature.count, hash.baseAddress, Int(size))
                 }
             }
         }
@@ -93,7 +91,5 @@ package struct BenchmarkVerification: Sendable {
     }
 
     /// Returns `false` if the signature is invalid. Use an instance from one thread at a time.
-    package func run() -> Bool {
-        (try? context.isValid(signature.span, over: message.span)) ?? false
-    }
+    package func run() -> Bool { (try? context.isValid(signature.span, over: message.span)) ?? false }
 }

@@ -13,13 +13,10 @@ struct VerifiedAuthority: Sendable {
     let key: VerifyingKey
     /// The period in which both the certificate and its root are valid, in seconds since 1970.
     let window: ClosedRange<Int64>
-    /// The roles whose marker it has.
     private let roles: [SignerRole]
 
     /// Returns `nil` if certificates below this one need rules that only OpenSSL knows: keys other than RSA, and name
-    /// constraints.
-    ///
-    /// - Parameter window: the period in which the certificate and its root are valid.
+    /// constraints. The window is that of the certificate and its root.
     init?(_ certificate: Certificate, window: ClosedRange<Int64>) {
         guard let key = try? certificate.publicKey(), key.isRSA, !certificate.hasExtension("2.5.29.30") else {
             return nil
@@ -34,9 +31,7 @@ struct VerifiedAuthority: Sendable {
 
     /// Returns the signer with this certificate; `nil` if only OpenSSL can decide about it. The signer's own marker was
     /// checked by the caller.
-    func signer(
-        _ leaf: LeafCertificate, in bytes: borrowing Span<UInt8>, role: SignerRole
-    ) -> VerifiedSigner? {
+    func signer(_ leaf: LeafCertificate, in bytes: borrowing Span<UInt8>, role: SignerRole) -> VerifiedSigner? {
         guard roles.contains(role), bytes.holds(subject, at: leaf.issuer),
             leaf.authorityKeyIdentifier.map({ range in keyIdentifier.map { bytes.holds($0, at: range) } ?? false })
                 ?? true,

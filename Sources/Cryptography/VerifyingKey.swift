@@ -8,7 +8,6 @@ package final class VerifyingKey: @unchecked Sendable {
     private let key: OpaquePointer
     private let contexts = VerificationContextPool()
 
-    /// Takes over the caller's reference.
     init(owning key: OpaquePointer) {
         self.key = key
         isRSA = EVP_PKEY_is_a(key, "RSA") == 1
@@ -34,9 +33,8 @@ package final class VerifyingKey: @unchecked Sendable {
     }
 
     /// Creates an RSA key from its numbers, most significant byte first. This takes a tenth of the time of OpenSSL's
-    /// decoder. The caller has checked them with ``PublicKeyPolicy``.
-    ///
-    /// - Throws: `malformed` if OpenSSL does not accept them.
+    /// decoder. The caller has checked them with ``PublicKeyPolicy``. Throws `malformed` if OpenSSL does not accept
+    /// them.
     convenience init(
         modulus: borrowing Span<UInt8>, exponent: borrowing Span<UInt8>
     ) throws(CryptographyError) {
@@ -46,9 +44,7 @@ package final class VerifyingKey: @unchecked Sendable {
             return UInt16(1).littleEndian == 1 ? bytes.reversed() : bytes
         }
         var (modulus, exponent) = (native(modulus), native(exponent))
-        guard let context = EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else {
-            throw .openSSL(.unavailable, "RSA")
-        }
+        guard let context = EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else { throw .openSSL(.unavailable, "RSA") }
         defer { EVP_PKEY_CTX_free(context) }
         // The parameters keep pointers to their names, so the names are C strings that outlive the call.
         let key = OSSL_PKEY_PARAM_RSA_N.withCString { modulusName in
@@ -130,10 +126,8 @@ package enum ES256Signature {
     /// Size of the raw form in bytes.
     static let rawSize = 64
 
-    /// Converts a raw signature to the DER form that OpenSSL expects; `nil` unless there are exactly 64 bytes.
-    ///
-    /// The range of r and s is not checked here: the verification refuses zero and values from the curve's order
-    /// upward.
+    /// Converts a raw signature to the DER form that OpenSSL expects; `nil` unless there are exactly 64 bytes. The
+    /// range of r and s is not checked here: the verification refuses zero and values from the curve's order upward.
     ///
     ///     ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }
     package static func der(raw: borrowing Span<UInt8>) -> [UInt8]? {

@@ -16,7 +16,6 @@ package struct AccountTokenMonitor: Service {
         self.logger = logger
     }
 
-    /// Number of transactions of a page.
     private static let pageSize = 500
     /// Delay of the start, the pause between two pages, and the pause after a failure and after the last page. A server
     /// of an earlier version with the same store can add transactions without a token.
@@ -24,7 +23,6 @@ package struct AccountTokenMonitor: Service {
         Duration.seconds(30).atTestSpeed(), Duration.milliseconds(100), Duration.seconds(600).atTestSpeed()
     )
 
-    /// Runs until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }

@@ -20,14 +20,11 @@ package enum BaselineRoute {
         }
     }
 
-    /// The response body: a status, and the length of the string in bytes.
     private struct Answer: ResponseEncodable {
         let status: Int
         let length: Int
     }
 
-    /// Serves `POST /bare` on loopback until the process is asked to end.
-    ///
     /// - Parameter port: 0 lets the system choose one.
     package static func run(port: Int) async throws {
         let router = Router()

@@ -12,12 +12,10 @@ struct ClusterMonitor: Service {
     let live: ReloadableState
     let logger: Logger
 
-    /// Time between two reads.
     private static let pause = Duration.seconds(1)
     /// Number of reads between two records that this server runs, and between two deletions of old changes.
     private static let (checkInInterval, expiryInterval) = (5, 60)
 
-    /// Reads until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var position: ChangePosition?
@@ -43,9 +41,7 @@ struct ClusterMonitor: Service {
         try? await cluster.checkOut()
     }
 
-    /// Applies all changes since a position to the services.
-    ///
-    /// - Returns: the position to continue from.
+    /// Returns the position to continue from.
     private func read(since position: ChangePosition?) async throws(StorageError) -> ChangePosition {
         let (services, begin) = (live.now.pipelines, Timestamp.now)
         var page = try await cluster.store.changes(since: position)

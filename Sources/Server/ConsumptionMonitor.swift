@@ -12,11 +12,8 @@ struct ConsumptionMonitor: Service {
     let logger: Logger
 
     /// Delay of the first run, and the time between two runs.
-    private static let (startDelay, pause) = (
-        Duration.seconds(60).atTestSpeed(), Duration.seconds(300).atTestSpeed()
-    )
+    private static let (startDelay, pause) = (Duration.seconds(60).atTestSpeed(), Duration.seconds(300).atTestSpeed())
 
-    /// Runs until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
@@ -24,7 +21,6 @@ struct ConsumptionMonitor: Service {
         }
     }
 
-    /// Settles the cases that are due, and logs how many.
     private func settle() async {
         // Without a store there is nothing to do; the code that opens it logs failures.
         guard store.isOpen, let decisions = live.now.pipelines.operations.refundDecisions else { return }

@@ -14,10 +14,8 @@ struct ErasureMonitor: Service {
     let shadow: Shadow?
     let logger: Logger
 
-    /// Time between two checks.
     private static let pause = Duration.seconds(5).atTestSpeed()
 
-    /// Polls the store until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var last = try? await store.personalData.lastErasure()

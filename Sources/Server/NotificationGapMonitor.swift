@@ -11,11 +11,8 @@ struct NotificationGapMonitor: Service {
     let logger: Logger
 
     /// Time between two looks for gaps, and the pause after an attempt that failed.
-    private static let (interval, pause) = (
-        Duration.seconds(5).atTestSpeed(), Duration.seconds(60).atTestSpeed()
-    )
+    private static let (interval, pause) = (Duration.seconds(5).atTestSpeed(), Duration.seconds(60).atTestSpeed())
 
-    /// Runs until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {

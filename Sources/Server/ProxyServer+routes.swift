@@ -2,10 +2,8 @@ import Hummingbird
 import ReceiptBridgeCore
 import ReceiptBridgeTransport
 
-/// The routes of the public listener and of the operations listener.
 extension ProxyServer {
-    /// The routes of the public listener. Legacy clients and the App Store need no token; all other routes require a
-    /// bearer token, see ``BearerTokenMiddleware``.
+    /// Legacy clients and the App Store need no token; all other routes do, see ``BearerTokenMiddleware``.
     func publicRouter() -> Router<ProxyRequestContext> {
         let router = loggedRouter()
         VerifyReceiptController(
@@ -19,7 +17,6 @@ extension ProxyServer {
         return router
     }
 
-    /// The routes of the operations listener.
     func operationsRouter() -> Router<ProxyRequestContext> {
         let router = loggedRouter()
         HealthController(health: health, authorization: authorization(.operations)).addRoutes(to: router)
@@ -49,7 +46,6 @@ extension ProxyServer {
         StatusController(health: health, authorization: authorization).addRoutes(to: router)
     }
 
-    /// A router with the access log and problem responses.
     private func loggedRouter() -> Router<ProxyRequestContext> {
         let router = Router(context: ProxyRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: AccessLogMiddleware(counts: requests, logger: logger))
@@ -57,7 +53,6 @@ extension ProxyServer {
         return router
     }
 
-    /// Returns the authorization check for a listener.
     private func authorization(_ listener: BearerTokenMiddleware.Listener) -> BearerTokenMiddleware {
         BearerTokenMiddleware(live: live, listener: listener)
     }

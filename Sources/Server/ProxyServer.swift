@@ -12,7 +12,6 @@ package import ReceiptBridgeTransport
 /// The ports that the server listens on. If port 0 was configured, this is the port that the system chose.
 package struct ListeningPorts: Sendable, Hashable {
     package var `public`: Int
-    /// `nil` if the operations listener is disabled.
     package var operations: Int?
 }
 
@@ -35,7 +34,6 @@ private struct OptionalListener: Service {
 
 /// The HTTP server: a public listener and an operations listener in front of the services.
 package struct ProxyServer: Service {
-    /// The current configuration and services.
     package let live: ReloadableState
     let store: (any Store)?
     let shadow: Shadow?
@@ -52,7 +50,6 @@ package struct ProxyServer: Service {
     let keyChecks = KeyChecks()
     let waiting = CustomersToLookUp()
     let history: TrafficHistory
-    /// Connected clients of each listener.
     let disconnectMonitor = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
     private let timeouts: ConnectionTimeouts
     let logger: Logger
@@ -60,15 +57,8 @@ package struct ProxyServer: Service {
 
     /// - Parameters:
     ///   - store: `nil` if the server runs without persistence.
-    ///   - shadow: `nil` if no sources are compared in the background.
-    ///   - forwarder: `nil` if no notifications are forwarded.
-    ///   - upstream: Circuit breakers whose states the status page and the metrics show; `nil` shows none.
-    ///   - version: Version of this program.
     ///   - requests: HTTP counters. They continue from the values that they have.
     ///   - state: Set to ready when all listeners accept connections, and to draining when shutdown begins.
-    ///   - bodies: Memory budget of all request bodies; `nil` for the default budget.
-    ///   - descriptors: File descriptor budget of this process; `nil` if descriptors are not limited.
-    ///   - timeouts: Timeouts of connections that make no progress.
     ///   - onListening: Called once, when all listeners accept connections.
     /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used.
     package init(
@@ -94,8 +84,7 @@ package struct ProxyServer: Service {
         self.onListening = onListening
     }
 
-    /// Applies a new configuration. It takes effect with the next request, for responses as well as for background
-    /// work.
+    /// Takes effect with the next request, for responses as well as for background work.
     ///
     /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used. Then nothing is applied.
     package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) throws(ConfigurationError) {
@@ -106,8 +95,6 @@ package struct ProxyServer: Service {
         if let forwarding = pipelines.forwarding { forwarder?.apply(settings, forwarding) }
     }
 
-    /// Runs both listeners and the background services until shutdown.
-    ///
     /// - Throws: `ConfigurationError` if a configured address cannot be listened on.
     package func run() async throws {
         let settings = live.now.settings
@@ -173,8 +160,7 @@ package struct ProxyServer: Service {
             ])
     }
 
-    /// Warns about private keys that cannot sign. Such an app is served from its other sources, and a reload may
-    /// bring a usable key.
+    /// An app whose key cannot sign is served from its other sources, and a reload may bring a usable key.
     private func checkKeys() {
         for key in keyChecks.check(live.now.settings) {
             logger.warning(
@@ -183,9 +169,8 @@ package struct ProxyServer: Service {
         }
     }
 
-    /// Checks that this process can listen on the address.
+    /// Checks that this process can listen on the address, which the configuration key `key` names.
     ///
-    /// - Parameter key: The configuration key that the error names.
     /// - Throws: `ConfigurationError` if the address is in use or cannot be used.
     private func check(_ key: String, _ address: ProxyConfiguration.Address) throws {
         switch PortProbe.bind(host: address.host, port: address.port) {
@@ -220,8 +205,6 @@ package struct ProxyServer: Service {
             logger: logger)
     }
 
-    /// Returns the operations listener.
-    ///
     /// - Parameter onListening: Called with the port when the listener accepts connections.
     private func operationsListener(onListening: @escaping @Sendable (_ port: Int) -> Void) -> some Service {
         let address = live.now.settings.operationsListen
@@ -235,9 +218,8 @@ package struct ProxyServer: Service {
     }
 
     /// - Parameters:
-    ///   - clients: The limits of a client; `nil` for the operations listener.
-    ///   - certificate: The certificate to present if the configuration has no newer one; `nil` if the listener
-    ///     speaks no TLS.
+    ///   - clients: `nil` for the operations listener.
+    ///   - certificate: Presented if the configuration has no newer one; `nil` without TLS.
     private func server(
         _ disconnectMonitor: ClientDisconnectMonitor, _ connections: ListenerConnections,
         _ clients: ClientRateLimiter? = nil, _ certificate: ListenerCertificate? = nil
@@ -261,8 +243,7 @@ package struct ProxyServer: Service {
         }
     }
 
-    /// Returns the configuration of a listener. If there are requests in progress on all connections, further ones wait
-    /// in the kernel's backlog of 1,024.
+    /// If there are requests in progress on all connections, further ones wait in the kernel's backlog of 1,024.
     private func configuration(
         _ address: ProxyConfiguration.Address, atMost connections: Int
     ) -> ApplicationConfiguration {

@@ -20,7 +20,6 @@ struct ReconciliationMonitor: Service {
         Duration.seconds(60).atTestSpeed(), Duration.minutes(10).atTestSpeed()
     )
 
-    /// Runs until shutdown.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             async let lookups: Void = lookUpWaiting()
@@ -49,7 +48,6 @@ struct ReconciliationMonitor: Service {
         }
     }
 
-    /// Looks up the customers that need it, until shutdown.
     private func lookUpWaiting() async {
         let failures = AppFailures()
         try? await Task.sleep(for: Self.pause)
@@ -71,7 +69,6 @@ struct ReconciliationMonitor: Service {
         } while (try? await Task.sleep(for: Self.lookupPause)) != nil
     }
 
-    /// Logs how far a reconciliation is, and what it waits for, until it ends.
     private func report(_ progress: ReconciliationProgress) async {
         while (try? await Task.sleep(for: Self.reportPause)) != nil {
             // Another server has the lease.
@@ -83,7 +80,6 @@ struct ReconciliationMonitor: Service {
         }
     }
 
-    /// Logs the result: an error if something could not be checked.
     private func log(_ counts: ReconciliationCounts) {
         let metadata: Logger.Metadata = ["result": "\(counts.text)"].merging(first(counts)) { first, _ in first }
         if !counts.row.isFinished {
@@ -97,7 +93,6 @@ struct ReconciliationMonitor: Service {
         }
     }
 
-    /// The first of the things that could not be checked.
     private func first(_ counts: ReconciliationCounts) -> Logger.Metadata {
         counts.gaps.first.map { ["first": "\($0.sentence)"] } ?? [:]
     }

@@ -16,19 +16,15 @@ package struct RetentionService: Service {
 
     /// Delay of the first run, which leaves the store to the other services while they start.
     private static let startDelay = Duration.seconds(60)
-    /// Time between two runs.
     private static let pause = Duration.hours(1)
     /// Retention uses at most one tenth of the store writer's time: after each batch of deletions it sleeps nine
     /// times as long as the batch took.
     private static let writerShare = 10
-    /// Shortest sleep after a batch.
     private static let minimumPause = Duration.milliseconds(50)
 
     /// - Parameters:
-    ///   - retention: Returns the configured retention times. They are read before each run, so a reload takes
-    ///     effect.
-    ///   - now: The clock.
-    ///   - sleep: Sleeps; throws when the process is asked to stop.
+    ///   - retention: Read before each run, so a reload takes effect.
+    ///   - sleep: Throws when the process is asked to stop.
     package init(
         store: any PersonalDataStore, leases: any LeaseStore, retention: @escaping @Sendable () -> Retention,
         logger: Logger,
@@ -39,7 +35,6 @@ package struct RetentionService: Service {
         (self.logger, self.now, self.sleep) = (logger, now, sleep)
     }
 
-    /// Runs until shutdown.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             do {
@@ -54,7 +49,6 @@ package struct RetentionService: Service {
         }
     }
 
-    /// Deletes expired rows, batch by batch, and logs how many rows of each kind were deleted.
     private func sweep() async {
         do throws(StorageError) {
             let deleted = try await TaskLease.whileHolding(.retention, in: leases) {

@@ -1,7 +1,6 @@
 package import Logging
 import ReceiptBridgeBase
 package import ReceiptBridgeCore
-import ReceiptBridgeCryptography
 import ReceiptBridgeStorage
 import ReceiptBridgeTransport
 import ServiceLifecycle
@@ -16,17 +15,13 @@ package struct ServerAssembly: Sendable {
     private let services: @Sendable (ProxyConfiguration, _ previous: ServiceGraph?) throws -> ServiceGraph
     private let logger: Logger
 
-    /// - Parameters:
-    ///   - version: Version of this program.
-    ///   - onListening: Called once, when all listeners accept connections.
-    /// - Throws: ``ConfigurationError``, `SelfTestError` or `TransportError` if the server cannot work.
+    /// - Parameter onListening: Called once, when all listeners accept connections.
+    /// - Throws: ``ConfigurationError``, `TransportError` if the server cannot work.
     package init(
         _ settings: ProxyConfiguration, version: String, logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) async throws {
         self.logger = logger
-        // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
-        try SelfTest.run()
         // Later, for example after a reload, a key that cannot be used is a warning only.
         try settings.checkIndispensableKeys()
 
@@ -72,10 +67,7 @@ package struct ServerAssembly: Sendable {
     /// Runs the server until SIGTERM or SIGINT, and closes what it used in the reverse order: the listeners,
     /// connections to Apple, the store after its pending writes.
     ///
-    /// - Parameters:
-    ///   - reloads: One element for each reload of the configuration.
-    ///   - file: The file of the configuration.
-    ///   - read: Reads and checks the configuration.
+    /// - Parameter reloads: One element for each reload of the configuration.
     package func run<Signals: AsyncSequence & Sendable>(
         reloadingOn reloads: Signals, _ file: CalmFile,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration
@@ -137,7 +129,6 @@ extension ProxyServer {
 }
 
 extension Logger {
-    /// Logs that a circuit breaker has opened or closed.
     fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
         log(
             level: host.state == .closed ? .notice : .error,
@@ -149,8 +140,6 @@ extension Logger {
             ])
     }
 
-    /// Logs that the store cannot be opened, or that it is open.
-    ///
     /// - Parameter storeError: `nil` if the store is open.
     fileprivate func note(storeError: StorageError?) {
         guard let storeError else { return notice("store opened") }

@@ -1,12 +1,10 @@
 /// A database error: a code to match on, and a place and reason to print.
 package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of error.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// The file is damaged, or is not a SQLite database.
         case notADatabase
         /// The table does not exist, or several tables are possible and none was named.
         case missingTable
-        /// The column does not exist.
         case missingColumn
         /// The table is a view, or its rows have no integer key.
         case unusableTable

@@ -3,12 +3,10 @@ package import ReceiptBridgeBase
 
 /// Counters of the store since it was opened.
 package final class StoreMetrics: Sendable {
-    /// Number of committed writes.
     package let writes = Counter()
     /// Number of failed reads and writes, by ``StorageError/Code``.
     package let errors = CounterTable(StorageError.Code.texts)
 
-    /// The last damaged value that was found; `nil` if there was none.
     package var lastDamage: StorageError? { damage.withLock(\.self) }
 
     private let damage = Mutex<StorageError?>(nil)
@@ -22,22 +20,18 @@ package final class StoreMetrics: Sendable {
         lastWriteFailed.load(ordering: .relaxed) || lastReadFailed.load(ordering: .relaxed)
     }
 
-    /// Counts a committed write.
     package func writeSucceeded() {
         writes.add()
         lastWriteFailed.store(false, ordering: .relaxed)
     }
 
-    /// Notes that a read succeeded.
     package func readSucceeded() { lastReadFailed.store(false, ordering: .relaxed) }
 
-    /// Counts a failed write.
     package func writeFailed(_ error: StorageError) {
         lastWriteFailed.store(true, ordering: .relaxed)
         count(error)
     }
 
-    /// Counts a failed read.
     package func readFailed(_ error: StorageError) {
         lastReadFailed.store(true, ordering: .relaxed)
         count(error)

@@ -27,12 +27,9 @@ package struct CircuitBreaker: Sendable {
             window: Duration = .seconds(10), probeInterval: Duration = .milliseconds(1_500),
             minimumTimeout: Duration = .seconds(1)
         ) {
-            self.consecutiveFailures = consecutiveFailures
-            self.failureShare = failureShare
-            self.minimumExchanges = minimumExchanges
-            self.window = window
-            self.probeInterval = probeInterval
-            self.minimumTimeout = minimumTimeout
+            (self.consecutiveFailures, self.failureShare) = (consecutiveFailures, failureShare)
+            (self.minimumExchanges, self.window) = (minimumExchanges, window)
+            (self.probeInterval, self.minimumTimeout) = (probeInterval, minimumTimeout)
         }
     }
 
@@ -84,30 +81,22 @@ package struct CircuitBreaker: Sendable {
     }
 
     package private(set) var state = State.closed
-    /// The number of times the breaker opened.
     package private(set) var opened: Int64 = 0
     private let policy: Policy
     /// Incremented when the breaker opens or closes, so that outcomes of exchanges from before are ignored.
     private var generation: UInt64 = 0
-    /// The number of probes so far.
     private var probes = 0
     private var nextProbe: ContinuousClock.Instant?
     /// The failures since the last success.
     private var inARow = Count()
-    /// The counts of the current and of the previous window.
     private var counts = (current: Count(), previous: Count())
     private var windowEnds: ContinuousClock.Instant?
 
     /// The breaker begins closed.
-    package init(_ policy: Policy) {
-        self.policy = policy
-    }
+    package init(_ policy: Policy) { self.policy = policy }
 
-    /// Requests permission for one exchange.
-    ///
-    /// - Parameters:
-    ///   - isGenuine: Whether what is sent is genuine. If not, it is no probe, and cannot open the breaker alone.
-    ///   - isRetry: Whether the same was sent before. If so, it is no probe.
+    /// Requests permission for one exchange. What is not genuine is no probe, and cannot open the breaker alone. A
+    /// retry is no probe.
     package mutating func allow(
         at now: ContinuousClock.Instant, isGenuine: Bool = true, isRetry: Bool = false
     ) -> CallDecision {
@@ -120,9 +109,7 @@ package struct CircuitBreaker: Sendable {
         return .allowed(Ticket(generation: generation, probe: probes, isGenuine: true))
     }
 
-    /// Records the outcome of an allowed exchange.
-    ///
-    /// - Parameter random: A number in 0..<1, for the jitter of the first probe.
+    /// Records the outcome of an allowed exchange. The random number in 0..<1 is for the jitter of the first probe.
     package mutating func complete(
         _ ticket: Ticket, _ outcome: CallOutcome, at now: ContinuousClock.Instant, random: Double
     ) {
@@ -174,7 +161,6 @@ package struct CircuitBreaker: Sendable {
         nextProbe = now + policy.probeInterval / 2 * (1 + min(max(random, 0), 1))
     }
 
-    /// Closes the breaker, forgets all counts and makes earlier tickets invalid.
     private mutating func close() {
         state = .closed
         generation += 1

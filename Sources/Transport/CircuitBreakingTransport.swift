@@ -23,18 +23,14 @@ package final class CircuitBreakingTransport: HTTPTransport {
         package let inFlight: Int
     }
 
-    /// The key of a host: scheme, name and port.
     private struct Origin: Hashable {
         let isSecure: Bool
         let name: String
         let port: Int
 
-        init(_ url: HTTPURL) {
-            (isSecure, name, port) = (url.isSecure, url.host, url.port)
-        }
+        init(_ url: HTTPURL) { (isSecure, name, port) = (url.isSecure, url.host, url.port) }
     }
 
-    /// The limits and counters of one host.
     private struct Host {
         var breaker: CircuitBreaker
         var retryBudget = RetryBudget()
@@ -50,26 +46,17 @@ package final class CircuitBreakingTransport: HTTPTransport {
     /// Bounded by the number of hosts in the configuration.
     private let hosts = Mutex<[Origin: Host]>([:])
 
-    /// - Parameters:
-    ///   - transport: The transport that sends the requests.
-    ///   - policy: The thresholds of the circuit breakers.
-    ///   - whenChanged: Called after a host's circuit breaker has opened or closed.
-    ///   - now: The clock that measures the pauses.
+    /// `whenChanged` is called after a host's circuit breaker has opened or closed. `now` measures the pauses.
     package init(
         _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(),
         whenChanged: @escaping @Sendable (HostState) -> Void = { _ in },
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
-        self.transport = transport
-        self.policy = policy
-        self.now = now
-        self.whenChanged = whenChanged
+        (self.transport, self.policy, self.now, self.whenChanged) = (transport, policy, now, whenChanged)
     }
 
-    /// Sends the request. Throws `circuitOpen` or `tooManyRepetitions` at once if the host's limits reject it.
-    ///
-    /// A status of 500 or above, or a response for which ``HTTPRequest/isUsable`` is false, is returned and counts as
-    /// a failure.
+    /// Throws `circuitOpen` or `tooManyRepetitions` at once if the host's limits reject the request. A status of 500 or
+    /// above, or a response for which ``HTTPRequest/isUsable`` is false, is returned and counts as a failure.
     package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let origin = Origin(request.url)
         let ticket = try allow(request, to: origin)
@@ -81,7 +68,6 @@ package final class CircuitBreakingTransport: HTTPTransport {
             .timedOut, at: request.url.host, "circuit breaker half-open; no response to the probe in time")
     }
 
-    /// Makes the exchange and records its outcome.
     private func exchange(
         _ request: HTTPRequest, _ ticket: CircuitBreaker.Ticket, with origin: Origin
     ) async -> Result<HTTPResponse, TransportError> {
@@ -106,9 +92,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     // MARK: - Before and after an exchange
 
     /// Requests permission for one exchange.
-    private func allow(
-        _ request: HTTPRequest, to origin: Origin
-    ) throws(TransportError) -> CircuitBreaker.Ticket {
+    private func allow(_ request: HTTPRequest, to origin: Origin) throws(TransportError) -> CircuitBreaker.Ticket {
         let now = now()
         return try update(origin) { Self.allow(request, to: &$0, now) }.get()
     }
@@ -150,7 +134,6 @@ package final class CircuitBreakingTransport: HTTPTransport {
         }
     }
 
-    /// Records the end of an exchange.
     private func complete(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.CallOutcome, at origin: Origin) {
         let now = now()
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0

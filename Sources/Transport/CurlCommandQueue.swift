@@ -13,7 +13,6 @@ final class CurlCommandQueue: Sendable {
         let continuation: CheckedContinuation<Outcome, Never>
     }
 
-    /// A command for the event loop.
     enum Message: Sendable {
         case start(Submission)
         case cancel(ExchangeSchedule.ID)
@@ -37,7 +36,6 @@ final class CurlCommandQueue: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Wakes the event loop.
     private let pipe = WakeUpPipe()
 
     // MARK: Callers
@@ -68,7 +66,6 @@ final class CurlCommandQueue: Sendable {
         if isWoken { pipe.wake() }
     }
 
-    /// Returns when the event loop has ended every exchange.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in

@@ -24,7 +24,6 @@ package struct CurlConfiguration: Sendable {
     /// The path of a PEM file with the only certificates to trust. If set, the system's CA file and directory are not
     /// read.
     package var caFile: String?
-    /// The proxy to use.
     package var proxy: Proxy
     /// The limits of exchanges at the same time, and so of connections. Further requests wait within their timeout.
     package var limits: ExchangeSchedule.Limits
@@ -37,9 +36,7 @@ package struct CurlConfiguration: Sendable {
         limits: ExchangeSchedule.Limits = .init(total: 256, perOrigin: 64)
     ) {
         self.userAgent = "receipt-bridge/\(version)"
-        self.caFile = caFile
-        self.proxy = proxy
-        self.limits = limits
+        (self.caFile, self.proxy, self.limits) = (caFile, proxy, limits)
     }
 
     /// Throws `invalidConfiguration` if a setting cannot work.

@@ -50,10 +50,8 @@ struct CurlEventLoop: ~Copyable {
         _ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration, _ sessions: CurlSessions,
         _ poller: SocketPoller
     ) {
-        self.commandQueue = commandQueue
-        self.configuration = configuration
-        self.sessions = sessions
-        self.poller = poller
+        (self.commandQueue, self.configuration) = (commandQueue, configuration)
+        (self.sessions, self.poller) = (sessions, poller)
         connections = CurlConnections(configuration.limits, poller)
         schedule = ExchangeSchedule(configuration.limits)
         idleConnections = IdleConnectionPolicy(at: clock.now)
@@ -90,7 +88,6 @@ struct CurlEventLoop: ~Copyable {
         }
     }
 
-    /// Passes a command to the schedule.
     private mutating func receive(_ message: CurlCommandQueue.Message, _ now: ContinuousClock.Instant) {
         switch message {
         case .start(let submission):
@@ -164,7 +161,6 @@ struct CurlEventLoop: ~Copyable {
         }
     }
 
-    /// Converts the end of a transfer to a response or an error.
     private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlCommandQueue.Outcome {
         let host = transfer.request.url.host
         let failureAtEnd =
@@ -209,7 +205,6 @@ struct CurlEventLoop: ~Copyable {
         }
     }
 
-    /// The error for an exchange that the schedule ended.
     private func error(_ code: TransportError.Code, of id: ExchangeSchedule.ID) -> TransportError {
         let request = transfers[id]?.request ?? waiting[id]?.request
         let reason =

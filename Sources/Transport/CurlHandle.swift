@@ -17,12 +17,9 @@ final class CurlHandle {
     private var headerList: UnsafeMutablePointer<curl_slist>?
     /// libcurl's share must be freed after the handles that use it.
     private let sessions: CurlSessions
-    /// The multi handle that it was added to.
     var multi: CurlMulti?
 
-    /// Returns `nil` if libcurl is out of memory.
-    ///
-    /// - Parameter sessions: The TLS sessions to resume.
+    /// Resumes the TLS sessions. Returns `nil` if libcurl is out of memory.
     init?(_ sessions: CurlSessions) {
         guard let pointer = curl_easy_init() else { return nil }
         guard bridge_curl_set_share(pointer, sessions.share) == CURLE_OK else {
@@ -55,7 +52,6 @@ final class CurlHandle {
         return text.isEmpty ? nil : String(String.UnicodeScalarView(text.prefix(200)))
     }
 
-    /// The HTTP status of the response.
     var status: Int { integer(CURLINFO_RESPONSE_CODE) }
 
     /// The status of the proxy's response to CONNECT; 0 if there was none.
@@ -186,8 +182,7 @@ private struct OptionSetter {
         results.append(bridge_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
         // The bytes of an array keep their address while the array exists and is not changed. The transfer holds this
         // constant array until its handle has been removed from the multi handle and reset.
-        results.append(
-            request.body.withUnsafeBytes { bridge_curl_set_body(handle, $0.isEmpty ? nil : $0.baseAddress) })
+        results.append(request.body.withUnsafeBytes { bridge_curl_set_body(handle, $0.isEmpty ? nil : $0.baseAddress) })
     }
 
     mutating func setCallbacks(_ transfer: CurlTransfer, _ errorText: UnsafeMutablePointer<CChar>) {
@@ -209,7 +204,6 @@ private struct OptionSetter {
 final class CurlSessions {
     fileprivate let share: UnsafeMutableRawPointer
 
-    /// Returns `nil` if libcurl is out of memory.
     init?() {
         guard let share = curl_share_init() else { return nil }
         guard bridge_curl_share_sessions(share) == CURLSHE_OK else {

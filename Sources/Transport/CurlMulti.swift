@@ -14,7 +14,6 @@ struct CurlConnections: ~Copyable {
     private let poller: SocketPoller
     private var groups: [CurlMulti] = []
 
-    /// - Parameter poller: Waits for the sockets of the connections.
     init(_ limits: ExchangeSchedule.Limits, _ poller: SocketPoller) {
         self.limits = limits
         self.poller = poller
@@ -47,7 +46,6 @@ struct CurlConnections: ~Copyable {
     /// When libcurl's next timer expires; `nil` without a timer.
     var timer: ContinuousClock.Instant? { groups.lazy.compactMap(\.timer).min() }
 
-    /// Advances the transfers whose time has come.
     func advance(to now: ContinuousClock.Instant) {
         for group in groups {
             if let timer = group.timer, timer <= now { group.timerExpired() }
@@ -86,10 +84,7 @@ final class CurlMulti {
     /// Returns `nil` if libcurl cannot be initialized.
     fileprivate init?(_ limit: Int, perHost: Int, number: Int, _ poller: SocketPoller) {
         guard Self.isInitialised, let handle = curl_multi_init() else { return nil }
-        self.handle = handle
-        self.limit = limit
-        self.number = number
-        self.poller = poller
+        (self.handle, self.limit, self.number, self.poller) = (handle, limit, number, poller)
         let context = Unmanaged.passUnretained(self).toOpaque()
         let results = [
             bridge_curl_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limit),

@@ -15,14 +15,11 @@ struct CurlThread: @unchecked Sendable {
     private final class Work {
         let run: @Sendable () -> Void
 
-        init(_ run: @escaping @Sendable () -> Void) {
-            self.run = run
-        }
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
     private let identifier: pthread_t
 
-    /// Returns `nil` if the system cannot create a thread.
     init?(_ run: @escaping @Sendable () -> Void) {
         let work = Unmanaged.passRetained(Work(run))
         #if canImport(Darwin)
@@ -43,14 +40,10 @@ struct CurlThread: @unchecked Sendable {
     }
 
     /// Waits for the thread to end. Call it at most once, and not after `detach`.
-    func join() {
-        pthread_join(identifier, nil)
-    }
+    func join() { pthread_join(identifier, nil) }
 
     /// Lets the system free the thread when it ends.
-    func detach() {
-        pthread_detach(identifier)
-    }
+    func detach() { pthread_detach(identifier) }
 
     /// The entry point of the thread. It blocks all signals, then runs the closure.
     private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

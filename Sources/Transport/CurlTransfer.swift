@@ -19,10 +19,8 @@ final class CurlTransfer {
         _ submission: CurlCommandQueue.Submission, _ handle: CurlHandle, at started: ContinuousClock.Instant,
         _ whenConnected: CurlConnected, _ memory: (any ResponseMemory)?
     ) {
-        self.submission = submission
-        self.handle = handle
-        self.started = started
-        self.whenConnected = whenConnected
+        (self.submission, self.handle) = (submission, handle)
+        (self.started, self.whenConnected) = (started, whenConnected)
         let request = submission.request
         body = ResponseBody(limit: request.maximumResponseBytes, memory, decodes: !request.isDelivery)
     }
@@ -35,7 +33,6 @@ final class CurlTransfer {
         return sent > 0 && sent < request.body.count ? nil : started.duration(to: now)
     }
 
-    /// Records that the connection is ready.
     func connected() { whenConnected.exchanges.append(submission.id) }
 
     /// Adds a part of the body. Returns false to end the transfer.
@@ -45,9 +42,7 @@ final class CurlTransfer {
     /// that the headers before it belonged to an interim (1xx) one.
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
         headerBytes += bytes.count
-        guard headerBytes <= Self.maximumHeaderBytes else {
-            return body.fail(.tooLarge)
-        }
+        guard headerBytes <= Self.maximumHeaderBytes else { return body.fail(.tooLarge) }
         guard !body.hasBegun else { return true }  // trailers
         if bytes.starts(with: "HTTP/".utf8) {
             headers = HTTPHeaders()

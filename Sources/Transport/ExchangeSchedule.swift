@@ -81,9 +81,7 @@ package struct ExchangeSchedule: Sendable {
         let name: String
         let isDelivery: Bool
 
-        init(_ arrival: Arrival) {
-            (name, isDelivery) = (arrival.origin, arrival.isDelivery)
-        }
+        init(_ arrival: Arrival) { (name, isDelivery) = (arrival.origin, arrival.isDelivery) }
     }
 
     private struct Deadline: Comparable {
@@ -102,24 +100,19 @@ package struct ExchangeSchedule: Sendable {
     private var runningDeliveries = 0
     /// The waiting exchanges that are no deliveries.
     private var waiting = 0
-    /// All owners so far.
     private var owners: Set<String> = []
     private var pendingFailures: [Action] = []
     /// Contains the deadlines of all exchanges, and of some that have ended.
     private var deadlines = Heap<Deadline>()
     private var stopsAt: ContinuousClock.Instant?
 
-    package init(_ limits: Limits) {
-        self.limits = limits
-    }
+    package init(_ limits: Limits) { self.limits = limits }
 
     /// True after `stop`, once every exchange has ended.
     package var isDone: Bool { stopsAt != nil && isIdle }
 
-    /// True if there is no exchange.
     package var isIdle: Bool { exchanges.isEmpty && pendingFailures.isEmpty }
 
-    /// Adds a new exchange.
     package mutating func submitted(_ arrival: Arrival, now: ContinuousClock.Instant) {
         exchanges[arrival.id] = Exchange(arrival: arrival)
         deadlines.insert(Deadline(instant: arrival.deadline, id: arrival.id))
@@ -165,15 +158,11 @@ package struct ExchangeSchedule: Sendable {
     }
 
     /// Fails the exchange because its task was canceled. Has no effect if the exchange has ended.
-    package mutating func cancelled(_ id: ID, now: ContinuousClock.Instant) {
-        fail(id, .cancelled, now)
-    }
+    package mutating func cancelled(_ id: ID, now: ContinuousClock.Instant) { fail(id, .cancelled, now) }
 
     /// Sets the time at which all remaining exchanges fail with `shutDown`. If called several times, the earliest
     /// counts.
-    package mutating func stop(at instant: ContinuousClock.Instant) {
-        stopsAt = min(stopsAt ?? instant, instant)
-    }
+    package mutating func stop(at instant: ContinuousClock.Instant) { stopsAt = min(stopsAt ?? instant, instant) }
 
     /// Returns the actions that are due. Failures come first because they free capacity.
     package mutating func actions(now: ContinuousClock.Instant) -> [Action] {
@@ -233,7 +222,6 @@ package struct ExchangeSchedule: Sendable {
         pendingFailures.append(.fail(id, code))
     }
 
-    /// Removes an exchange that has ended.
     package mutating func finished(_ id: ID, now: ContinuousClock.Instant) {
         guard let exchange = exchanges.removeValue(forKey: id) else { return }
         let origin = Origin(exchange.arrival)

@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// HTTP header fields in the order they were received or set. Names are compared without regard to case.
 package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-    /// One header field.
     package struct Field: Sendable, Equatable {
         /// The name as written.
         package let name: String
@@ -21,9 +20,7 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     }
 
     /// The value of the first field with this name, or `nil` if there is none.
-    package subscript(_ name: String) -> String? {
-        fields.first { Self.isSame($0.name, name) }?.value
-    }
+    package subscript(_ name: String) -> String? { fields.first { Self.isSame($0.name, name) }?.value }
 
     /// The elements of all fields with this name, in lowercase (RFC 9110, 5.6.1).
     func list(_ name: String) -> [String] {
@@ -42,9 +39,7 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     }
 
     /// Appends a field.
-    package mutating func append(_ name: String, _ value: String) {
-        fields.append(Field(name: name, value: value))
-    }
+    package mutating func append(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
 }
 
 extension HTTPHeaders {

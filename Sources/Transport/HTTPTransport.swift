@@ -15,9 +15,7 @@ package protocol HTTPTransport: Sendable {
 
 extension HTTPTransport {
     /// Shuts down without a grace period.
-    package func shutDown() async {
-        await shutDown(grace: .zero)
-    }
+    package func shutDown() async { await shutDown(grace: .zero) }
 }
 
 /// The HTTP methods used by the App Store's services.
@@ -32,11 +30,8 @@ package enum HTTPMethod: String, Sendable, Hashable {
 
 /// An HTTP request that is ready to be sent. Every check that can reject a request runs when it is created.
 package struct HTTPRequest: Sendable {
-    /// The HTTP method.
     package let method: HTTPMethod
-    /// The URL to send the request to.
     package let url: HTTPURL
-    /// The headers set by the caller.
     package let headers: HTTPHeaders
     /// The body; empty for a GET.
     package let body: [UInt8]
@@ -78,15 +73,9 @@ package struct HTTPRequest: Sendable {
             throw TransportError(.invalidRequest, at: url.host, "a GET request cannot have a body")
         }
         guard min(timeout, connectTimeout) > .zero, max(timeout, connectTimeout) <= .days(1), maximumResponseBytes > 0
-        else {
-            throw TransportError(.invalidRequest, at: url.host, "a timeout or size limit is out of range")
-        }
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.timeout = timeout
-        self.connectTimeout = connectTimeout
+        else { throw TransportError(.invalidRequest, at: url.host, "a timeout or size limit is out of range") }
+        (self.method, self.url, self.headers) = (method, url, headers)
+        (self.body, self.timeout, self.connectTimeout) = (body, timeout, connectTimeout)
         self.maximumResponseBytes = maximumResponseBytes
     }
 
@@ -104,7 +93,6 @@ package struct HTTPRequest: Sendable {
 
 /// A complete HTTP response with any status. A redirect is returned as it is and never followed.
 package struct HTTPResponse: Sendable {
-    /// The HTTP status code.
     package let status: Int
     /// The headers of the final response, without those of interim (1xx) responses or of a proxy's CONNECT response.
     package let headers: HTTPHeaders
@@ -114,12 +102,7 @@ package struct HTTPResponse: Sendable {
     package let memory: ResponseReservation?
 
     /// Creates a response. Test transports use this too.
-    package init(
-        status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], memory: ResponseReservation? = nil
-    ) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.memory = memory
+    package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], memory: ResponseReservation? = nil) {
+        (self.status, self.headers, self.body, self.memory) = (status, headers, body, memory)
     }
 }

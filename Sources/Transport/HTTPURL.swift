@@ -14,7 +14,6 @@ package struct HTTPURL: Sendable, Hashable {
     package let host: String
     /// The port. If none is written, the default of the scheme: 443 or 80.
     package let port: Int
-    /// True if the scheme is https.
     package let isSecure: Bool
     /// True for `localhost`, 127.0.0.0/8 and ::1. (libcurl never sends a DNS query for `localhost`.)
     package let isLoopback: Bool
@@ -87,9 +86,7 @@ package struct HTTPURL: Sendable, Hashable {
         return (isName ? String(name) : nil, colon.map { authority[authority.index(after: $0)...] })
     }
 
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        byte.isASCIIAlphanumeric || "-._".utf8.contains(byte)
-    }
+    private static func isNameByte(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || "-._".utf8.contains(byte) }
 
     /// Parses a port from 1 to 65535; `nil` if it is invalid.
     private static func port(_ digits: Substring?, default defaultPort: Int) -> Int? {

@@ -9,11 +9,8 @@ package struct IdleConnectionPolicy: Sendable {
     private var most = (current: 0, previous: 0)
     private var isClosed = true
 
-    package init(at now: ContinuousClock.Instant) {
-        periodEnds = now + Self.period
-    }
+    package init(at now: ContinuousClock.Instant) { periodEnds = now + Self.period }
 
-    /// Records the number of exchanges that run.
     package mutating func running(_ count: Int) {
         most.current = max(most.current, count)
         isClosed = false
@@ -31,6 +28,5 @@ package struct IdleConnectionPolicy: Sendable {
         return isClosed ? nil : 0
     }
 
-    /// The time until the end of the period.
     package func pause(from now: ContinuousClock.Instant) -> Duration { max(now.duration(to: periodEnds), .zero) }
 }

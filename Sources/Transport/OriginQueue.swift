@@ -23,9 +23,7 @@ struct OriginQueue: Sendable {
     /// The exchanges that the origin may have at the same time.
     struct Room {
         let exchanges: Int
-        /// Those of one owner.
         let ofOwner: Int
-        /// Those without a connection yet.
         let connecting: Int
     }
 
@@ -59,12 +57,9 @@ struct OriginQueue: Sendable {
         return true
     }
 
-    /// The number of waiting exchanges of the owner.
     func waiting(of owner: String) -> Int { lines[owner]?.waiting ?? 0 }
 
-    /// Returns whether the room suffices for one more exchange.
-    ///
-    /// - Parameter others: The number of those that start before it.
+    /// Returns whether the room suffices for one more exchange, after so many others.
     private func mayStart(_ room: Room, after others: Int = 0) -> Bool {
         running + others < room.exchanges && connecting + others < room.connecting
     }
@@ -103,7 +98,6 @@ struct OriginQueue: Sendable {
         if line.waiting == 0 { turns.removeAll { $0 == arrival.owner } } else { lines[arrival.owner] = line }
     }
 
-    /// Records the duration of an exchange that has ended.
     mutating func ended(_ arrival: ExchangeSchedule.Arrival, after duration: Duration) {
         running -= 1
         let rest = runningByOwner[arrival.owner, default: 1] - 1

@@ -25,7 +25,6 @@ struct ResponseBody {
 
     private(set) var bytes: [UInt8] = []
     private(set) var failure: Failure?
-    /// Whether a part has arrived.
     private(set) var hasBegun = false
     let memory: ResponseReservation?
     private let limit: Int
@@ -35,10 +34,8 @@ struct ResponseBody {
     /// `nil` for a body without a coding.
     private var decoder: GzipDecoder?
 
-    /// - Parameters:
-    ///   - limit: The maximum size in bytes, decoded.
-    ///   - memory: `nil` if the memory is not limited.
-    ///   - decodes: Whether content codings are undone.
+    /// `limit` is the maximum size in bytes, decoded. The memory is not limited if it is `nil`. Content codings are
+    /// undone if `decodes` is set.
     init(limit: Int, _ memory: (any ResponseMemory)?, decodes: Bool) {
         (self.limit, self.decodes) = (limit, decodes)
         self.memory = memory.map { ResponseReservation($0) }
@@ -50,9 +47,7 @@ struct ResponseBody {
         return false
     }
 
-    /// Adds a part. Returns false if the body is not to be read further.
-    ///
-    /// - Parameter headers: Those of the response.
+    /// Adds a part of a response with these headers. Returns false if the body is not to be read further.
     mutating func receive(_ part: UnsafeRawBufferPointer, of headers: HTTPHeaders) -> Bool {
         if !hasBegun {
             hasBegun = true

@@ -2,12 +2,9 @@ import Synchronization
 
 /// A limit of the memory for the bodies of responses.
 package protocol ResponseMemory: Sendable {
-    /// Reserves more bytes for a body; false if there is no room for them.
-    ///
-    /// - Parameter size: The bytes that the body then has.
+    /// Reserves more bytes for a body, which then has `size` bytes; false if there is no room for them.
     func reserve(_ bytes: Int, ofBody size: Int) -> Bool
 
-    /// Returns reserved bytes.
     func release(_ bytes: Int)
 }
 
@@ -16,9 +13,7 @@ package final class ResponseReservation: Sendable {
     private let memory: any ResponseMemory
     private let bytes = Atomic<Int>(0)
 
-    init(_ memory: any ResponseMemory) {
-        self.memory = memory
-    }
+    init(_ memory: any ResponseMemory) { self.memory = memory }
 
     deinit { memory.release(bytes.load(ordering: .relaxed)) }
 

@@ -13,23 +13,15 @@ package struct RetryPolicy: Sendable, Hashable {
     package init(
         maximumAttempts: Int = 3, baseDelay: Duration = .milliseconds(100), maximumDelay: Duration = .seconds(2)
     ) {
-        self.maximumAttempts = maximumAttempts
-        self.baseDelay = baseDelay
-        self.maximumDelay = maximumDelay
+        (self.maximumAttempts, self.baseDelay, self.maximumDelay) = (maximumAttempts, baseDelay, maximumDelay)
     }
 
     /// Returns the delay before the next attempt; `nil` if no attempt follows, because the failure is not temporary,
     /// the maximum number of attempts has been made, or the delay would end after the deadline.
     ///
-    /// For example, after the first attempt the default policy waits 50 to 100 ms, after the second 100 to 200 ms.
-    ///
-    /// - Parameters:
-    ///   - attempts: The number of attempts made so far.
-    ///   - isTemporary: Whether the failure may pass.
-    ///   - remaining: The time until the deadline.
-    ///   - requested: A delay requested by the server. It is never shortened, so it can exceed the deadline.
-    ///   - random: A number in 0..<1. Half of the delay is fixed and half is random, so that clients that failed
-    ///     together do not retry together.
+    /// For example, after the first attempt the default policy waits 50 to 100 ms, after the second 100 to 200 ms. A
+    /// delay that the server requests is never shortened, so it can exceed the deadline. Half of the delay is fixed and
+    /// half is random (a number in 0..<1), so that clients that failed together do not retry together.
     package func delay(
         after attempts: Int, isTemporary: Bool = true, remaining: Duration, requested: Duration? = nil, random: Double
     ) -> Duration? {
@@ -47,7 +39,6 @@ package struct RetryPolicy: Sendable, Hashable {
 package struct RetryBudget: Sendable {
     /// Tokens added for each first attempt. A retry costs one token.
     private static let tokensPerRequest = 0.2
-    /// The maximum number of tokens.
     private static let maximumTokens = 100.0
     /// The minimum for hosts with few requests: the bucket starts with this many tokens and refills to it at one a
     /// second.
@@ -59,9 +50,7 @@ package struct RetryBudget: Sendable {
     package init() {}
 
     /// Records a first attempt, which adds to the budget.
-    package mutating func recordFirstAttempt() {
-        tokens = min(tokens + Self.tokensPerRequest, Self.maximumTokens)
-    }
+    package mutating func recordFirstAttempt() { tokens = min(tokens + Self.tokensPerRequest, Self.maximumTokens) }
 
     /// Takes a token and returns true, or returns false if the retry is not allowed.
     package mutating func consume(at now: ContinuousClock.Instant) -> Bool {

@@ -67,10 +67,8 @@ final class SocketPoller {
             }
         }
 
-        /// Ends the waiting for a socket.
-        ///
-        /// - Parameter isIdle: Whether it may be used again, and nothing is to arrive on it until then. Otherwise it is
-        ///   shut down.
+        /// Ends the waiting for a socket. An idle one may be used again, and nothing is to arrive on it until then. Any
+        /// other is shut down.
         func forget(_ socket: Int32, isIdle: Bool = false) {
             if socket < states.count { states[Int(socket)] = isIdle ? .idle : .forgotten }
         }
@@ -115,9 +113,7 @@ final class SocketPoller {
 
         init?() {}
 
-        func watch(_ socket: Int32, for readiness: Readiness, tag: Int = 0) {
-            sockets[socket] = (readiness, tag)
-        }
+        func watch(_ socket: Int32, for readiness: Readiness, tag: Int = 0) { sockets[socket] = (readiness, tag) }
 
         func forget(_ socket: Int32, isIdle: Bool = false) { sockets[socket] = nil }
 

@@ -1,6 +1,5 @@
 /// The reason why an HTTP exchange gave no response. Programs match on `code`; the rest is for people.
 package struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure.
     package let code: Code
     /// The host of the request. Never more of the URL, because paths and queries can hold data that must not be
     /// logged.
@@ -13,9 +12,7 @@ package struct TransportError: Error, Sendable, Hashable, CustomStringConvertibl
     package var timeAtHost: Duration?
 
     package init(_ code: Code, at place: String, _ reason: String) {
-        self.code = code
-        self.place = place
-        self.reason = reason
+        (self.code, self.place, self.reason) = (code, place, reason)
     }
 
     /// The error on one line. Example: `connectFailed: example.com: the proxy rejected the request with status 407`.
@@ -53,7 +50,6 @@ extension TransportError {
         case noMemory
         /// The server violated the HTTP protocol.
         case protocolError
-        /// The waiting task was canceled.
         case cancelled
         /// No connection was free before the deadline, or none is expected to be; the request was not sent.
         case noConnection
@@ -61,7 +57,6 @@ extension TransportError {
         case circuitOpen
         /// The retry budget of the host is used up; the request was not sent.
         case tooManyRepetitions
-        /// The transport was shut down.
         case shutDown
         /// libcurl failed for a reason that says nothing about the server.
         case internalFault

@@ -26,7 +26,6 @@ package struct WaitForecast: Sendable {
 
     package init() {}
 
-    /// Records that requests wait from now on.
     package mutating func queueFormed(at now: ContinuousClock.Instant) {
         guard begin == nil else { return }
         (formed, begin, starts, previousRate) = (now, now, 0, nil)
@@ -35,7 +34,6 @@ package struct WaitForecast: Sendable {
     /// Records that no request waits any more. The rate of an empty queue is that of the arrivals and predicts nothing.
     package mutating func queueEmptied() { (formed, begin) = (nil, nil) }
 
-    /// Records that an exchange was started.
     package mutating func started(at now: ContinuousClock.Instant) {
         guard let begin else { return }
         let elapsed = begin.duration(to: now)
@@ -52,12 +50,8 @@ package struct WaitForecast: Sendable {
         meanDuration = meanDuration == 0 ? seconds : meanDuration + (seconds - meanDuration) * Self.weight
     }
 
-    /// Returns whether a new request can be expected to be answered in time. True until there is a measurement.
-    ///
-    /// - Parameters:
-    ///   - ahead: The number of requests that start before it.
-    ///   - running: The number of exchanges in flight.
-    ///   - remaining: The time until its deadline.
+    /// Returns whether a new request can be expected to be answered before its deadline, which remains: true until
+    /// there is a measurement. The requests ahead start before it, and `running` exchanges are in flight.
     package func isAnswered(
         behind ahead: Int, of running: Int, within remaining: Duration, at now: ContinuousClock.Instant
     ) -> Bool {

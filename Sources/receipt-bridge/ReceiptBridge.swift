@@ -4,7 +4,6 @@ import ReceiptBridgeCMalloc
 import ReceiptBridgeCryptography
 import Foundation
 
-/// The command-line tool.
 @main
 struct ReceiptBridge: AsyncParsableCommand {
     /// Between releases, the next version with `-dev`.

@@ -45,9 +45,7 @@ struct SignedDataTests {
         #expect(
             payload.transaction?.productId == "com.example.app.monthly" && payload.renewalInfo?.autoRenewStatus == 1)
         let other = try Verifier.transaction([.init("bundleId", .string("com.example.other"))])
-        let mixed = try notification([
-            .init("data", .object(app + [.init("signedTransactionInfo", .string(other))]))
-        ])
+        let mixed = try notification([.init("data", .object(app + [.init("signedTransactionInfo", .string(other))]))])
         let error = refusal { () throws(VerificationError) in
             try verifier.verifyAndDecodeNotification(signedPayload: mixed)
         }

@@ -77,7 +77,5 @@ struct CommitmentPayloadTests {
     @Test(
         "The errors of notification history, Set App Account Token and Get App Transaction Info have words",
         arguments: [4_000_013, 4_000_014, 4_000_017, 4_000_183, 4_000_187, 4_040_019] as [Int64])
-    func words(number: Int64) {
-        #expect(ServerAPIErrorNumber(rawValue: number).meaning?.isEmpty == false)
-    }
+    func words(number: Int64) { #expect(ServerAPIErrorNumber(rawValue: number).meaning?.isEmpty == false) }
 }

@@ -137,8 +137,7 @@ struct ServerAPICallTests {
                 : CannedResponse.history([transaction("2")], revision: "r3")
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
-        let (rows, revision) = try await api.client.refunds(
-            id, in: .production, since: "r1", ScriptedServerAPI.patient)
+        let (rows, revision) = try await api.client.refunds(id, in: .production, since: "r1", ScriptedServerAPI.patient)
         await api.end()
         #expect(rows.map(\.payload.transactionId) == ["1", "2"])
         #expect(revision == "r3")

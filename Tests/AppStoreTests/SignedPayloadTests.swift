@@ -15,8 +15,7 @@ struct SignedPayloadTests {
         var header = extra
         if let alg { header.append(.init("alg", .string(alg))) }
         header.append(.init("x5c", .array(try x5c ?? chain())))
-        let signed =
-            Base64.encodeURLSafe(JSONValue.object(header).bytes) + "." + Base64.encodeURLSafe(claims.bytes)
+        let signed = Base64.encodeURLSafe(JSONValue.object(header).bytes) + "." + Base64.encodeURLSafe(claims.bytes)
         let raw = try signature ?? (key ?? pki.jwsLeaf.key).rawES256Signature(over: Array(signed.utf8))
         return signed + "." + Base64.encodeURLSafe(raw)
     }
@@ -97,8 +96,7 @@ struct SignedPayloadTests {
         for number in 0..<6 {
             let leaf = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: pki.jwsLeaf.key)
             let signer = ReceiptSigner(leaf: leaf, issuers: [pki.jwsAuthority, pki.jwsRoot])
-            _ = try verifier.verify(
-                sign(x5c: chain(signer)), as: TransactionPayload.self, now: Shared.noon)
+            _ = try verifier.verify(sign(x5c: chain(signer)), as: TransactionPayload.self, now: Shared.noon)
             #expect(trust.cachedChains == min(number + 1, 3))
         }
         trust.removeCachedSigners()
@@ -107,9 +105,7 @@ struct SignedPayloadTests {
 
     // T17
     @Test("An algorithm that proves nothing is rejected", arguments: [nil, "none", "None", "HS256", "hs512"])
-    func algorithms(alg: String?) throws {
-        #expect(try code(try sign(alg: alg)) == .unsigned)
-    }
+    func algorithms(alg: String?) throws { #expect(try code(try sign(alg: alg)) == .unsigned) }
 
     @Test(
         "An algorithm that the App Store may use in the future is not judged", arguments: ["ES384", "RS256", "es256"])

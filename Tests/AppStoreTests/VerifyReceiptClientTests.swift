@@ -64,11 +64,8 @@ struct VerifyReceiptClientTests {
         let client = VerifyReceiptClient(
             transport: transport,
             endpoints: try EnvironmentURLs(production: server.url("/production"), sandbox: server.url("/sandbox")))
-        func send(
-            _ environment: AppStoreEnvironment, within seconds: Double, isGenuine: Bool = true
-        ) async -> String {
-            switch await client.send(
-                body: [], to: environment, timeout: .seconds(seconds), isGenuine: isGenuine)
+        func send(_ environment: AppStoreEnvironment, within seconds: Double, isGenuine: Bool = true) async -> String {
+            switch await client.send(body: [], to: environment, timeout: .seconds(seconds), isGenuine: isGenuine)
             {
             case .success(let answer): "\(answer.status.rawValue)"
             case .failure(let error): error.code.rawValue

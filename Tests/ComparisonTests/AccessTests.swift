@@ -102,8 +102,7 @@ struct AccessTests {
             return comparison.differences.map { "\($0.rule) \($0.fullPath)" }
         }
         #expect(try judged(5, 1) == [])
-        #expect(
-            try judged(1, 5) == ["entitlement subscriptions[100].status", "entitlement subscriptions[500].status"])
+        #expect(try judged(1, 5) == ["entitlement subscriptions[100].status", "entitlement subscriptions[500].status"])
     }
 
     @Test("The expiration date of a refunded year does not affect the rule for recently expired periods")
@@ -141,7 +140,6 @@ struct AccessTests {
 }
 
 extension ComparisonFixture {
-    /// Changes a transaction on both sides.
     fileprivate mutating func mark(_ id: String, wire: Object, row: Object) {
         for index in latest.indices where latest[index]["transaction_id"] as? String == id {
             latest[index].merge(wire) { $1 }

@@ -28,10 +28,7 @@ struct ComparisonFixture {
     var envelope: Object = ["bundleId": "com.example.app", "environment": "Production", "appAppleId": 1_234_567_890]
     var history: [Object]
     var renewalInfo: [Object] = [
-        [
-            "originalTransactionId": "100", "productId": "monthly", "autoRenewProductId": "monthly",
-            "autoRenewStatus": 1,
-        ]
+        ["originalTransactionId": "100", "productId": "monthly", "autoRenewProductId": "monthly", "autoRenewStatus": 1]
     ]
     var status = 1
     var historyVersion = 2
@@ -56,7 +53,6 @@ struct ComparisonFixture {
         snapshot[0]["subscription_group_identifier"] = nil
     }
 
-    /// The verifyReceipt response.
     var answer: Object {
         if isFlat {
             var answer: Object = ["status": 0, "receipt": receipt]
@@ -139,7 +135,6 @@ extension ComparisonFixture {
         history.append(rows.row)
     }
 
-    /// Leaves the non-consumable only.
     mutating func removeSubscription() {
         snapshot = [latest[2]]
         latest = snapshot

@@ -157,8 +157,7 @@ func hostileReport(_ text: String) throws -> ComparisonReport {
         ComparisonReport.Entry(
             scope: scope, verdict: $0.verdict, rule: $0.rule, path: $0.path, count: 1, examples: [$0])
     }
-    report.entries.append(
-        ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: text, path: text, count: 1))
+    report.entries.append(ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: text, path: text, count: 1))
     report.pairs = [try fixture.pair()]
     report.notes = [text]
     return report

@@ -9,7 +9,6 @@ struct ComparisonPair {
     let answer: [UInt8]
     let records: CustomerRecords
 
-    /// Creates the verifyReceipt response for a receipt, and the Server API's records of its customer.
     init(_ receipt: IssuedReceipt, in store: SimulatedStore) throws {
         let body = Array(Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret, [:]))
         answer = try store.verifyReceipt.answer(body: body, at: .automatic).bytes

@@ -69,6 +69,5 @@ struct OfferRuleTests {
 }
 
 extension ComparisonFixture {
-    /// The class and the rule of each difference.
     fileprivate func found() throws -> [String] { try differences().map { "\($0.verdict.rawValue) \($0.rule)" } }
 }

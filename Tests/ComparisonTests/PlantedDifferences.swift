@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import ReceiptBridgeReceipts
 import ReceiptBridgeComparison
 import Foundation

@@ -163,8 +163,7 @@ struct ReadinessTests {
 
     @Test("Customers are counted, because many receipts of one customer say nothing about others")
     func customers() {
-        let one = Readiness(
-            ReportSample.app(ReportSample.safe, compared: 330, equal: 330, customers: 1), entries: [])
+        let one = Readiness(ReportSample.app(ReportSample.safe, compared: 330, equal: 330, customers: 1), entries: [])
         #expect(one.verdict == .notYet && one.upperBound == 1)
         #expect(
             one.sentence == """

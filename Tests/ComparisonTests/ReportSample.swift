@@ -39,7 +39,6 @@ enum ReportSample {
         return app
     }
 
-    /// A customer with the planted difference of a rule.
     static func fixture(of rule: String) -> ComparisonFixture {
         var fixture = ComparisonFixture()
         PlantedDifference.all.first { $0.rule == rule }?.change(&fixture)

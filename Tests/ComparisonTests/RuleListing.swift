@@ -1,31 +1,29 @@
 import ReceiptBridgeComparison
+import ReceiptBridgeTestSupport
 
 /// Documentation of the rules as a table.
 enum RuleListing {
-    /// Returns a Markdown table in the order in which the rules are tried.
-    static func markdown(_ rules: [ComparisonRule]) -> String {
-        let head = "| rule | class | path | condition | explanation | source |\n|---|---|---|---|---|---|\n"
-        return head
-            + rules.map { rule in
-                let sections = rule.parts == ComparisonFinding.Part.allCases ? "everywhere" : rule.sections
-                let notes = [
-                    rule.isByDefinition ? "by definition" : nil, rule.isInformational ? "informational" : nil,
-                    rule.isVolatile ? "volatile" : nil,
-                    rule.verdict == .expected && rule.isNoticeable ? "may be noticed" : nil,
-                ].compactMap(\.self)
-                let verdict = ([rule.verdict.rawValue] + notes).joined(separator: ", ")
-                let conditions = rule.conditions.map(\.words).joined(separator: "; ")
-                let cells = [
-                    "`\(rule.name)`", verdict, sections, conditions, rule.explanation,
-                    rule.source.map { "[Apple](\($0))" } ?? rule.basis,
-                ]
-                return "| \(cells.joined(separator: " | ")) |\n"
-            }.joined()
+    /// Returns the rules as CSV, in the order in which they are tried.
+    static func csv(_ rules: [ComparisonRule]) -> String {
+        RecordedDocument.csv(
+            [["rule", "class", "path", "condition", "explanation", "source"]]
+                + rules.map { rule in
+                    let notes = [
+                        rule.isByDefinition ? "by definition" : nil, rule.isInformational ? "informational" : nil,
+                        rule.isVolatile ? "volatile" : nil,
+                        rule.verdict == .expected && rule.isNoticeable ? "may be noticed" : nil,
+                    ].compactMap(\.self)
+                    let sections = rule.parts == ComparisonFinding.Part.allCases ? "everywhere" : rule.sections
+                    return [
+                        rule.name, ([rule.verdict.rawValue] + notes).joined(separator: ", "), sections,
+                        rule.conditions.map(\.words).joined(separator: "; "), rule.explanation,
+                        rule.source ?? rule.basis,
+                    ]
+                })
     }
 }
 
 extension ComparisonRule {
-    /// Basis of a rule that has no public page.
     fileprivate var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }
 
     fileprivate var sections: String {

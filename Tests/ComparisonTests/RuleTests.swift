@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import ReceiptBridgeComparison
 import Foundation
 import Testing
@@ -6,9 +7,7 @@ import ReceiptBridgeTestSupport
 @Suite("Comparison rules")
 struct RuleTests {
     @Test("The same purchases on both sides have no differences")
-    func nothing() throws {
-        #expect(try ComparisonFixture().differences() == [])
-    }
+    func nothing() throws { #expect(try ComparisonFixture().differences() == []) }
 
     @Test("Every rule matches the difference planted for it, and there are no others")
     func planted() throws {
@@ -66,7 +65,7 @@ struct RuleTests {
         fixture.otherAnswer = fixture.answer
         fixture.receipt["request_date_ms"] = "\(ComparisonFixture.now - 60_000)"
         fixture.top["latest_receipt"] = "REVG"
-        for override in [nil, .expected, .ignore] as [ComparisonContext.Override?] {
+        for override in [nil, .expected, .ignore] as [RuleOverride?] {
             fixture.context.overrides = ["requestDate": override, "latestReceiptEcho": override].compactMapValues(
                 \.self)
             #expect(try fixture.differences() == [])
@@ -175,8 +174,7 @@ struct RuleTests {
         for rule in ComparisonRules.all {
             #expect(ComparisonRules.named[rule.name]?.isNoticeable == rule.isNoticeable, "\(rule.name)")
             guard rule.verdict == .expected else { continue }
-            let isHidden =
-                rule.isVolatile || rule.conditions.contains(.againstRecords) || rule.name == "requestDate"
+            let isHidden = rule.isVolatile || rule.conditions.contains(.againstRecords) || rule.name == "requestDate"
             #expect(rule.isNoticeable == !isHidden, "\(rule.name)")
         }
     }
@@ -234,11 +232,10 @@ extension Difference {
 
 @Suite("Listing of comparison rules")
 struct RuleListingTests {
-    @Test("docs/COMPARISON.md contains the current rules; RECORD_GOLDENS=1 updates it and fails once")
+    @Test("docs/comparison-rules.csv contains the current rules; RECORD_GOLDENS=1 updates it and fails once")
     func listing() throws {
         #expect(
-            try RecordedDocument.has(
-                RuleListing.markdown(ComparisonRules.all), in: "docs/COMPARISON.md", section: "rules"),
+            try RecordedDocument.has(RuleListing.csv(ComparisonRules.all), in: "docs/comparison-rules.csv"),
             "\(RecordedDocument.hint)")
     }
 

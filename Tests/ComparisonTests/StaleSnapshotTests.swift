@@ -47,7 +47,6 @@ struct StaleSnapshotTests {
         #expect(try describe(fixture) == ["unexpected expiresDate transactions[100].expiresDate"])
     }
 
-    /// Returns the differences in the receipt's own rows.
     private func describe(_ fixture: ComparisonFixture) throws -> [String] {
         try fixture.differences().filter { $0.path.hasPrefix("transactions[].") }.map {
             "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)"

@@ -5,7 +5,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("BER decoding")
 struct BERCursorTests {
-    /// Returns the error code of reading one element, or `nil` if it succeeds.
     private func failure(_ bytes: [UInt8]) -> BERError.Code? {
         do throws(BERError) {
             var cursor = BERCursor(0..<bytes.count)

@@ -84,8 +84,7 @@ struct LooseSignatureTests {
         let rsaEncryption = DEREncoder.sequence(DEREncoder.objectIdentifier("1.2.840.113549.1.1.1"), DEREncoder.null)
         let numbers = DEREncoder.sequence(
             DEREncoder.integer(magnitude: Self.decoded(Self.modulus)), DEREncoder.integer(3))
-        return try VerifyingKey(
-            publicKeyInfo: DEREncoder.sequence(rsaEncryption, DEREncoder.bitString(numbers)).span)
+        return try VerifyingKey(publicKeyInfo: DEREncoder.sequence(rsaEncryption, DEREncoder.bitString(numbers)).span)
     }
 
     /// Runs the RSA private operation alone, without padding.

@@ -63,8 +63,7 @@ struct SigningKeyTests {
 
     @Test("Keys of 256 bits that are not P-256 are named, and ES256 is refused with them", arguments: foreign)
     func otherCurves(name: String, body: String) throws {
-        let key = try SigningKey(
-            privateKeyPEM: "-----BEGIN PRIVATE KEY-----\n\(body)\n-----END PRIVATE KEY-----\n")
+        let key = try SigningKey(privateKeyPEM: "-----BEGIN PRIVATE KEY-----\n\(body)\n-----END PRIVATE KEY-----\n")
         #expect(key.bits > 250 && !key.isP256 && key.kind == name)
         #expect(throws: CryptographyError.self) { try key.rawES256Signature(over: Self.message) }
     }
@@ -129,12 +128,10 @@ struct SigningKeyTests {
     @Test("Digests match the published test vectors")
     func digests() {
         #expect(SHA.hex(Array("abc".utf8), with: .sha1) == "a9993e364706816aba3e25717850c26c9cd0d89d")
-        #expect(
-            SHA.hex([], with: .sha256) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(SHA.hex([], with: .sha256) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
         #expect(SHA.digest([], with: .sha384).count == 48)
     }
 
-    /// Returns whether `openssl dgst -verify` accepts the signature.
     private func opensslVerifies(_ key: SigningKey, _ signature: [UInt8], _ digest: DigestAlgorithm) throws -> Bool {
         let folder = TestProcess.folder.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

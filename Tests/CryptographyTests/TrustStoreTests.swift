@@ -363,8 +363,7 @@ struct TrustStoreTests {
         _ = try key(pki.receiptSigner, in: store, presented: [large, good])
         #expect(
             throwsCode(.malformed, "large leaf") {
-                _ = try key(
-                    leaf: large, authorities: [good], in: store, role: .storeReceipt, time: Self.signed)
+                _ = try key(leaf: large, authorities: [good], in: store, role: .storeReceipt, time: Self.signed)
             })
     }
 

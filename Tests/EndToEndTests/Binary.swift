@@ -18,12 +18,9 @@ enum Binary {
 
         var text: String { String(decoding: output, as: UTF8.self) }
         /// The JSON documents on standard output, one per line.
-        var lines: [JSONValue] {
-            output.split(separator: 0x0A).compactMap { try? JSONValue(reading: Array($0)) }
-        }
+        var lines: [JSONValue] { output.split(separator: 0x0A).compactMap { try? JSONValue(reading: Array($0)) } }
     }
 
-    /// Runs the tool to its end.
     static func run(
         _ arguments: String..., input: [UInt8] = [], in folder: TemporaryFolder, environment: [String: String] = [:]
     ) async throws -> Outcome {
@@ -47,10 +44,7 @@ final class Running: Sendable {
     private let files: (output: URL, errors: URL)
     private let command: String
 
-    /// - Parameters:
-    ///   - terminal: terminal for standard error, instead of a file.
-    ///   - showsResults: whether standard output goes to the terminal, too.
-    ///   - isTyped: whether standard input comes from the terminal, too.
+    /// - Parameter terminal: instead of a file for standard error.
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: TemporaryFolder,
         environment: [String: String] = [:], terminal: PseudoTerminal? = nil, showsResults: Bool = false,
@@ -103,7 +97,6 @@ final class Running: Sendable {
     var isRunning: Bool { process.withLock(\.isRunning) }
     var identifier: Int32 { process.withLock(\.processIdentifier) }
 
-    /// Maximum time for a process to end.
     static let limit = Duration.seconds(60)
 
     /// The divisor of the pauses of each process. A test that has to see the real ones sets the variable to 1.
@@ -125,10 +118,8 @@ final class Running: Sendable {
         }
     }
 
-    /// Sends SIGTERM.
     func stop() { process.withLock { if $0.isRunning { $0.terminate() } } }
 
-    /// Sends SIGHUP.
     func hangUp() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGHUP) } } }
 
     /// Sends SIGKILL, which a process cannot handle.
@@ -147,7 +138,6 @@ final class Running: Sendable {
         }
     }
 
-    /// Sends SIGKILL as soon as the file is not empty.
     func kill(whenWritten path: String) async {
         await kill {
             var status = stat()
@@ -176,7 +166,6 @@ extension TemporaryFolder {
         try StateDirectory(path(state)).writeKeys(SharedSimulator.store(customers: 1))
     }
 
-    /// Reads a file of JSON lines.
     func lines(_ name: String) throws -> [JSONValue] {
         try Data(contentsOf: url.appending(path: name)).split(separator: 0x0A).map {
             try JSONValue(reading: [UInt8]($0))

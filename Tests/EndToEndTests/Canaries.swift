@@ -66,7 +66,6 @@ final class Canaries: Sendable {
         }
     }
 
-    /// Prints a line for each value to the log of the tests.
     func printResults(_ title: String) {
         for (name, verdict) in verdicts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
             let places = Set(verdict.found).sorted().joined(separator: ", ")

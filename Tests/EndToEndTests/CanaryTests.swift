@@ -122,9 +122,7 @@ struct CanaryTests {
             try folder.write("no-ids.txt", "\(CanaryTests.wrong)\n\(receipt)\n".utf8)
         }
 
-        private static func middle(of text: String) -> String {
-            String(text.dropFirst(text.count / 2).prefix(48))
-        }
+        private static func middle(of text: String) -> String { String(text.dropFirst(text.count / 2).prefix(48)) }
 
         func stop() async {
             consumer.stop()
@@ -142,8 +140,7 @@ struct CanaryTests {
             func get(_ path: String, _ headers: String...) -> [UInt8] {
                 Array((["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]).joined(separator: "\r\n").utf8)
             }
-            let tampered: [UInt8] =
-                notification.dropLast(8) + Array("AAAAAA".utf8) + notification.suffix(2)
+            let tampered: [UInt8] = notification.dropLast(8) + Array("AAAAAA".utf8) + notification.suffix(2)
             let first = JSONValue.object([
                 "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
                 "password": .string(SimulatedApp.first.sharedSecret), "environment": .string("PROD"),

@@ -13,7 +13,6 @@ struct CatchUpTests {
 
     private static let secret = SimulatedApp.first.sharedSecret
 
-    /// A client that sends and receives JSON over HTTP.
     private struct Client {
         let port: Int
 

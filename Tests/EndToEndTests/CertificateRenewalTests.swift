@@ -31,7 +31,6 @@ struct CertificateRenewalTests {
             try folder.write("key.pem", pair.keyPEM)
         }
 
-        /// Sends SIGHUP and waits for a line in the log.
         func reload(until line: String) async {
             let before = proxy.errors.components(separatedBy: line).count
             proxy.hangUp()
@@ -80,9 +79,7 @@ struct CertificateRenewalTests {
     func renewed() async throws {
         let (old, new, other) = (try ListenerPair(), try ListenerPair(), try ListenerPair())
         let stage = try await Stage(old)
-        let (early, late, tooLate) = (
-            try Client(trusting: old), try Client(trusting: new), try Client(trusting: old)
-        )
+        let (early, late, tooLate) = (try Client(trusting: old), try Client(trusting: new), try Client(trusting: old))
         #expect(try await early.ask(stage) == 0)
         try Stage.write(new, into: stage.inner.folder)
         #expect(try await late.ask(stage) == nil)
@@ -127,9 +124,7 @@ struct CertificateRenewalTests {
         await stage.stop()
     }
 
-    @Test(
-        "The server does not start if certificate and key do not match; it starts with an expired certificate"
-    )
+    @Test("The server does not start if certificate and key do not match; it starts with an expired certificate")
     func atTheStart() async throws {
         let inner = try await CommandFixture(customers: 2, store: nil)
         let (pair, other) = (try ListenerPair(), try ListenerPair())

@@ -20,8 +20,7 @@ struct ClientTests {
         let store = try SharedSimulator.store()
         let upstream = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: upstream)
-        let proxy = try Running(
-            ["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
+        let proxy = try Running(["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
         let outcome = try await Binary.run(
             python,
             [

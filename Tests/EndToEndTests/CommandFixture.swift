@@ -19,7 +19,6 @@ final class CommandFixture: Sendable {
         try configure("receipt-bridge.yaml", store: store.map { "sqlite:\($0)" } ?? "none")
     }
 
-    /// Writes another configuration of the same app.
     func configure(_ name: String, store: String, answer: String = "[apple, receipt]") throws {
         let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false)
@@ -28,7 +27,6 @@ final class CommandFixture: Sendable {
         try folder.write(name, "store: \(store)\noperations: {listen: 127.0.0.1:0}\n\(yaml)".utf8)
     }
 
-    /// Returns the content of `receipt-bridge.yaml`.
     func configuration() throws -> String {
         try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
     }
@@ -49,7 +47,6 @@ final class CommandFixture: Sendable {
         try Running(arguments(words), in: folder, environment: environment)
     }
 
-    /// Sends a request to the simulator's control endpoints.
     @discardableResult
     func ask(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
         let bytes = body?.bytes ?? []
@@ -67,9 +64,7 @@ final class CommandFixture: Sendable {
     }
 
     /// The number of calls that the simulated App Store received.
-    var calls: Int {
-        get async throws { Int(try await ask("GET", "/requests")["total"]?.integer ?? -1) }
-    }
+    var calls: Int { get async throws { Int(try await ask("GET", "/requests")["total"]?.integer ?? -1) } }
 
     /// Expects that a command fails with this reason, prints no result and calls nothing.
     func expectRefusal(_ words: [String], _ reason: String, exit: Int32 = 2) async throws {
@@ -95,7 +90,6 @@ final class CommandFixture: Sendable {
         appStore.world.customers.filter { $0.environment == environment }
     }
 
-    /// Returns the subscriptions that can be extended.
     func extendable() -> [(customer: SimulatedCustomer, renewal: SimulatedRenewal)] {
         customers().flatMap { customer in
             customer.renewals.compactMap { renewal in

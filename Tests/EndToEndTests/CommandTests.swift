@@ -6,7 +6,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Commands")
 struct CommandTests {
-    /// Creates a folder with the roots of the shared world and a receipt of each kind.
     private func folder() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
@@ -269,8 +268,7 @@ struct CommandTests {
         let folder = try folder()
         #expect(try await Binary.run("decode", "--roots", "roots", "app.b64", "old.b64", in: folder).exit == 0)
         #expect(try await Binary.run("decode", "--config", "receipt-bridge.yaml", "app.b64", in: folder).exit == 0)
-        #expect(
-            try await Binary.run("decode", "--roots", "roots", "h-swappedContent", "app.b64", in: folder).exit == 1)
+        #expect(try await Binary.run("decode", "--roots", "roots", "h-swappedContent", "app.b64", in: folder).exit == 1)
         let bare = try await Binary.run("decode", "app.b64", in: folder)
         #expect(bare.exit == 1 && bare.lines.first?["verified"]?.flag == false)
         let piped = try await Binary.run(
@@ -284,8 +282,7 @@ struct CommandTests {
         let folder = try folder()
         let hostile = try SharedSimulator.hostile
         let names = hostile.map { "h-\($0.mangling)" }
-        let outcome = try await Binary.run(
-            Binary.url, ["decode", "--roots", "roots"] + names, in: folder)
+        let outcome = try await Binary.run(Binary.url, ["decode", "--roots", "roots"] + names, in: folder)
         try #require(outcome.lines.count == hostile.count)
         for (line, receipt) in zip(outcome.lines, hostile) where receipt.mangling != "signedTransaction" {
             #expect(line["verified"]?.flag == (receipt.expected != .refused), "\(receipt.mangling)")
@@ -397,8 +394,7 @@ struct CommandTests {
     @Test("mappings convert converts a verifyReceipt response to camelCase and back, byte for byte")
     func mappingsConvert() async throws {
         let folder = try folder()
-        let answer = try await Binary.run(
-            "verify", "--roots", "roots", "--answer", "receipt", "app.b64", in: folder)
+        let answer = try await Binary.run("verify", "--roots", "roots", "--answer", "receipt", "app.b64", in: folder)
         let camel = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: answer.output, in: folder)
         #expect(camel.exit == 0 && camel.errors.isEmpty)
         #expect(camel.lines.first?["latestTransactions"]?.elements?.isEmpty == false)
@@ -431,8 +427,7 @@ struct CommandTests {
         #expect(other.exit == 0 && other.text.contains(#""number":"1""#))
         let listed = try await Binary.run(Binary.url, ["mappings", "list"] + options, in: folder)
         #expect(listed.exit == 0 && listed.text.contains("  number "))
-        let missing = try await Binary.run(
-            Binary.url, ["mappings", "list", "--mappings", "nowhere"], in: folder)
+        let missing = try await Binary.run(Binary.url, ["mappings", "list", "--mappings", "nowhere"], in: folder)
         #expect(missing.exit == 2 && missing.output.isEmpty)
     }
 }

@@ -49,8 +49,7 @@ struct DoctorTests {
     @Test("doctor reports problems with keys, secrets, the store and the egress proxy")
     func ill() async throws {
         let stage = try await CommandFixture(customers: 2)
-        let yaml = try String(
-            contentsOf: stage.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+        let yaml = try String(contentsOf: stage.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
         try stage.folder.write("bridge.sqlite", "this is no database, however long it may be".utf8)
         let secret = try stage.folder.write("open.txt", "Zm9ydHktdHdvIGJ5dGVz".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret)
@@ -74,8 +73,7 @@ struct DoctorTests {
         #expect(!ill.text.contains("canary"))
 
         try stage.folder.write("other.p8", "no key".utf8)
-        try stage.folder.write(
-            "keyless.yaml", yaml.replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
+        try stage.folder.write("keyless.yaml", yaml.replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
         let keyless = try await Binary.run("doctor", "--json", "--config", "keyless.yaml", in: stage.folder)
         let verdict = try verdicts(keyless)
         #expect(keyless.exit == 1 && verdict.contains("fail key com.example.app"))
@@ -185,9 +183,7 @@ struct DoctorTests {
             return rows.compactMap { row in
                 guard let name = row["check"]?.text,
                     ["receipt", "sharedSecret", "latestReceiptInfoOrder"].contains(name.prefix { $0 != " " })
-                else {
-                    return nil
-                }
+                else { return nil }
                 return "\(row["ok"]?.text ?? "") \(name): \(row["detail"]?.text ?? "")"
             }
         }
@@ -237,8 +233,7 @@ struct DoctorTests {
             """
         let lines = app.split(separator: "\n").map { "    \($0)\n" }.joined()
         let upstream = "upstream: {verifyReceipt: {production: \"https://sandbox.itunes.apple.com/verifyReceipt\"}}\n"
-        try folder.write(
-            "forms.yaml", "store: none\n\(upstream)apps:\n  - bundleId: com.example_app\n\(lines)".utf8)
+        try folder.write("forms.yaml", "store: none\n\(upstream)apps:\n  - bundleId: com.example_app\n\(lines)".utf8)
         let doctor = try await Binary.run(
             "doctor", "--offline", "--config", "forms.yaml", in: folder, environment: ["RECEIPT_BRIDGE_LISTN": "a:1"])
         for form in [

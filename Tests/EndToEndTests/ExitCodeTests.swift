@@ -154,8 +154,7 @@ struct ExitCodeTests {
                 "endpoint": .string("serverAPI"),
             ]))
         let terminal = try PseudoTerminal(columns: 40)
-        let running = try Running(
-            words + ["--config", "receipt-bridge.yaml"], in: stage.folder, terminal: terminal)
+        let running = try Running(words + ["--config", "receipt-bridge.yaml"], in: stage.folder, terminal: terminal)
         let waits = await eventually(within: .seconds(45)) {
             terminal.progress.contains { $0.wholeMatch(of: /waiting for Apple until \d\d:\d\d/) != nil }
         }
@@ -177,8 +176,7 @@ struct ExitCodeTests {
             ]))
         let running = try stage.start("migrate", "receipts.jsonl", "--to", "out.jsonl")
         let isLogged = await eventually(within: .seconds(45)) {
-            running.errors.contains(
-                /looking up customers: 0 of \d+, .*, waiting for Apple until \d\d:\d\d\n/)
+            running.errors.contains(/looking up customers: 0 of \d+, .*, waiting for Apple until \d\d:\d\d\n/)
         }
         #expect(isLogged, "\(running.errors)")
         let calls = try await stage.calls

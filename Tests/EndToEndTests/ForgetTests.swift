@@ -6,7 +6,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("forget")
 struct ForgetTests {
-    /// A client that posts one receipt to a server.
     private struct Client {
         let port: Int
 
@@ -52,10 +51,7 @@ struct ForgetTests {
         let outcome = try await stage.run(forget)
         let line = try #require(outcome.lines.first, "\(outcome.errors)")
         #expect(outcome.exit == 0 && outcome.lines.count == 1)
-        #expect(
-            line.keys == [
-                "dryRun", "found", "erased", "waitingDeliveries", "kept", "rewritten", "notCovered",
-            ])
+        #expect(line.keys == ["dryRun", "found", "erased", "waitingDeliveries", "kept", "rewritten", "notCovered"])
         #expect(line["erased"] == preview.lines.first?["erased"] && line["rewritten"] == .bool(true))
         #expect(line["erased"]?["customers"]?.integer == 1)
         #expect(try !holds(id, stage.folder))

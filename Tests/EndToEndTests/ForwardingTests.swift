@@ -8,7 +8,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("serve and forwarding")
 struct ForwardingTests {
-    /// Creates a folder with a configuration that forwards to two targets on this machine.
     private func folder(_ port: Int) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let store = try SharedSimulator.store(customers: 4)

@@ -142,8 +142,7 @@ struct ListCommandTests {
             String(decoding: set.output, as: UTF8.self)
                 == "{\"originalTransactionId\":\"\(id)\",\"appAccountToken\":\"\(token.lowercased())\"}\n")
         let order = try await stage.run("orders", "lookup", purchase.orderId)
-        #expect(
-            order.lines.first?["transactions"]?.elements?.first?["appAccountToken"]?.text == token.lowercased())
+        #expect(order.lines.first?["transactions"]?.elements?.first?["appAccountToken"]?.text == token.lowercased())
         try await stage.expectRefusal(["tokens", "set", id, "nobody"], "the token is not a UUID")
         try await stage.expectRefusal(["tokens", "set", "0", token], "1 to 20 digits")
         await stage.stop()

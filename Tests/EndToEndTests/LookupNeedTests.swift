@@ -76,14 +76,12 @@ struct LookupNeedTests {
             }
         }
 
-        /// The answer to each receipt with purchases.
         func answers(_ port: Int) async throws -> [[String: String]] {
             let connection = try RawConnection(port: port)
             var answers: [[String: String]] = []
             for row in try fixture.folder.lines("receipts.jsonl") where row["receipt"] != nil {
                 guard row["originalTransactionIds"]?.elements?.isEmpty == false else { continue }
-                let body = Question.body(
-                    row["receipt"]?.text ?? "", password: SimulatedApp.first.sharedSecret)
+                let body = Question.body(row["receipt"]?.text ?? "", password: SimulatedApp.first.sharedSecret)
                 try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
                 answers.append(try CatchUpTests.members(of: Array(try #require(try await connection.answer()).body)))
             }

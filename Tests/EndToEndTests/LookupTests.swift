@@ -5,9 +5,7 @@ import ReceiptBridgeTestSupport
 
 @Suite("lookup")
 struct LookupTests {
-    @Test(
-        "lookup prints a customer's view on one line, and exits with 1 for an unknown customer, 2 for a usage error"
-    )
+    @Test("lookup prints a customer's view on one line, and exits with 1 for an unknown customer, 2 for a usage error")
     func lookup() async throws {
         let folder = try TemporaryFolder()
         let simulator = try Running(
@@ -57,8 +55,7 @@ struct OrderTests {
         let line = try #require(found.lines.first)
         #expect(line.keys == ["orderId", "status", "transactions", "signedTransactions"])
         #expect(line["orderId"]?.text == purchase.orderId && line["status"]?.integer == 0)
-        #expect(
-            line["transactions"]?.elements?.compactMap { $0["transactionId"]?.text } == [purchase.transactionId])
+        #expect(line["transactions"]?.elements?.compactMap { $0["transactionId"]?.text } == [purchase.transactionId])
         #expect(line["signedTransactions"]?.elements?.first?.text?.hasPrefix("eyJ") == true)
 
         let unknown = try await stage.run("orders", "lookup", "MNOTHING")

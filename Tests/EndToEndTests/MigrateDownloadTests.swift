@@ -27,14 +27,11 @@ struct MigrateDownloadTests {
             try fixture.folder.write("in.jsonl", lines.flatMap { $0.bytes + [0x0A] })
         }
 
-        /// Runs the migration, and returns its exit code, its rows and the endpoints that it called.
         func migrate(_ words: String...) async throws -> (exit: Int32, rows: [JSONValue], endpoints: [String]) {
             try await fixture.ask("DELETE", "/requests")
             let outcome = try await fixture.run(["migrate", "in.jsonl", "--to", "out.jsonl"] + words)
             let requests = try await fixture.ask("GET", "/requests")["last"]?.elements ?? []
-            return (
-                outcome.exit, try fixture.folder.lines("out.jsonl"), requests.compactMap { $0["endpoint"]?.text }
-            )
+            return (outcome.exit, try fixture.folder.lines("out.jsonl"), requests.compactMap { $0["endpoint"]?.text })
         }
 
         func fail(_ code: Int64) async throws {

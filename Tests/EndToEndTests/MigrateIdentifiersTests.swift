@@ -19,7 +19,6 @@ struct MigrateIdentifiersTests {
         }
     }
 
-    /// Returns a line whose receipt is this text.
     private static func stored(_ text: String) -> String {
         String(decoding: JSONValue.object(["receipt": .string(text)]).bytes, as: UTF8.self)
     }
@@ -65,7 +64,6 @@ struct MigrateIdentifiersTests {
             .originalTransactionId
     }
 
-    /// The number of histories that were requested.
     private func histories(_ fixture: CommandFixture, _ environment: String) async throws -> Int {
         try await fixture.ask("GET", "/requests")["last"]?.elements?
             .count { $0["endpoint"]?.text == "history.\(environment)" } ?? -1

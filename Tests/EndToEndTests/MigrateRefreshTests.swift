@@ -5,7 +5,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("migrate --refresh", .timeLimit(.minutes(1)))
 struct MigrateRefreshTests {
-    /// Runs a migration, and returns its rows and the number of calls to each endpoint.
     private func migrate(
         _ fixture: CommandFixture, to name: String, _ words: String...
     ) async throws -> (rows: [JSONValue], calls: [String: Int]) {
@@ -18,8 +17,7 @@ struct MigrateRefreshTests {
         return (try fixture.folder.lines(name), Dictionary(uniqueKeysWithValues: calls))
     }
 
-    /// Returns the value without the members that differ between two downloads of the same state: signatures, and the
-    /// time of signing.
+    /// Without the members that differ between two downloads of the same state: signatures, and the time of signing.
     private func state(_ value: JSONValue) -> JSONValue {
         switch value {
         case .object(let members):

@@ -32,8 +32,7 @@ struct MigrateStoreTests {
             var statuses: [Int] = []
             for receipt in receipts {
                 let connection = try RawConnection(port: port)
-                let body = Question.body(
-                    receipt["receipt"]?.text ?? "", password: SimulatedApp.first.sharedSecret)
+                let body = Question.body(receipt["receipt"]?.text ?? "", password: SimulatedApp.first.sharedSecret)
                 try await connection.send(RawConnection.post("/verifyReceipt", body))
                 let answer = try #require(try await connection.answer())
                 statuses.append(Int(try JSONValue(reading: answer.body)["status"]?.integer ?? -1))

@@ -130,8 +130,7 @@ struct MigrateTests {
             "$0" migrate empty.jsonl --to results.jsonl; echo $?
             """
         try folder.write("empty.jsonl", "".utf8)
-        let outcome = try await Binary.run(
-            URL(filePath: "/bin/sh"), ["-c", script, Binary.url.path], in: folder)
+        let outcome = try await Binary.run(URL(filePath: "/bin/sh"), ["-c", script, Binary.url.path], in: folder)
         #expect(
             outcome.text.split(separator: "\n").map(String.init) == ["3", "2"], "\(outcome.text) \(outcome.errors)")
     }
@@ -174,81 +173,11 @@ struct MigrateTests {
             "keyless.yaml", try stage.configuration().replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
         try await stage.expectRefusal(
             ["migrate", "receipts.jsonl", "--to", "out.jsonl", "--config", "keyless.yaml"], "/other.p8: ")
-        let outcome = try await stage.run(
-            "migrate", "receipts.jsonl", "--to", "out.jsonl", "--config", "keyless.yaml")
+        let outcome = try await stage.run("migrate", "receipts.jsonl", "--to", "out.jsonl", "--config", "keyless.yaml")
         #expect(!outcome.errors.contains("canary") && outcome.errors.contains("com.example.app"), "\(outcome.errors)")
         let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.url.path)
         #expect(!left.contains { $0.hasPrefix("out.jsonl") }, "\(left)")
         await stage.stop()
-    }
-
-    @Test("A failed start leaves no progress file, and does not remove an existing one")
-    func failedStart() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write("rows.csv", "id,blob\n1,AAAA\n".utf8)
-        try folder.write("rows.jsonl", #"{"id":"1","receipt":"AAAA"}"#.utf8)
-        for (source, destination, reason) in [
-            ("missing.jsonl", "out.jsonl", "missing.jsonl: there is no such file"),
-            ("rows.csv", "out.jsonl", "receipt"),
-            ("rows.jsonl", "out.txt", "a destination must be a .jsonl, .csv"),
-        ] {
-            let outcome = try await Binary.run("migrate", source, "--to", destination, in: folder)
-            #expect(outcome.exit == 2 && outcome.errors.contains(reason), "\(outcome.errors)")
-            #expect(!FileManager.default.fileExists(atPath: folder.path("\(destination).progress")), "\(source)")
-        }
-        #expect(try await Binary.run("migrate", "rows.jsonl", "--to", "out.jsonl", in: folder).exit == 1)
-        #expect(try await Binary.run("migrate", "missing.jsonl", "--to", "out.jsonl", in: folder).exit == 2)
-        #expect(try await Binary.run("migrate", "rows.jsonl", "--to", "out.jsonl", in: folder).exit == 1)
-    }
-
-    @Test("Account tokens that could not be set are exit code 1, with a readable reason")
-    func untiedAccounts() async throws {
-        let stage = try await CommandFixture(customers: 4)
-        var line = try #require(try stage.folder.lines("receipts.jsonl").first)
-        if case .object(let members) = line { line = .object(members + [.init("user", .string("no UUID"))]) }
-        try stage.folder.write("in.jsonl", line.bytes)
-        let outcome = try await stage.run(
-            "migrate", "in.jsonl", "--to", "out.jsonl", "--account-token-column", "user", "--set-account-tokens")
-        #expect(outcome.exit == 1, "\(outcome.errors)")
-        #expect(
-            outcome.errors.contains(
-                "account tokens: not set for 1 customers: the token is not a UUID (notAUUID)\n"),
-            "\(outcome.errors)")
-        await stage.stop()
-    }
-
-    @Test("The result in a source directory is not read as a row, neither in the first run nor when it is resumed")
-    func intoItself() async throws {
-        let folder = try TemporaryFolder()
-        let receipts = try SharedSimulator.world.receipts.prefix(4)
-        for receipt in receipts { try folder.write("\(receipt.id).b64", receipt.base64.utf8) }
-        for destination in ["out.jsonl", "out.sqlite"] {
-            for _ in 0..<2 {
-                let outcome = try await Binary.run(
-                    Binary.url, ["migrate", ".", "--to", destination, "--report", "\(destination).json"], in: folder)
-                #expect(outcome.errors.contains(/rows +4\n/) && outcome.exit == 1, "\(outcome.errors)")
-            }
-            for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path) where name.hasPrefix("out")
-            {
-                try FileManager.default.removeItem(at: folder.url.appending(path: name))
-            }
-        }
-    }
-
-    @Test("A run is not resumed with other certificates, and the error says what to do")
-    func otherTrust() async throws {
-        let folder = try TemporaryFolder()
-        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
-        try StateDirectory(folder.path("state")).write(store)
-        let words = ["migrate", "state/receipts.jsonl", "--to", "out.jsonl"]
-        let first = try await Binary.run(Binary.url, words, in: folder)
-        #expect(first.exit == 1)
-        let same = try await Binary.run(Binary.url, words, in: folder)
-        #expect(same.exit == 1)
-        let other = try await Binary.run(Binary.url, words + ["--roots", "state/roots"], in: folder)
-        #expect(other.exit == 2 && other.errors.contains("have changed. Use --fresh to start over"), "\(other.errors)")
-        let fresh = try await Binary.run(Binary.url, words + ["--roots", "state/roots", "--fresh"], in: folder)
-        #expect(fresh.exit == 0, "\(fresh.errors)")
     }
 
     @Test(

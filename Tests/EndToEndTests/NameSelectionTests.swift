@@ -4,7 +4,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Names that select nothing")
 struct NameSelectionTests {
-    /// Writes a configuration whose bundle id is misspelt.
     private func misspell(_ fixture: CommandFixture) throws {
         let text = try fixture.configuration()
         try fixture.folder.write(
@@ -75,7 +74,6 @@ struct NameSelectionTests {
             "forget", "--original-transaction-id", "1", "--bundle-id", "com.example.app", "--dry-run")
         #expect(outcome.exit == 1 && outcome.errors.contains("the store has no data of that customer"))
         #expect(try await fixture.run("notifications", "list", "--bundle-id", "com.example.app").exit == 0)
-        // Types.
         for command in [["notifications", "list"], ["notifications", "history"]] {
             try await fixture.expectRefusal(
                 command + ["--type", "DID_RENWE"], "--type: DID_RENWE is not a type of Apple's. Did you mean DID_RENEW?"

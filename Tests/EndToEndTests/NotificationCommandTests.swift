@@ -32,8 +32,7 @@ struct NotificationCommandTests {
         let arrived = try await stage.run("notifications", "test", "--environment", "sandbox")
         #expect(arrived.exit == 0, "\(arrived.errors)")
         let line = try #require(arrived.lines.first)
-        #expect(
-            line.keys == ["token", "environment", "notificationUUID", "delivered", "arrived", "sendAttempts"])
+        #expect(line.keys == ["token", "environment", "notificationUUID", "delivered", "arrived", "sendAttempts"])
         #expect(line["delivered"] == .bool(true) && line["arrived"] == .bool(true))
         #expect(line["notificationUUID"]?.text?.count == 36 && line["environment"]?.text == "Sandbox")
         try stage.configure("other.yaml", store: "sqlite:other.sqlite")
@@ -188,9 +187,7 @@ struct NotificationCommandTests {
         return (try JSONValue(reading: answer.body).withoutRequestDate, answer.header("Receipt-Bridge-Source"))
     }
 
-    @Test(
-        "history --replay stores lost notifications while a server runs on the same store",
-        .timeLimit(.minutes(1)))
+    @Test("history --replay stores lost notifications while a server runs on the same store", .timeLimit(.minutes(1)))
     func replay() async throws {
         let stage = try await CommandFixture(customers: 24)
         try stage.configure("api.yaml", store: "sqlite:api.sqlite", answer: "[api]")

@@ -28,8 +28,7 @@ struct NotificationGapTests {
         #expect(try await stage.ask("GET", "/notifications/deliveries")["delivered"]?.integer == 0)
         proxy.stop()
         #expect(await proxy.end() == 0)
-        #expect(
-            proxy.errors.contains("fetched notifications that the store lacked"), "\(proxy.errors)")
+        #expect(proxy.errors.contains("fetched notifications that the store lacked"), "\(proxy.errors)")
         await stage.stop()
     }
 }

@@ -71,8 +71,7 @@ struct NotificationV1ConsumerTests {
         for event in (WorldEvent.allCases + WorldEvent.allCases) where event != .accountRemoved {
             let answer = try await stage.ask("POST", "/events", .object(["event": .string(event.rawValue)]))
             for notification in (answer["events"]?.elements ?? []).flatMap({ $0["notifications"]?.elements ?? [] }) {
-                sent.insert(
-                    "\(notification["notificationType"]?.text ?? "") \(notification["subtype"]?.text ?? "-")")
+                sent.insert("\(notification["notificationType"]?.text ?? "") \(notification["subtype"]?.text ?? "-")")
             }
         }
         let test = try await stage.run("notifications", "test", "--environment", "production")

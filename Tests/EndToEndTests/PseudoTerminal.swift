@@ -33,7 +33,6 @@ final class PseudoTerminal: Sendable {
         guard ioctl(controller, UInt(TIOCSWINSZ), &size) == 0 else { throw Failure() }
     }
 
-    /// All output until now.
     var text: String {
         shown.withLock { shown in
             var state = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
@@ -48,7 +47,5 @@ final class PseudoTerminal: Sendable {
     }
 
     /// The lines that were rewritten in place.
-    var progress: [String] {
-        text.split(separator: "\r\u{1B}[2K").map { String($0.prefix { !$0.isNewline }) }
-    }
+    var progress: [String] { text.split(separator: "\r\u{1B}[2K").map { String($0.prefix { !$0.isNewline }) } }
 }

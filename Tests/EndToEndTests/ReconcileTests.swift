@@ -17,9 +17,7 @@ struct ReconcileTests {
     enum Engine: String, CaseIterable {
         case sqlite, postgresql
 
-        static var available: [Engine] {
-            allCases.filter { $0 == .sqlite || StoreCommandTests.address != nil }
-        }
+        static var available: [Engine] { allCases.filter { $0 == .sqlite || StoreCommandTests.address != nil } }
     }
 
     /// A simulated App Store, a store, and a consumer of forwarded notifications.
@@ -83,7 +81,6 @@ struct ReconcileTests {
             return (process, try await process.port())
         }
 
-        /// The answer to each receipt with purchases.
         func answers(_ port: Int) async throws -> [(source: String, answer: [String: String])] {
             let connection = try RawConnection(port: port)
             var answers: [(String, [String: String])] = []
@@ -135,7 +132,6 @@ struct ReconcileTests {
                 environment: [TestSpeed.variable: "1"])
         }
 
-        /// Waits until nothing is left to deliver.
         func isDelivered() async -> Bool {
             await eventually(within: .seconds(60), every: .milliseconds(100)) {
                 let list = try? await self.fixture.run("forwarding", "list", "--config", "bridge.yaml")

@@ -65,8 +65,7 @@ struct RefundSweepTests {
             let stage = try await CommandFixture(customers: 12)
             try await refund(stage, 2)
             let sweep = "\(Binary.url.path) refunds sweep --budget 1 --config receipt-bridge.yaml"
-            let full = try await Binary.run(
-                URL(filePath: "/bin/sh"), ["-c", "\(sweep) >/dev/full"], in: stage.folder)
+            let full = try await Binary.run(URL(filePath: "/bin/sh"), ["-c", "\(sweep) >/dev/full"], in: stage.folder)
             #expect(full.exit == 3, "\(full.errors)")
             #expect(full.errors.contains("receipt-bridge: standard output: no space left on device"), "\(full.errors)")
             let again = try await stage.run("refunds", "sweep", "--budget", "1")
@@ -91,6 +90,28 @@ struct RefundSweepTests {
         let outcome = try await stage.run("refunds", "sweep", "--ids", "ids.jsonl", "--budget", "1")
         #expect(outcome.exit == 1 && outcome.errors.contains("1 unknown to the App Store"), "\(outcome.errors)")
         #expect(ids(outcome.lines).contains(transaction.transactionId))
+        await stage.stop()
+    }
+
+    @Test("A list that was changed since an unfinished sweep is begun again, whatever its name")
+    func edited() async throws {
+        let stage = try await CommandFixture(customers: 4)
+        let ids = stage.customers().compactMap(\.transactions.first?.originalTransactionId)
+        try #require(ids.count > 2)
+        let words = ["refunds", "sweep", "--ids", "ids.txt", "--budget", "1"]
+        func sweep(_ ids: some Collection<String>, _ more: String...) async throws -> Binary.Outcome {
+            try stage.folder.write("ids.txt", ids.joined(separator: "\n").utf8)
+            return try await stage.run(words + more)
+        }
+        #expect(try await sweep(ids.dropFirst(), "--limit", "1").exit == 3)
+        let begun = try await sweep(ids)
+        #expect(begun.errors.contains("ids.txt is another list than that of the unfinished sweep"), "\(begun.errors)")
+        #expect(begun.exit == 0 && begun.errors.contains("\(ids.count) of \(ids.count) customers"), "\(begun.errors)")
+        // The same list is resumed.
+        #expect(try await sweep(ids, "--limit", "1").exit == 3)
+        let resumed = try await sweep(ids)
+        #expect(resumed.errors.contains("\(ids.count - 1) of \(ids.count - 1) customers"), "\(resumed.errors)")
+        #expect(!resumed.errors.contains("another list"))
         await stage.stop()
     }
 

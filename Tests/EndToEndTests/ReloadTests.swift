@@ -32,7 +32,6 @@ struct ReloadTests {
             port = try await proxy.port()
         }
 
-        /// Writes the file, sends SIGHUP and waits for a line in the log.
         func reload(_ text: String, until line: String) async throws {
             try inner.folder.write("receipt-bridge.yaml", text.utf8)
             let before = proxy.errors.components(separatedBy: line).count
@@ -54,7 +53,6 @@ struct ReloadTests {
             return try #require(try await connection.answer())
         }
 
-        /// Returns a sample of `GET /metrics`, or `nil` if there is none.
         func metric(_ name: String) async throws -> Double? {
             try await get("/metrics").text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
                 .flatMap { Double($0.dropFirst(name.count + 1)) }
@@ -217,8 +215,7 @@ struct ReloadTests {
         }
         func expect(_ expected: [String: [String]], after uuid: String) async throws {
             let connection = try RawConnection(port: stage.port)
-            try await connection.send(
-                RawConnection.post("/v1/notifications", try Self.notification(uuid), ["Host: a"]))
+            try await connection.send(RawConnection.post("/v1/notifications", try Self.notification(uuid), ["Host: a"]))
             #expect(try await connection.answer()?.status == 200)
             #expect(
                 await eventually(within: .seconds(30)) { arrived.withLock { $0 } == expected },
@@ -274,8 +271,7 @@ struct ReloadTests {
         try await stage.reload(stage.yaml, until: "configuration reloaded")
         #expect(try await stage.get("/comparisons").status == 404)
         for _ in 0..<5 { #expect(try await stage.ask(body) == 0) }
-        try await stage.reload(
-            stage.yaml + "    shadow: api\n    shadowSampling: 1\n", until: "configuration reloaded")
+        try await stage.reload(stage.yaml + "    shadow: api\n    shadowSampling: 1\n", until: "configuration reloaded")
         #expect(try await stage.ask(body) == 0)
         try await expectCompared(2)
         let report = try JSONValue(reading: try await stage.get("/comparisons?format=json").body)

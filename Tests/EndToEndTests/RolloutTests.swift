@@ -32,8 +32,7 @@ struct RolloutTests {
 
     private func configure(_ stage: CommandFixture, percent: Int) throws {
         let rollout = "rollout: {source: api, percent: \(percent), stopAt: 0.5}"
-        try stage.configure(
-            "rollout.yaml", store: "sqlite:bridge.sqlite", answer: "[apple, receipt]\n    \(rollout)")
+        try stage.configure("rollout.yaml", store: "sqlite:bridge.sqlite", answer: "[apple, receipt]\n    \(rollout)")
     }
 
     private func start(_ stage: CommandFixture) throws -> Running {

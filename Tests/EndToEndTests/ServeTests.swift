@@ -33,8 +33,7 @@ struct ServeTests {
         try folder.write(
             "state/local.yaml", yaml.replacing("answer: [apple, receipt]", with: "answer: [receipt, apple]").utf8)
         for (file, source) in [("receipt-bridge.yaml", "apple"), ("local.yaml", "receipt")] {
-            let proxy = try Running(
-                ["serve", "--config", "state/\(file)", "--listen", "127.0.0.1:0"], in: folder)
+            let proxy = try Running(["serve", "--config", "state/\(file)", "--listen", "127.0.0.1:0"], in: folder)
             let connection = try RawConnection(port: try await proxy.port())
             func ask(_ line: JSONValue) async throws -> (status: Int64?, answer: RawConnection.Answer) {
                 let body = Question.body(try #require(line["receipt"]?.text), password: SimulatedApp.first.sharedSecret)
@@ -65,7 +64,6 @@ struct ServeTests {
         #expect(await simulator.end() == 0)
     }
 
-    /// Expects one JSON object per line.
     private func expectJSONLines(_ errors: String) {
         for line in errors.split(separator: "\n") {
             let json = try? JSONValue(reading: Array(line.utf8))
@@ -257,8 +255,7 @@ struct ServeTests {
         #expect(port.exit == 2 && port.errors.contains("listen: 127.0.0.1:\(taken) is already in use"))
         let apple = try await Binary.run("serve", "--roots", "roots", "--listen", "127.0.0.1:0", in: folder)
         #expect(apple.exit == 2 && apple.errors.contains("trust.roots"))
-        let open = try await Binary.run(
-            "serve", "--config", "receipt-bridge.yaml", "--listen", "0.0.0.0:0", in: folder)
+        let open = try await Binary.run("serve", "--config", "receipt-bridge.yaml", "--listen", "0.0.0.0:0", in: folder)
         #expect(open.exit == 2 && open.errors.contains("listen: trust.roots"))
         await store.stop()
     }

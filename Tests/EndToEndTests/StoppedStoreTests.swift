@@ -43,8 +43,7 @@ struct StoppedStoreTests {
         let stage = try await CommandFixture(customers: 2)
         let secret = try stage.folder.write("token.txt", "Zm9ydHktdHdvIGJ5dGVz".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: secret)
-        try stage.folder.write(
-            "receipt-bridge.yaml", "tokens: [{file: token.txt}]\n\(try stage.configuration())".utf8)
+        try stage.folder.write("receipt-bridge.yaml", "tokens: [{file: token.txt}]\n\(try stage.configuration())".utf8)
         let proxy = try stage.start("serve", "--listen", "127.0.0.1:0")
         _ = try await proxy.port()
         proxy.stop()

@@ -20,7 +20,6 @@ struct StoreCommandTests {
         return "postgresql://\(user)@\(host.replacing("/", with: "%2F")):\(values["port"] ?? "5432")/\(name)"
     }()
 
-    /// A simulated App Store and a store with its notifications.
     private func filled() async throws -> CommandFixture {
         let stage = try await CommandFixture(customers: 6)
         let history = try await stage.run("notifications", "history", "--replay")

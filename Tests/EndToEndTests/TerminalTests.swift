@@ -6,7 +6,6 @@ import ReceiptBridgeTestSupport
 struct TerminalTests {
     private static let colors = ["NO_COLOR": "", "TERM": "xterm"]
 
-    /// Returns what `doctor` prints on a terminal.
     private func doctor(
         _ words: [String], on terminal: PseudoTerminal, environment: [String: String] = colors
     ) async throws -> String {

@@ -25,7 +25,6 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "rows", body: RowsTarget.run),
     ]
 
-    /// The target named by the first argument.
     static let chosen = CommandLine.arguments.dropFirst().first.flatMap { name in all.first { $0.name == name } }
 }
 
@@ -48,7 +47,6 @@ enum FuzzTrust {
     /// Trusts Apple's roots only, so it must reject every input.
     static let apple = made { try TrustStore(anchors: .apple()) }
 
-    /// Returns the contents of all seeds of a target.
     static func contents(of folder: String) -> [[UInt8]] {
         made {
             try FileManager.default.contentsOfDirectory(

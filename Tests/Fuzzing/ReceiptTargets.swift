@@ -47,7 +47,6 @@ enum ReceiptTargets {
         Rendered.check(.app(receipt))
     }
 
-    /// Fuzzes the signed list of a transactionReceipt.
     static func purchaseInfo(_ bytes: [UInt8]) {
         let info = String(decoding: Base64Text.encode(bytes), as: UTF8.self)
         let list = Array("{\"signature\" = \"AA==\"; \"purchase-info\" = \"\(info)\"; environment = Sandbox;}".utf8)
@@ -56,7 +55,6 @@ enum ReceiptTargets {
         if let contents = inspection.contents { Rendered.check(contents) }
     }
 
-    /// The signed contents of a receipt.
     private enum Statement: Hashable {
         case app(AppReceipt)
         case purchaseInfo([TransactionReceipt.Entry])
@@ -100,7 +98,6 @@ enum Rendered {
     /// A fixed time, so that an input always has the same result: 2026-11-21T12:00:00Z.
     static let now = Timestamp(seconds: 1_795_262_400)
 
-    /// Renders the contents in every format and checks the output.
     static func check(_ contents: ReceiptContents) {
         var writer = JSONWriter()
         writer.beginObject()

@@ -8,7 +8,6 @@ enum SignedTextTargets {
     private static let verifier = SignedPayloadVerifier(trust: FuzzTrust.seeds)
     private static let stranger = SignedPayloadVerifier(trust: FuzzTrust.apple)
 
-    /// The claims of the seeds.
     private static let signed = Set(
         FuzzTrust.contents(of: "jws").map { bytes in
             let inspection = inspected(bytes, by: verifier)
@@ -16,7 +15,6 @@ enum SignedTextTargets {
             return inspection.claims
         })
 
-    /// Fuzzes a compact JWS.
     static func text(_ bytes: [UInt8]) {
         let inspection = inspected(bytes, by: verifier)
         _ = Signed<TransactionPayload>(storedText: String(decoding: bytes, as: UTF8.self))

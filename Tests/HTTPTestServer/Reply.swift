@@ -5,7 +5,6 @@ import Synchronization
 package indirect enum Reply: Sendable {
     /// A response with Content-Length. The connection stays open.
     case respond(status: Int = 200, headers: [String] = [], body: [UInt8] = [])
-    /// A response with chunked transfer encoding.
     case chunked([[UInt8]], headers: [String] = [])
     /// These bytes, then the connection is closed.
     case raw(String)
@@ -15,13 +14,10 @@ package indirect enum Reply: Sendable {
     case endless
     /// Another reply after a delay.
     case after(seconds: Double, Reply)
-    /// Another reply once the gate is open.
     case behind(BlockingResponse, Reply)
     /// A reply, and another one that was not requested.
     case both(Reply, Reply)
-    /// Closes the connection without sending a byte.
     case hangUp
-    /// Resets the connection without sending a byte.
     case reset
     /// Sends nothing until the client closes the connection.
     case never
@@ -30,7 +26,6 @@ package indirect enum Reply: Sendable {
         case keepOpen, close, abandoned
     }
 
-    /// A response with a JSON body.
     package static func json(_ text: String, status: Int = 200) -> Reply {
         .respond(status: status, headers: ["Content-Type: application/json"], body: Array(text.utf8))
     }

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The socket functions used by the test server.
 enum Socket {
     #if canImport(Glibc)
         private static let stream = Int32(SOCK_STREAM.rawValue)
@@ -67,13 +66,9 @@ enum Socket {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    static func shutDown(_ descriptor: Int32) {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-    }
+    static func shutDown(_ descriptor: Int32) { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    static func close(_ descriptor: Int32) {
-        Foundation.close(descriptor)
-    }
+    static func close(_ descriptor: Int32) { Foundation.close(descriptor) }
 }
 
 /// Splits the bytes of a connection into requests.
@@ -81,9 +76,7 @@ struct RequestReader {
     private let socket: Int32
     private var buffer: [UInt8] = []
 
-    init(_ socket: Int32) {
-        self.socket = socket
-    }
+    init(_ socket: Int32) { self.socket = socket }
 
     /// Returns the next request, or `nil` at the end of the connection.
     mutating func next() -> TestServer.Request? {

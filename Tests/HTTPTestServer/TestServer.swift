@@ -3,17 +3,13 @@ import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 with a thread for each connection. It can misbehave on request.
 package final class TestServer: Sendable {
-    /// A request as received.
     package struct Request: Sendable {
-        /// The request line and the header lines.
         package let head: [String]
-        /// The body.
         package let body: [UInt8]
 
         /// Path and query of the request, for example `/path?query`.
         package var path: String { head[0].split(separator: " ").dropFirst().first.map(String.init) ?? "" }
 
-        /// The value of a header, or `nil` if it is absent.
         package func header(_ name: String) -> String? {
             let prefix = name.lowercased() + ":"
             return head.dropFirst().first { $0.lowercased().hasPrefix(prefix) }
@@ -21,15 +17,10 @@ package final class TestServer: Sendable {
         }
     }
 
-    /// The counters of the server.
     package struct Counts: Sendable {
-        /// The number of complete requests received.
         package var requests = 0
-        /// The number of accepted connections.
         package var connections = 0
-        /// The number of open connections.
         package var open = 0
-        /// The maximum number of simultaneously open connections.
         package var mostOpen = 0
         /// The number of connections that the client closed before it got a response.
         package var abandoned = 0
@@ -41,7 +32,6 @@ package final class TestServer: Sendable {
         var isStopped = false
     }
 
-    /// The port of the server.
     package let port: Int
     private let listener: Int32
     private let state = Mutex(State())
@@ -61,12 +51,10 @@ package final class TestServer: Sendable {
         }
     }
 
-    /// Creates a server that gives every request the same reply.
     package convenience init(reply: Reply) throws {
         try self.init { _ in reply }
     }
 
-    /// Stops listening and closes all connections.
     package func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -76,10 +64,8 @@ package final class TestServer: Sendable {
         }
     }
 
-    /// The counters so far.
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// The URL of a path on this server.
     package func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
     private func admit(_ socket: Int32) -> Bool {
@@ -117,9 +103,7 @@ package final class DeafServer: Sendable {
     package let port: Int
     private let listener: Int32
 
-    package init() throws {
-        (listener, port) = try Socket.listen()
-    }
+    package init() throws { (listener, port) = try Socket.listen() }
 
     deinit { Socket.close(listener) }
 }

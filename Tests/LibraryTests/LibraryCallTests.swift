@@ -7,7 +7,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Calls of the library for other languages")
 struct LibraryCallTests {
-    /// The options of a call that trusts the certificates of the simulator.
     private func options(_ more: String = "") throws -> String {
         let pki = try SharedSimulator.pki
         let certificates = (pki.roots + pki.intermediates).map { #""\#(Data($0.certificate).base64EncodedString())""# }

@@ -260,8 +260,7 @@ struct AppReceiptAttributeTests {
     /// Returns a receipt with the mandatory attributes and `count` copies of a piece.
     private func many(_ piece: [UInt8], _ count: Int) throws -> [UInt8] {
         let rest = [UInt8](Array(repeating: piece, count: count).joined())
-        return try MintedReceipts.app(
-            payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + [rest]))
+        return try MintedReceipts.app(payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + [rest]))
     }
 
     /// Far more than the limit of unknown attributes.

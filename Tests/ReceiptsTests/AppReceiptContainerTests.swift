@@ -9,7 +9,6 @@ import ReceiptBridgeTestSupport
 struct AppReceiptContainerTests {
     private typealias Options = AppReceiptEncoder.Options
 
-    /// Returns the error code for a receipt; `nil` if it is accepted.
     private func refusal(_ bytes: [UInt8]) throws -> ReceiptDecodingError.Code? {
         try Decoders.apple.refusal(of: bytes)?.code
     }
@@ -47,7 +46,6 @@ struct AppReceiptContainerTests {
         #expect(receipt.purchases.map(\.transactionId) == MintedReceipts.content().purchases.map(\.transactionId))
     }
 
-    /// Receipt types, and the expected environment or error.
     static let types: [(type: String, environment: AppStoreEnvironment?, code: ReceiptDecodingError.Code?)] = [
         ("Production", .production, nil), ("ProductionVPP", .production, nil), ("ProductionSandbox", .sandbox, nil),
         ("ProductionVPPSandbox", .sandbox, nil), ("Xcode", .xcode, .xcodeReceipt),
@@ -155,7 +153,6 @@ struct AppReceiptContainerTests {
         #expect(try Decoders.withoutAuthorities.refusal(of: bytes)?.code == bag.alone)
     }
 
-    /// A signer whose receipts must be rejected.
     struct Forgery: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let code: ReceiptDecodingError.Code
@@ -201,9 +198,7 @@ struct AppReceiptContainerTests {
     }
 
     // T3
-    @Test(
-        "A receipt that declares RSA but has a valid elliptic curve signature is rejected"
-    )
+    @Test("A receipt that declares RSA but has a valid elliptic curve signature is rejected")
     func namesAnotherAlgorithm() throws {
         let bytes = try MintedReceipts.app(signer: MintedReceipts.pki.ecSigner()) { $0.claimsRSA = true }
         #expect(try refusal(bytes) == .unsupportedAlgorithm)
@@ -240,8 +235,7 @@ struct AppReceiptContainerTests {
     func detached() throws {
         let data = DEREncoder.objectIdentifier("1.2.840.113549.1.7.1")
         for content in [DEREncoder.sequence(data), DEREncoder.sequence(data, DEREncoder.context(0, []))] {
-            let signedData = DEREncoder.sequence(
-                DEREncoder.integer(1), DEREncoder.set([]), content, DEREncoder.set([]))
+            let signedData = DEREncoder.sequence(DEREncoder.integer(1), DEREncoder.set([]), content, DEREncoder.set([]))
             let bytes = DEREncoder.sequence(
                 DEREncoder.objectIdentifier("1.2.840.113549.1.7.2"), DEREncoder.context(0, signedData),
                 [UInt8](repeating: 0, count: 100))

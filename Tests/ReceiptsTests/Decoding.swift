@@ -22,9 +22,7 @@ extension ReceiptDecoder {
     }
 
     /// Returns the error for which a receipt is rejected; `nil` if it is accepted.
-    func refusal(of bytes: [UInt8]) -> ReceiptDecodingError? {
-        refusal(ofText: MintedReceipts.base64(bytes))
-    }
+    func refusal(of bytes: [UInt8]) -> ReceiptDecodingError? { refusal(ofText: MintedReceipts.base64(bytes)) }
 
     func refusal(ofText text: [UInt8]) -> ReceiptDecodingError? {
         do throws(ReceiptDecodingError) {
@@ -36,7 +34,6 @@ extension ReceiptDecoder {
     }
 }
 
-/// Decodes an App Receipt and returns its contents.
 func appReceipt(_ bytes: [UInt8]) throws -> AppReceipt {
     guard case .app(let receipt) = try Decoders.apple.decode(bytes: bytes).contents else {
         throw ReceiptDecodingError(.notAReceipt, at: "test", "not an App Receipt")

@@ -27,7 +27,6 @@ struct MarkedReceiptTests {
         ReceiptEncodingVariant.lines(text, width: width, separator: separator)
     }
 
-    /// Lines of a text with something before each of them.
     private static func numbered(_ text: String, _ prefix: (Int) -> String) -> String {
         lines(text, "\n").split(separator: "\n").enumerated().map { prefix($0 + 1) + $1 }.joined(separator: "\n")
     }

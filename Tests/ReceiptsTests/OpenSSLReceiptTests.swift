@@ -42,15 +42,13 @@ struct OpenSSLReceiptTests {
         return Array(UnsafeBufferPointer(start: encoded, count: max(count, 0)))
     }
 
-    /// Returns a BIO with a copy of the bytes. `BIO_new_mem_buf` would keep a pointer that Swift lends for one call
-    /// only.
+    /// `BIO_new_mem_buf` would keep a pointer that Swift lends for one call only.
     private static func memory(_ bytes: [UInt8]) throws -> OpaquePointer {
         let memory = try #require(BIO_new(BIO_s_mem()))
         #expect(BIO_write(memory, bytes, Int32(bytes.count)) == bytes.count)
         return memory
     }
 
-    /// Returns the offset of the last occurrence of a pattern.
     private static func lastOffset(of pattern: [UInt8], in bytes: [UInt8]) throws -> Int {
         try #require(
             stride(from: bytes.count - pattern.count, through: 0, by: -1).first {

@@ -8,12 +8,10 @@ import ReceiptBridgeTestSupport
 struct PropertyListTextTests {
     private static let usual = "\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";"
 
-    /// Signs the list and returns the decoded receipt.
     private func read(_ list: String) throws -> TransactionReceipt {
         try transactionReceipt(MintedReceipts.transaction(signing: Array(list.utf8)))
     }
 
-    /// Different layouts of the same list.
     static let layouts: [(name: String, list: String)] = [
         ("tabs", "{\n\t\"bid\" = \"com.example.app\";\n\t\"purchase-date-ms\" = \"1709294400000\";\n}"),
         ("one line", "{\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";}"),
@@ -42,7 +40,6 @@ struct PropertyListTextTests {
         #expect(receipt["b"] == "")
     }
 
-    /// Lists that must be rejected, and the expected errors.
     static let broken: [(name: String, list: String, code: ReceiptDecodingError.Code)] = [
         ("a repeated key", "{\(usual) \"bid\" = \"com.example.other\";}", .unknownStructure),
         ("a repeated key, escaped", "{\(usual) \"\\142id\" = \"com.example.other\";}", .unknownStructure),
@@ -99,9 +96,7 @@ struct PropertyListTextTests {
 
     @Test("A list has at most 256 entries, and rejecting a hundred thousand takes little time")
     func many() throws {
-        func list(_ count: Int) -> String {
-            "{\(Self.usual)\((0..<count - 2).map { "k\($0)=v;" }.joined())}"
-        }
+        func list(_ count: Int) -> String { "{\(Self.usual)\((0..<count - 2).map { "k\($0)=v;" }.joined())}" }
         #expect(try read(list(256)).purchaseInfo.count == 256)
         for count in [257, 100_000] {
             let bytes = try MintedReceipts.transaction(signing: Array(list(count).utf8))

@@ -48,7 +48,6 @@ struct ReceiptInputTests {
         let app: ReceiptDecodingError.Code?
         /// The error of Apple's endpoint for a transactionReceipt; `nil` if it is accepted.
         let transaction: ReceiptDecodingError.Code?
-        /// The repairs of the tolerant profile.
         let repairs: [ReceiptRepair]
 
         init(

@@ -24,7 +24,6 @@ struct SignedAttributeTests {
         }
     }
 
-    /// Returns an Attribute with the given type and values.
     private static func attribute(_ type: String, _ values: [UInt8]...) -> [UInt8] {
         DEREncoder.sequence(DEREncoder.objectIdentifier(type), DEREncoder.set(values))
     }
@@ -36,13 +35,11 @@ struct SignedAttributeTests {
     private static let signingTime = attribute(
         "1.2.840.113549.1.9.5", DEREncoder.time(Timestamp(seconds: 1_709_294_400)))
 
-    /// Returns a messageDigest attribute with the given values.
     private static func digests(_ values: [UInt8]...) -> [UInt8] {
         DEREncoder.sequence(
             DEREncoder.objectIdentifier("1.2.840.113549.1.9.4"), DEREncoder.set(values.map(DEREncoder.octetString)))
     }
 
-    /// Sets of attributes that CMS allows.
     static let valid: [Attributes] = [
         Attributes("as CMS requires them") { digest, _ in [contentType, digests(digest)] },
         Attributes("with a signing time") { digest, _ in [contentType, signingTime, digests(digest)] },
@@ -52,7 +49,6 @@ struct SignedAttributeTests {
         },
     ]
 
-    /// Sets of attributes that must be rejected.
     static let invalid: [Attributes] = [
         Attributes("messageDigest in two attributes") { [contentType, digests($0), digests($1)] },
         Attributes("messageDigest in two attributes, the other first") { [contentType, digests($1), digests($0)] },
@@ -98,7 +94,6 @@ struct SignedAttributeTests {
         },
     ]
 
-    /// Returns an AlgorithmIdentifier with NULL as its parameters.
     private static func algorithm(_ identifier: String) -> [UInt8] {
         DEREncoder.sequence(DEREncoder.objectIdentifier(identifier), DEREncoder.null)
     }

@@ -88,7 +88,6 @@ struct TransactionReceiptTests {
         }
     }
 
-    /// Signers that are not Apple's, and the expected errors.
     static let strangers: [(name: String, code: ReceiptDecodingError.Code)] = [
         ("own key, genuine certificate", .badSignature), ("own key, forged certificate", .issuerUnknown),
         ("foreign tree", .issuerUnknown), ("developer", .notAReceiptSigner), ("other role", .badSignature),
@@ -122,7 +121,6 @@ struct TransactionReceiptTests {
         #expect(try refusal(MintedReceipts.transaction(signer: signer)) == code)
     }
 
-    /// Ways to damage a receipt of version 4, with the expected errors.
     static let damages: [(name: String, code: ReceiptDecodingError.Code)] = [
         ("a bit of the signature", .badSignature), ("a bit of purchase-info", .badSignature),
         ("a bit of the certificate's key", .untrustedChain), ("the version byte 3", .badSignature),
@@ -251,7 +249,6 @@ struct TransactionReceiptTests {
         #expect(try refusal(bytes) == code)
     }
 
-    /// Unusable purchase dates, and the expected errors.
     static let dates: [(text: String?, code: ReceiptDecodingError.Code)] = [
         (nil, .missingAttribute), ("", .missingAttribute), ("yesterday", .missingAttribute),
         ("1709294400000.5", .missingAttribute), (" 1709294400000", .missingAttribute),

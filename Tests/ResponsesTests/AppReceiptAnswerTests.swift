@@ -19,9 +19,7 @@ struct AppReceiptAnswerTests {
         """
 
     @Test("A receipt without purchases has an empty in_app and no keys about subscriptions")
-    func noPurchases() {
-        #expect(answer(.app(appReceipt())) == beginning + #""in_app":[]}}"#)
-    }
+    func noPurchases() { #expect(answer(.app(appReceipt())) == beginning + #""in_app":[]}}"#) }
 
     @Test("A purchase that is not a subscription has no expiry date, no line item and no latest receipt")
     func nonConsumable() {

@@ -16,17 +16,13 @@ struct AppleModel {
     }
 
     let name: String
-    /// The path of Apple's documentation.
     let documentation: String
-    /// The column of ``Field/wire``.
     let wireColumn: String
-    /// The column of ``Field/view``.
     let viewColumn: String
     let fields: [Field]
     /// The names of the properties that this program's type for the model declares.
     let declared: Set<String>
 
-    /// - Parameter value: a value of the type for the model.
     private init(
         _ name: String, _ documentation: String, of value: Any, columns: (wire: String, view: String), _ fields: [Field]
     ) {
@@ -79,8 +75,7 @@ extension AppleModel {
     ) -> Field {
         let row = table.rows.first { $0.field.rawValue == name }
         let omission = table.omitted.first { $0.field.rawValue == name }
-        return Field(
-            name: name, wire: row.map { wire + $0.wire }, view: view + name, because: omission?.because ?? "")
+        return Field(name: name, wire: row.map { wire + $0.wire }, view: view + name, because: omission?.because ?? "")
     }
 
     /// The members of a nested object, none of which has a key.
@@ -104,8 +99,7 @@ extension AppleModel {
             columns: ("the same value of a receipt", responses.view),
             properties(of: AppTransactionPayload()).map { name in
                 let field = field(name, FieldTables.bundled.appReceipt, "receipt.", "appTransaction.")
-                return Field(
-                    name: name, wire: field.wire, view: field.view, because: onlyHere[name] ?? field.because)
+                return Field(name: name, wire: field.wire, view: field.view, because: onlyHere[name] ?? field.because)
             })
     }()
 }

@@ -5,7 +5,6 @@ import Testing
 
 /// Reads the contents of well-formed receipts without the decoder, for comparing responses. It trusts every byte.
 enum BlobReader {
-    /// Reads a DER-encoded PKCS#7 receipt.
     static func appReceipt(_ blob: Data) throws -> AppReceipt {
         let signedData = try children(of: try children(of: try children(of: [UInt8](blob))[0])[1])[0]
         let content = try children(of: try children(of: signedData)[2])[1]
@@ -87,7 +86,6 @@ enum BlobReader {
         }
     }
 
-    /// Returns the contents of the consecutive DER values in `bytes`.
     private static func children(of bytes: [UInt8]) throws -> [[UInt8]] {
         var children: [[UInt8]] = []
         var index = 0

@@ -15,9 +15,7 @@ struct CamelCaseTests {
         written { camelCase.writeTransactions(of: contents, into: &$0) }
     }
 
-    @Test(
-        "An App Receipt has all properties: dates in milliseconds, bytes in base64, unknown attributes by number"
-    )
+    @Test("An App Receipt has all properties: dates in milliseconds, bytes in base64, unknown attributes by number")
     func appReceiptObject() {
         var contents = appReceipt(purchases: [lifetime()])
         contents.downloadId = 510_000_123_456_789_013

@@ -82,7 +82,6 @@ struct CustomerViewTests {
         return Signed(payload: payload, text: "jws")
     }
 
-    /// The subscriptions in the view whose introductory offer was used.
     private func used(
         _ transactions: [Signed<TransactionPayload>], _ subscriptions: [(id: String, group: String?)]
     ) throws -> [String] {
@@ -135,7 +134,6 @@ struct CustomerViewTests {
             view.contains(#""signedTransactions":[],"appTransaction":{"appTransactionId":"704", "new":[1]},"verif"#))
     }
 
-    /// The rows of the view from a receipt alone.
     private func rows(_ receipt: ReceiptContents, _ environment: AppStoreEnvironment = .production) throws -> String {
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.reader"))
         let history = PurchaseHistory(

@@ -8,7 +8,6 @@ private let converter = DocumentConverter(tables: .bundled)
 private func camel(_ json: String) throws -> String { text(try converter.camelCase(Array(json.utf8))) }
 private func snake(_ json: String) throws -> String { text(try converter.snakeCase(Array(json.utf8))) }
 
-/// Returns the members of the first object in an array of the converted document.
 private func first(_ key: String, _ json: String) -> String? {
     json.range(of: "\"\(key)\":[").flatMap { JSONReader.object("x", in: "\"x\":" + json[$0.upperBound...]) }
         .map { String($0.dropFirst().dropLast()) }
@@ -16,7 +15,6 @@ private func first(_ key: String, _ json: String) -> String? {
 
 @Suite("Conversion of a response to camelCase")
 struct ServerAPIDocumentTests {
-    /// Members of a row, and the members after the conversion.
     static let rows: [(String, String)] = [
         (#""quantity":"2""#, #""quantity":2"#),
         (#""quantity":2"#, #""quantity":2"#),
@@ -168,7 +166,6 @@ struct ServerAPIDocumentTests {
         #expect(back == (try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? NSDictionary))
     }
 
-    /// Responses in unusual spellings, and the documents that they are converted to.
     static let spellings: [(String, String)] = [
         (#"{"status":21007,"status":0}"#, #"{"status":0}"#),
         (#"{"status":0,"\u0073tatus":21007}"#, #"{"status":21007}"#),
@@ -191,11 +188,8 @@ struct ServerAPIDocumentTests {
     ]
 
     @Test("The last of several equal keys counts, and numbers may be written in any form", arguments: spellings)
-    func spelling(json: String, expected: String) throws {
-        #expect(try camel(json) == expected)
-    }
+    func spelling(json: String, expected: String) throws { #expect(try camel(json) == expected) }
 
-    /// Responses, and their keys that no table contains.
     static let unknownKeys: [(String, [String])] = [
         (#"{"status":0,"is-retryable":1,"new":null}"#, []),
         (#"{"status":0,"new":1,"a\u001b[1m":2}"#, ["a??1m", "new"]),

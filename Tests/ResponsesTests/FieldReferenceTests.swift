@@ -14,34 +14,19 @@ struct FieldReferenceTests {
         }
     }
 
-    @Test("docs/FIELDS.md contains the current table; RECORD_GOLDENS=1 writes it there and fails once")
+    @Test("docs/fields.csv contains the current table; RECORD_GOLDENS=1 writes it there and fails once")
     func document() throws {
-        #expect(try RecordedDocument.has(Self.markdown, in: "docs/FIELDS.md"), "\(RecordedDocument.hint)")
-    }
-
-    private static var markdown: String {
-        var text = """
-            # Apple's fields
-
-            Every field of the App Store Server API 1.21 and of App Store Server Notifications 2, and where its value goes. This
-            document is generated from `Mappings/*.json` and from the types of Apple's models (`Tests/ResponsesTests/AppleModels.swift`);
-            a test compares them (`RECORD_GOLDENS=1` rewrites it).
-
-            - `/v1` is the [customer view](COMPATIBILITY.md#the-customer-view). Its transactions, renewals and app transaction are Apple's
-              payloads unchanged, so fields that are newer than this list are in it too.
-            - A verifyReceipt response has only the keys that Apple's had. A field without a key can be given one with a table of your own,
-              except for objects and lists: [Mappings](../Mappings/README.md).
-            - Bodies that are forwarded as version 2 are Apple's signed text unchanged: [FORWARDING](FORWARDING.md).
-
-            """
-        for model in AppleModel.all {
-            text += "\n## \(model.name)\n\n[Apple's documentation](\(model.documentation))\n\n"
-            text += "| field | \(model.wireColumn) | \(model.viewColumn) |\n|---|---|---|\n"
-            for field in model.fields {
-                let wire = field.wire.map { "`\($0)`" } ?? "no: \(field.because.replacing("|", with: "\\|"))"
-                text += "| `\(field.name)` | \(wire) | `\(field.view)` |\n"
+        let rows = AppleModel.all.flatMap { model in
+            model.fields.map { field in
+                [
+                    model.name, field.name, model.wireColumn, field.wire ?? "no: \(field.because)", model.viewColumn,
+                    field.view, model.documentation,
+                ]
             }
         }
-        return text
+        let head = ["model", "field", "old place", "key", "new place", "member", "documentation"]
+        #expect(
+            try RecordedDocument.has(RecordedDocument.csv([head] + rows), in: "docs/fields.csv"),
+            "\(RecordedDocument.hint)")
     }
 }

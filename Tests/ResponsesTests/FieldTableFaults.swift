@@ -36,15 +36,12 @@ struct Fault: Sendable, CustomTestStringConvertible {
         self.reason = reason
     }
 
-    /// Replaces one piece of the valid table.
     private init(_ piece: String, by other: String, _ code: FieldTableError.Code, _ reason: String) {
         self.init(ValidTable.json().replacing(piece, with: other), code, reason)
     }
 
-    /// All invalid tables.
     static let all: [Fault] = shapes + headers + columns + repeated + missing
 
-    /// Errors of the JSON structure.
     private static let shapes = [
         Fault("[]", .malformed, "header: not a JSON object"),
         Fault("{", .malformed, "header: not a JSON object"),
@@ -53,7 +50,6 @@ struct Fault: Sendable, CustomTestStringConvertible {
             #""as": "number""#, by: #""as": 7"#, .malformed, #"rows[1] "status": as is not a JSON string"#),
     ]
 
-    /// Errors of the header.
     private static let headers = [
         Fault(
             ValidTable.json(model: "AppReceipt"), .wrongHeader,
@@ -68,7 +64,6 @@ struct Fault: Sendable, CustomTestStringConvertible {
             "header: missing key omitted"),
     ]
 
-    /// Errors of a column.
     private static let columns = [
         Fault(#", "as": "number""#, by: "", .missingKey, #"rows[1] "status": missing key as"#),
         Fault(
@@ -91,7 +86,6 @@ struct Fault: Sendable, CustomTestStringConvertible {
             #"rows[5] "Größe": wire may only contain a-z, 0-9, _ and -"#),
     ]
 
-    /// Repeated keys and properties.
     private static let repeated = [
         Fault(
             #""wire": "latest_receipt","#, by: #""wire": "receipt","#, .duplicateWire,

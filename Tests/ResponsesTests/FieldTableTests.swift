@@ -85,22 +85,33 @@ struct FieldTableTests {
         }
     }
 
+    /// The bundled tables with a row for each of these properties, which they omit.
+    static func tables(
+        adding added: [String: [(wire: String, model: String, conversion: String)]]
+    ) throws -> FieldTables {
+        try FieldTables { name throws(FieldTableError) in
+            let rows = added[name] ?? []
+            let more = rows.map { #"{"wire": "\#($0.wire)", "model": "\#($0.model)", "as": "\#($0.conversion)"},"# }
+            let table = (try? Self.table(name, without: rows.map(\.model))) ?? ""
+            return Array(table.replacing(#""rows": ["#, with: #""rows": ["# + more.joined()).utf8)
+        }
+    }
+
+    /// A bundled table without the rows and omissions of some properties.
+    private static func table(_ file: String, without names: [String]) throws -> String {
+        let text = try String(contentsOf: mappings.appending(path: file), encoding: .utf8)
+        let lines = text.split(separator: "\n").filter { line in
+            !names.contains { line.contains(#""model": "\#($0)""#) }
+        }
+        return lines.joined(separator: "\n").replacing(",\n  ]", with: "\n  ]")
+    }
+
     @Test("A row for a property that the bundled tables omit is written")
     func addedRows() throws {
-        let rows = [
-            "transaction.json": #"{"wire": "price", "model": "price", "as": "numberAsText"}, "#
-                + #"{"wire": "shop", "model": "storefront", "as": "text"},"#,
-            "renewal.json": #"{"wire": "renewal_price", "model": "renewalPrice", "as": "numberAsText"},"#,
-        ]
-        let tables = try FieldTables { name throws(FieldTableError) in
-            let url = Self.mappings.appending(path: name)
-            let text = (try? String(contentsOf: url, encoding: .utf8)) ?? ""
-            guard let more = rows[name] else { return Array(text.utf8) }
-            let lines = text.split(separator: "\n").filter { line in
-                !["price", "storefront", "renewalPrice"].contains { line.contains("\"\($0)\", \"because\"") }
-            }
-            return Array(lines.joined(separator: "\n").replacing(#""rows": ["#, with: #""rows": ["# + more).utf8)
-        }
+        let tables = try Self.tables(adding: [
+            "transaction.json": [("price", "price", "numberAsText"), ("shop", "storefront", "text")],
+            "renewal.json": [("renewal_price", "renewalPrice", "numberAsText")],
+        ])
         let document = """
             {"latestTransactions":[{"price":4990,"storefront":"DEU","offerType":4}],\
             "renewals":[{"renewalPrice":990,"autoRenewStatus":1}]}
@@ -117,11 +128,7 @@ struct FieldTableTests {
     @Test("Tables from before Apple's newest fields remain valid, and omit them")
     func tablesFromBefore() throws {
         func reduced(_ file: String, without names: [String]) throws -> [UInt8] {
-            let text = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
-            let lines = text.split(separator: "\n").filter { line in
-                !names.contains { line.contains(#""model": "\#($0)""#) }
-            }
-            return Array(lines.joined(separator: "\n").utf8)
+            Array(try Self.table(file, without: names).utf8)
         }
         let newest = TransactionField.addedLater.map(\.rawValue)
         let table = try FieldTable<TransactionField>(

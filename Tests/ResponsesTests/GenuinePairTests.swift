@@ -16,7 +16,6 @@ import ReceiptBridgeTestSupport
 struct GenuinePairTests {
     private func corpus(_ path: String) throws -> URL { try #require(Corpus.folder).appending(path: path) }
 
-    /// Returns the receipt in a file of the corpus.
     private func blob(_ path: String) throws -> Data {
         let text = try String(contentsOf: corpus(path), encoding: .utf8)
         return try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters))
@@ -26,8 +25,7 @@ struct GenuinePairTests {
         "The receipt object equals Apple's byte for byte, except for the documented edits of the corpus",
         arguments: [("sandbox-demo-7iap-20150813-sha1-e5ef15", 7), ("sandbox-fashion-42iap-20201108-sha1-b5549e", 42)])
     func appReceipt(name: String, count: Int) throws {
-        let apple = JSONReader.compact(
-            try String(contentsOf: corpus("responses/PAIR-\(name).json"), encoding: .utf8))
+        let apple = JSONReader.compact(try String(contentsOf: corpus("responses/PAIR-\(name).json"), encoding: .utf8))
         let receipt = try BlobReader.appReceipt(try blob("app-receipts/\(name).b64"))
         #expect(receipt.purchases.count == count)
         let date = try #require(apple.firstMatch(of: /"request_date_ms":"(\d+)"/).flatMap { Int64($0.1) })
@@ -55,8 +53,7 @@ struct GenuinePairTests {
         }
         let files = Corpus.files(in: "responses")
         let file = try #require(files.first { $0.lastPathComponent.contains("exclude_old_transactions") })
-        let apple = try JSONDecoder().decode(
-            Response.self, from: Data(contentsOf: file))
+        let apple = try JSONDecoder().decode(Response.self, from: Data(contentsOf: file))
         func date(_ text: String?) -> Timestamp? { text.flatMap { Int64($0) }.map(Timestamp.init(milliseconds:)) }
         let purchases = apple.receipt.in_app.map { row in
             var purchase = InAppPurchase()
@@ -70,8 +67,7 @@ struct GenuinePairTests {
         #expect(purchases.count == 16 && apple.latest_receipt_info.count == 3)
         var receipt = AppReceipt()
         receipt.purchases = purchases
-        let ours = answer(
-            .app(receipt), environment: .sandbox, options: AnswerOptions(excludesOldTransactions: true))
+        let ours = answer(.app(receipt), environment: .sandbox, options: AnswerOptions(excludesOldTransactions: true))
         let ids = try values(of: "transaction_id", in: "latest_receipt_info", of: ours)
         #expect(ids == apple.latest_receipt_info.map(\.transaction_id))
     }

@@ -57,8 +57,7 @@ struct LatestReceiptInfoTests {
             month("3", of: "1", day: 60), month("1", of: "1", day: 0),
             month("2", of: "1", day: 30), month("50", of: "50", day: 10), month("51", of: "50", day: 10),
         ]
-        let json = answer(
-            .app(appReceipt(purchases: purchases)), options: AnswerOptions(excludesOldTransactions: true))
+        let json = answer(.app(appReceipt(purchases: purchases)), options: AnswerOptions(excludesOldTransactions: true))
         #expect(try values(of: "transaction_id", in: "latest_receipt_info", of: json) == ["7", "3", "9", "51"])
         #expect(try values(of: "transaction_id", in: "in_app", of: json).count == 8)
     }

@@ -9,10 +9,10 @@ struct NotificationTableTests {
     private static let json = try? String(
         contentsOf: Repository.folder.appending(path: "Mappings/notifications.json"), encoding: .utf8)
 
-    @Test("docs/FORWARDING.md contains the current table; RECORD_GOLDENS=1 writes it there and fails once")
+    @Test("Mappings/README.md contains the current table; RECORD_GOLDENS=1 writes it there and fails once")
     func listing() throws {
         #expect(
-            try RecordedDocument.has(Self.table.listing(.markdown), in: "docs/FORWARDING.md", section: "notifications"),
+            try RecordedDocument.has(Self.table.listing(.markdown), in: "Mappings/README.md", section: "notifications"),
             "\(RecordedDocument.hint)")
     }
 
@@ -29,8 +29,7 @@ struct NotificationTableTests {
                 }
             }
         }
-        #expect(
-            Self.table.row(type: "SOMETHING_NEW", subtype: nil, profile: .current, NotificationFacts()) == nil)
+        #expect(Self.table.row(type: "SOMETHING_NEW", subtype: nil, profile: .current, NotificationFacts()) == nil)
     }
 
     @Test(

@@ -10,8 +10,6 @@ struct NotificationV1Tests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_700_000_000)
 
-    /// A monthly period of the same subscription.
-    ///
     /// - Parameter day: the start, in days after `start`.
     private func period(_ id: Int64, at day: Int64, for days: Int64 = 30) -> TransactionPayload {
         var row = TransactionPayload()
@@ -22,7 +20,6 @@ struct NotificationV1Tests {
         return row
     }
 
-    /// A purchase that does not renew.
     private func single(_ id: String, _ type: String, at day: Int64) -> TransactionPayload {
         var row = TransactionPayload()
         (row.transactionId, row.originalTransactionId, row.productId, row.type) = (id, id, "thing", type)
@@ -42,7 +39,6 @@ struct NotificationV1Tests {
         return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
     }
 
-    /// Returns the transaction ids of `latest_receipt_info`, in its order.
     private func ids(_ body: [String: Any]) throws -> [String] {
         let rows = try #require((body["unified_receipt"] as? [String: Any])?["latest_receipt_info"] as? [[String: Any]])
         return rows.compactMap { $0["transaction_id"] as? String }

@@ -4,7 +4,6 @@ import Foundation
 import ReceiptBridgeResponses
 import Testing
 
-/// A row of a history.
 private func transaction(
     _ id: String, of original: String = "500000000000002", type: String = "Auto-Renewable Subscription", day: Int64 = 0,
     _ change: (inout TransactionPayload) -> Void = { _ in }
@@ -56,16 +55,16 @@ private func records(
 
 private func answer(
     _ receipt: ReceiptContents, _ records: CustomerRecords?, options: AnswerOptions = AnswerOptions(),
-    dropsRefundedConsumables: Bool = false
+    dropsRefundedConsumables: Bool = false, tables: FieldTables = .bundled
 ) throws -> [String: Any] {
     let history = PurchaseHistory(
         receipt: receipt, environment: .production, submittedText: Redacted(Array("MIIsubmitted==".utf8)),
         records: records, dropsRefundedConsumables: dropsRefundedConsumables)
-    let body = renderer.answer(history: history, requestDate: summer, options: options).body
+    let body = VerifyReceiptRenderer(tables: tables).answer(history: history, requestDate: summer, options: options)
+        .body
     return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
 }
 
-/// Returns the rows under a key of the response.
 private func rows(_ answer: [String: Any], _ key: String = "latest_receipt_info") -> [[String: String]] {
     let holder = key == "in_app" ? answer["receipt"] as? [String: Any] : answer
     return holder?[key] as? [[String: String]] ?? []
@@ -385,6 +384,24 @@ struct FlatRecordsAnswerTests {
                 "subscription_group_identifier": "20500001", "is_trial_period": "false",
                 "is_in_intro_offer_period": "false", "in_app_ownership_type": "PURCHASED",
             ])
+    }
+
+    @Test("A table of one's own can give the latest object what Apple's never had")
+    func added() throws {
+        let tables = try FieldTableTests.tables(adding: [
+            "flat-transaction.json": [
+                ("promotional_offer_id", "promotionalOfferId", "text"),
+                ("app_account_token", "appAccountToken", "text"), ("is_upgraded", "isUpgraded", "flagAsText"),
+            ]
+        ])
+        let row = transaction("500000000000003") {
+            ($0.offerType, $0.offerIdentifier, $0.isUpgraded, $0.appAccountToken) = (2, "summer", true, "token")
+        }
+        let all = try answer(.transaction(Self.submitted), records([row]), tables: tables)
+        let latest = all["latest_receipt_info"] ?? all["latest_expired_receipt_info"]
+        let values = try #require(latest as? [String: String])
+        #expect(values["promotional_offer_id"] == "summer" && values["app_account_token"] == "token")
+        #expect(values["is_upgraded"] == "true")
     }
 
     @Test("A status that is not known is what the newest period says", arguments: [-1, 0, 6, Int.max])

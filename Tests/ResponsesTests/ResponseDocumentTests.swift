@@ -4,9 +4,7 @@ import Testing
 
 @Suite("Reading a verifyReceipt response")
 struct ResponseDocumentTests {
-    private func response(_ json: String) throws -> ResponseDocument {
-        try ResponseDocument(Array(json.utf8))
-    }
+    private func response(_ json: String) throws -> ResponseDocument { try ResponseDocument(Array(json.utf8)) }
 
     @Test("The rows of an App Receipt's response are the purchases of the receipt, then the latest ones")
     func rows() throws {

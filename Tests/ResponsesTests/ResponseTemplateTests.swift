@@ -6,7 +6,6 @@ import Testing
 struct ResponseTemplateTests {
     private static let before = Timestamp(milliseconds: 1_795_262_400_123)
 
-    /// Returns a minimal response for a request at `date`.
     private func answer(_ date: Timestamp, more: String = "") -> Answer {
         let triplet = DateTriplet(date)
         let text = """

@@ -37,8 +37,7 @@ struct RewrittenResponseTests {
         ] {
             let answer = before + written + after
             #expect(try camel(answer) == camel(before + apples + after))
-            #expect(
-                try converter.rewrittenShapes(in: Array(answer.utf8)) == (shape.map { ["\(path): \($0)"] } ?? []))
+            #expect(try converter.rewrittenShapes(in: Array(answer.utf8)) == (shape.map { ["\(path): \($0)"] } ?? []))
             #expect(
                 try ResponseDocument(Array(answer.utf8)).purchases.map(\.transactionId)
                     == ResponseDocument(Array((before + apples + after).utf8)).purchases.map(\.transactionId))

@@ -10,14 +10,12 @@ let renderer = VerifyReceiptRenderer(tables: .bundled)
 
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// Returns the text that `body` writes.
 func written(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     write(&writer)
     return text(writer.finish())
 }
 
-/// Returns the response from the receipt alone as text.
 func answer(
     _ receipt: ReceiptContents, environment: AppStoreEnvironment = .production, at now: Timestamp = summer,
     options: AnswerOptions = AnswerOptions()
@@ -72,12 +70,10 @@ func month(_ id: String, of original: String = "500000000000002", day: Int64 = 0
     return purchase
 }
 
-/// Creates `purchase-info` from pairs of key and value.
 func purchaseInfo(_ entries: KeyValuePairs<String, String>) -> TransactionReceipt {
     TransactionReceipt(purchaseInfo: entries.map { TransactionReceipt.Entry(key: $0.key, value: $0.value) })
 }
 
-/// Returns the values of one key in the order of the rows; `array` is the key of the list of rows.
 func values(of key: String, in array: String, of answer: String) throws -> [String] {
     let object = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
     let holder = array == "in_app" ? object?["receipt"] as? [String: Any] : object

@@ -25,9 +25,7 @@ struct TransactionReceiptAnswerTests {
         "app_item_id":"1500000001","unheard_of_key":"kept \\"as\\" it is"}
         """
 
-    @Test(
-        "A purchase that does not renew gives receipt and status only, in the order of the receipt"
-    )
+    @Test("A purchase that does not renew gives receipt and status only, in the order of the receipt")
     func nonRenewing() {
         let receipt = purchaseInfo([
             "original-purchase-date-pst": "2012-04-30 08:05:55 America/Los_Angeles",
@@ -86,9 +84,7 @@ struct TransactionReceiptAnswerTests {
             + #""cancellation_date_ms":"1691000000000","cancellation_date_pst":"2023-08-02 11:13:20 America/Los_Angeles","#
             + #""cancellation_reason":"0"}"#
         #expect(json.hasPrefix(#"{"status":21006,"#) && json.split(separator: row).count == 3)
-        #expect(
-            json.hasSuffix(
-                row + #","cancellation_date":"2023-08-02 18:13:20 Etc/GMT","cancellation_reason":"0"}"#))
+        #expect(json.hasSuffix(row + #","cancellation_date":"2023-08-02 18:13:20 Etc/GMT","cancellation_reason":"0"}"#))
     }
 
     @Test("Values that the receipt does not contain are absent")

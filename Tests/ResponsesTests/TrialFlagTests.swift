@@ -38,7 +38,6 @@ struct TrialCase: Sendable, CustomTestStringConvertible {
         self.flags = flags
     }
 
-    /// The transaction of the App Store Server API.
     var transaction: TransactionPayload {
         var payload = TransactionPayload()
         payload.transactionId = "500000000000002"
@@ -54,7 +53,6 @@ struct TrialCase: Sendable, CustomTestStringConvertible {
         return payload
     }
 
-    /// The same as a row of a receipt, with these flags.
     func purchase(_ flags: [String]) -> InAppPurchase {
         var purchase = month("500000000000002")
         purchase.purchaseDate = purchased
@@ -78,7 +76,6 @@ private func records(_ transaction: TransactionPayload, status: Int = 1) -> Cust
         ], revision: nil)
 }
 
-/// Returns the response from the Server API as text.
 private func answer(_ receipt: ReceiptContents, _ transaction: TransactionPayload) -> String {
     let history = PurchaseHistory(
         receipt: receipt, environment: .production, submittedText: Redacted(Array("MIIsubmitted==".utf8)),

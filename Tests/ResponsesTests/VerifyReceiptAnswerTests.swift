@@ -48,7 +48,6 @@ struct VerifyReceiptAnswerTests {
     @Test("The statuses 21009 and 21100 to 21199 are internal errors of the App Store")
     func internalDataAccess() {
         let numbers = [0, 21008, 21009, 21010, 21099, 21100, 21199, 21200]
-        #expect(
-            numbers.filter { VerifyReceiptStatus(rawValue: $0).isInternalDataAccess } == [21009, 21100, 21199])
+        #expect(numbers.filter { VerifyReceiptStatus(rawValue: $0).isInternalDataAccess } == [21009, 21100, 21199])
     }
 }

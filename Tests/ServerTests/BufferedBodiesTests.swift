@@ -84,8 +84,7 @@ struct BufferedBodiesTests {
     }
 
     // T20
-    @Test(
-        "The slowest uploads are closed first, the oldest of them first; a body slower than all others is rejected")
+    @Test("The slowest uploads are closed first, the oldest of them first; a body slower than all others is rejected")
     func slowest() {
         let room = Room()
         let ids = ["a", "b", "c"].enumerated().map { index, name in

@@ -44,8 +44,7 @@ struct CustomerPageTests {
     }
 
     private func serving(_ work: (Proxy) async throws -> Void) async throws {
-        try await Proxy.serving(
-            customers: 24, { _, app in app.appAppleId = SimulatedApp.first.appAppleId }, work)
+        try await Proxy.serving(customers: 24, { _, app in app.appAppleId = SimulatedApp.first.appAppleId }, work)
     }
 
     // T36
@@ -60,8 +59,7 @@ struct CustomerPageTests {
             #expect(page.all("form").map { $0.attributes["method"] } == ["post"])
             #expect(page.all("form").map { $0.attributes["action"] } == ["/customers"])
             #expect(["script", "link", "img", "iframe"].allSatisfy { page.all($0).isEmpty })
-            let outside = try #require(
-                try await proxy.send("GET /customers HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+            let outside = try #require(try await proxy.send("GET /customers HTTP/1.1\r\nHost: localhost\r\n\r\n"))
             #expect(outside.status == 404)
         }
     }
@@ -286,10 +284,7 @@ struct CustomerPageTests {
                 """#,
                 #"{"transactionId":"2","productId":"lasting","type":"Non-Consumable",\#(revocation)}"#,
             ])
-        #expect(
-            found == [
-                "– \(word) lastingBought on 2026-09-21 14:13.\(sentence)", "– \(word) period\(sentence)",
-            ])
+        #expect(found == ["– \(word) lastingBought on 2026-09-21 14:13.\(sentence)", "– \(word) period\(sentence)"])
     }
 
     @Test(

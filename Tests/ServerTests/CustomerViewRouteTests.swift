@@ -132,9 +132,7 @@ struct CustomerViewRouteTests {
         "X-Original-Forwarded-For: 127.0.0.1",
     ]
 
-    @Test(
-        "The operations listener returns 404 for a forwarded request without a token", arguments: forwardingHeaders
-    )
+    @Test("The operations listener returns 404 for a forwarded request without a token", arguments: forwardingHeaders)
     func forwarded(header: String) async throws {
         for isConfigured in [false, true] {
             try await Proxy.serving({ if isConfigured { Self.withToken(&$0, &$1) } }) { proxy in

@@ -95,9 +95,6 @@ struct DescriptionTests {
                     }
                 }
             }
-            for code in CustomerViewError.Code.allCases {
-                #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
-            }
             for code in OperationError.Code.allCases {
                 #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
             }

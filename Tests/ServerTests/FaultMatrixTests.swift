@@ -347,8 +347,7 @@ struct FaultMatrixTests {
             stage.apple.verifyReceipt.registry.add(
                 stage.apple.issuer.issue(sample.plan, for: sample.customer, bytes: bytes))
             let text = MintedReceipts.base64(bytes)
-            let body = Question.body(
-                String(decoding: text, as: UTF8.self), password: SimulatedApp.first.sharedSecret)
+            let body = Question.body(String(decoding: text, as: UTF8.self), password: SimulatedApp.first.sharedSecret)
             return (name, body, decoder.claims(of: text.span).bundleId != nil)
         }
     }

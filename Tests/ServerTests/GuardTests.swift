@@ -267,8 +267,7 @@ struct GuardTests {
             })
     }
 
-    @Test(
-        "Only testers' sandbox receipts are accepted, by ids in the receipt or account tokens from the Server API")
+    @Test("Only testers' sandbox receipts are accepted, by ids in the receipt or account tokens from the Server API")
     func testers() async throws {
         let tester = try receipt(in: try SharedSimulator.world, withToken: true)
         let names = [
@@ -296,8 +295,7 @@ struct GuardTests {
             app.testers = SandboxAllowlist([names[1]])
         } _: { proxy in
             proxy.store.faults.add(SimulatedFault(.status(400), endpoint: "serverAPI"))
-            let body = Question.body(
-                try receipt(in: proxy.store, withToken: true).base64, password: Proxy.secret)
+            let body = Question.body(try receipt(in: proxy.store, withToken: true).base64, password: Proxy.secret)
             #expect(try status(try await proxy.send(RawConnection.post("/verifyReceipt", body))) == 21005)
         }
     }

@@ -15,8 +15,7 @@ struct HostileCertificateTests {
     private static func extensions(naming address: String) -> [[UInt8]] {
         let name = DEREncoder.primitiveContext(6, Array(address.utf8))
         func access(_ method: String) -> [UInt8] { DEREncoder.sequence(DEREncoder.objectIdentifier(method), name) }
-        let point = DEREncoder.sequence(
-            DEREncoder.sequence(DEREncoder.context(0, DEREncoder.context(0, name))))
+        let point = DEREncoder.sequence(DEREncoder.sequence(DEREncoder.context(0, DEREncoder.context(0, name))))
         return [
             CertificateBlueprint.entry(
                 "1.3.6.1.5.5.7.1.1",

@@ -69,10 +69,8 @@ struct ListenerCertificateTests {
 
     @Test("The remaining days are rounded down, and are negative after the expiry date")
     func days() throws {
-        let pair = try ListenerPair(
-            validity: Validity(from: Timestamp(seconds: 0), to: Timestamp(seconds: 864_000)))
-        let certificate = try ListenerCertificate(
-            TLSFiles(certificates: pair.certificatePEM, privateKey: pair.keyPEM))
+        let pair = try ListenerPair(validity: Validity(from: Timestamp(seconds: 0), to: Timestamp(seconds: 864_000)))
+        let certificate = try ListenerCertificate(TLSFiles(certificates: pair.certificatePEM, privateKey: pair.keyPEM))
         #expect([0, 1, 777_600, 864_000, 864_001].map(certificate.daysLeft) == [10, 9, 1, 0, -1])
     }
 
@@ -138,10 +136,7 @@ struct ListenerCertificateTests {
             ("tls: {certificate: tls/chain.pem}", ["tls.privateKey: expected the path of a PEM file"]),
             (
                 "tls: {}",
-                [
-                    "tls.certificate: expected the path of a PEM file",
-                    "tls.privateKey: expected the path of a PEM file",
-                ]
+                ["tls.certificate: expected the path of a PEM file", "tls.privateKey: expected the path of a PEM file"]
             ),
             ("tls: yes", ["tls: expected keys and values"]),
             (

@@ -108,19 +108,19 @@ struct MetricsDocumentTests {
         try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: folder.path("bridge.sqlite")) }) {
             proxy in
             let metrics = try await proxy.metrics()
-            let declared = Dictionary(uniqueKeysWithValues: MetricFamily.all.map { ($0.name, $0.kind.rawValue) })
+            let declared = Dictionary(uniqueKeysWithValues: MetricFamily.allCases.map { ($0.name, $0.kind.rawValue) })
             #expect(metrics.families == declared)
             for key in metrics.samples.keys {
                 let labels = key.matches(of: /([a-z_]+)="/).map { String($0.output.1) }.filter { $0 != "le" }
                 let name = try #require(names(key).first)
-                #expect(MetricFamily.all.first { $0.name == name }?.labels == labels, "\(key)")
+                #expect(MetricFamily.allCases.first { $0.name == name }?.labels == labels, "\(key)")
             }
         }
     }
 
     @Test("docs/MONITORING.md lists every metric family; RECORD_GOLDENS=1 writes the list there and fails once")
     func listed() throws {
-        let rows = MetricFamily.all.map { family in
+        let rows = MetricFamily.allCases.map { family in
             let labels = family.labels.map { "`\($0)`" }.joined(separator: ", ")
             return "| `\(family.name)` | \(family.kind.rawValue) | \(labels) | \(family.help) |\n"
         }

@@ -62,9 +62,7 @@ extension Proxy {
         return try await connection.answer()
     }
 
-    func metrics() async throws -> MetricsReading {
-        MetricsReading(try await operations("/metrics")?.text ?? "")
-    }
+    func metrics() async throws -> MetricsReading { MetricsReading(try await operations("/metrics")?.text ?? "") }
 
     /// Number of verifyReceipt requests that have ended, with any status.
     func endedRequests() async throws -> Double {

@@ -54,8 +54,7 @@ struct MetricsTests {
                 #expect(metrics["receipt_bridge_server_api_calls_per_hour\(labels)"] == limit)
                 let left = metrics["receipt_bridge_server_api_calls_left\(labels)"]
                 #expect((limit - 3...limit).contains(left), "\(endpoint) \(left)")
-                let exchanges =
-                    #"{endpoint="\#(endpoint)",environment="\#(environment)",outcome="answered"}"#
+                let exchanges = #"{endpoint="\#(endpoint)",environment="\#(environment)",outcome="answered"}"#
                 #expect(metrics["receipt_bridge_upstream_requests_total\(exchanges)"] == 1)
             }
             #expect(metrics[#"receipt_bridge_record_cache_requests_total{result="hit"}"#] == 1)
@@ -102,8 +101,7 @@ struct MetricsTests {
     func repairs() async throws {
         try await Proxy.serving({ _, app in app.answer = [.receipt] }) { proxy in
             let receipt = try #require(proxy.store.receipts.first)
-            let urlSafe = String(
-                receipt.base64.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" })
+            let urlSafe = String(receipt.base64.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" })
             try await post(proxy, Question.body(urlSafe))
             try await post(proxy, Question.body("not a receipt at all"))
             let metrics = try await proxy.metrics()
@@ -122,8 +120,7 @@ struct MetricsTests {
             for index in 0..<30 {
                 let claim = try MintedReceipts.app(
                     content: MintedReceipts.content { $0.bundleId = "com.attacker.app\(index)" })
-                try await post(
-                    proxy, Question.body(String(decoding: MintedReceipts.base64(claim), as: UTF8.self)))
+                try await post(proxy, Question.body(String(decoding: MintedReceipts.base64(claim), as: UTF8.self)))
                 try await post(proxy, Array("{}".utf8), "/attack\(index)")
                 _ = try await proxy.send("MKCOL /metrics?attack\(index) HTTP/1.1\r\nHost: a\r\n\r\n")
                 _ = try await proxy.get("/comparisons?attack\(index)", from: proxy.port)

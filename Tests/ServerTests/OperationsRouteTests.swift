@@ -194,9 +194,7 @@ struct OperationsRouteTests {
     @Test("The routes do not exist without a token, and a wrong one gets 401")
     func tokens() async throws {
         try await serving { proxy in
-            for request in [
-                "GET /v1/orders/M1", "POST /v1/consumption/1", "PUT /v1/transactions/1/appAccountToken",
-            ] {
+            for request in ["GET /v1/orders/M1", "POST /v1/consumption/1", "PUT /v1/transactions/1/appAccountToken"] {
                 for (header, status) in [("X: y", 404), ("Authorization: Bearer wrong", 401)] {
                     let answer = try await proxy.send(
                         "\(request) HTTP/1.1\r\nHost: a\r\n\(header)\r\nContent-Length: 0\r\n\r\n")
@@ -295,8 +293,7 @@ struct OperationsRouteTests {
     func openRequests() async throws {
         try await serving { proxy in
             let purchase = try proxy.purchase(.consumable)
-            try await receive(
-                try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 2), proxy)
+            try await receive(try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 2), proxy)
             let labels = "{app=\"com.example.app\",environment=\"Production\"}"
             func metric(_ name: String) async throws -> Double? {
                 try await proxy.metrics().samples["receipt_bridge_consumption_\(name)\(labels)"]
@@ -326,8 +323,7 @@ struct OperationsRouteTests {
         try await serving { proxy in
             let purchase = try proxy.purchase(.consumable)
             func receive(_ type: String, _ uuid: String, hoursAgo: Int64) async throws {
-                try await self.receive(
-                    try proxy.notification(type, uuid, about: purchase, hoursAgo: hoursAgo), proxy)
+                try await self.receive(try proxy.notification(type, uuid, about: purchase, hoursAgo: hoursAgo), proxy)
             }
             func open() async throws -> Double? {
                 try await proxy.metrics().samples[
@@ -367,8 +363,7 @@ struct OperationsRouteTests {
     func lateRequest() async throws {
         try await serving { proxy in
             let purchase = try proxy.purchase(.consumable)
-            try await receive(
-                try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 13), proxy)
+            try await receive(try proxy.notification("CONSUMPTION_REQUEST", "a", about: purchase, hoursAgo: 13), proxy)
             let body = #"{"customerConsented":true,"deliveryStatus":"DELIVERED"}"#
             let refused = try await send("POST", "/v1/consumption/\(purchase.transactionId)", body, to: proxy)
             #expect(try code(refused) == "409 deadlinePassed")

@@ -60,8 +60,7 @@ final class Proxy: Sendable {
         let store = try SimulatedStore(
             seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
         let log = LogBook()
-        let allowance = RequestBodyBudget(
-            bodies, logger: log.logger, now: clock?.time ?? RequestBodyBudget.uptime())
+        let allowance = RequestBodyBudget(bodies, logger: log.logger, now: clock?.time ?? RequestBodyBudget.uptime())
         let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, delivery, comparisons, change)
         do {
             let value = try await work(proxy)

@@ -40,16 +40,13 @@ final class SecureClient: Sendable {
     ///
     /// - Parameter end: When it returns, the process is killed, because the threads of Dispatch, which start it, block
     ///   all other signals. `nil` if `curl` ends by itself.
-    func curl(
-        _ arguments: String..., input: [UInt8] = [], until end: (() async -> Void)? = nil
-    ) async throws -> Int32 {
+    func curl(_ arguments: String..., input: [UInt8] = [], until end: (() async -> Void)? = nil) async throws -> Int32 {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments =
             ["curl", "--silent", "--output", "/dev/null", "--cacert", folder.path("authority.pem")] + arguments
             + ["https://127.0.0.1:\(port)/verifyReceipt"]
-        process.standardInput = try FileHandle(
-            forReadingFrom: URL(filePath: try folder.write("input", input)))
+        process.standardInput = try FileHandle(forReadingFrom: URL(filePath: try folder.write("input", input)))
         process.standardError = FileHandle.nullDevice
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in

@@ -69,8 +69,7 @@ extension ServerTests {
                 ("http://buy.example/verifyReceipt", "Host: sandbox.example"),
             ] {
                 let connection = try proxy.connect()
-                try await connection.send(
-                    "POST \(target) HTTP/1.1\r\n\(hosts)\r\nContent-Length: 2\r\n\r\n{}")
+                try await connection.send("POST \(target) HTTP/1.1\r\n\(hosts)\r\nContent-Length: 2\r\n\r\n{}")
                 let answer = try #require(try await connection.answer())
                 #expect(answer.status == 400 && answer.text.contains(#""code":"severalHosts""#), "\(answer.text)")
                 #expect(try await connection.isAtEnd())

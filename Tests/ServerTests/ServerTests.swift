@@ -8,9 +8,7 @@ import ReceiptBridgeTestSupport
 
 @Suite("HTTP endpoints")
 struct ServerTests {
-    func post(
-        _ path: String, _ body: [UInt8], host: String? = "proxy.example", _ more: [String] = []
-    ) -> [UInt8] {
+    func post(_ path: String, _ body: [UInt8], host: String? = "proxy.example", _ more: [String] = []) -> [UInt8] {
         RawConnection.post(path, body, (host.map { ["Host: \($0)"] } ?? []) + more)
     }
 

@@ -23,9 +23,7 @@ struct AccountEventTests {
         #expect(try caller.code("v1/transactions/\(first.transactionId)", in: environment) == 4_040_001)
         let receipt = try #require(store.receipts(of: customer).first)
         func status(_ password: String) throws -> JSONValue {
-            let request = JSONValue.object([
-                "receipt-data": .string(receipt.base64), "password": .string(password),
-            ])
+            let request = JSONValue.object(["receipt-data": .string(receipt.base64), "password": .string(password)])
             return try store.verifyReceipt.answer(body: request.bytes, at: .automatic)
         }
         #expect(try status(SimulatedApp.first.sharedSecret) == .object(["status": .number(21010)]))

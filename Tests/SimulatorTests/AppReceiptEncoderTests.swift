@@ -16,9 +16,7 @@ struct AppReceiptEncoderTests {
     }
 
     /// Runs `openssl cms -verify` with one trusted root, at the time of signing.
-    private func verify(
-        _ receipt: [UInt8], root: [UInt8]
-    ) throws -> (status: Int32, output: [UInt8], errors: String) {
+    private func verify(_ receipt: [UInt8], root: [UInt8]) throws -> (status: Int32, output: [UInt8], errors: String) {
         let scratch = try Scratch()
         try scratch.write("receipt.der", receipt)
         let file = try scratch.writeCertificates("root.pem", [root])
@@ -117,9 +115,7 @@ struct DEREncoderTests {
             (-1, [0x02, 0x01, 0xFF]), (-129, [0x02, 0x02, 0xFF, 0x7F]),
             (1_234_567_890, [0x02, 0x04, 0x49, 0x96, 0x02, 0xD2]),
         ] as [(Int64, [UInt8])])
-    func integers(number: Int64, expected: [UInt8]) {
-        #expect(DEREncoder.integer(number) == expected)
-    }
+    func integers(number: Int64, expected: [UInt8]) { #expect(DEREncoder.integer(number) == expected) }
 
     @Test("Object identifiers, lengths and times are encoded as the standard prescribes")
     func others() {

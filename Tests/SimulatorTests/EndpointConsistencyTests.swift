@@ -8,9 +8,7 @@ import Testing
 struct EndpointConsistencyTests {
     private let caller: ServerAPICaller
 
-    init() throws {
-        caller = ServerAPICaller(store: try Shared.allKinds.get())
-    }
+    init() throws { caller = ServerAPICaller(store: try Shared.allKinds.get()) }
 
     private func verdict(_ receipt: IssuedReceipt) throws -> JSONValue {
         let request = JSONValue.object([

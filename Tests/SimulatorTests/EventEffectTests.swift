@@ -263,7 +263,6 @@ struct EventEffectTests {
 }
 
 extension ServerAPICaller {
-    /// Returns the payloads of Get Notification History since the world was generated.
     func notifications(
         about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
         in environment: AppStoreEnvironment = .production
@@ -291,7 +290,6 @@ extension ServerAPICaller {
         }
     }
 
-    /// Returns the state of a subscription from Get All Subscription Statuses.
     func subscriptionState(
         of original: String, in environment: AppStoreEnvironment = .production
     ) throws -> (status: JSONValue?, transaction: JSONValue, renewal: JSONValue) {

@@ -136,8 +136,7 @@ struct EventGeneratorTests {
             let outcome = try store.simulate(EventRequest(event, customerId: customer.id))
             let answer = try #require(try caller.ask("v2/history/\(id)?revision=\(revision)").body)
             let rows = try #require(answer["signedTransactions"]?.elements).map(ServerAPICaller.payload)
-            #expect(
-                rows.contains { $0["transactionId"]?.text == outcome.notifications[0].transaction?.transactionId })
+            #expect(rows.contains { $0["transactionId"]?.text == outcome.notifications[0].transaction?.transactionId })
             revision = try #require(answer["revision"]?.text)
         }
     }

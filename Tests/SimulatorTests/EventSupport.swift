@@ -31,7 +31,6 @@ final class Receiver: Sendable {
 
     var documents: [JSONValue] { bodies.withLock { $0 }.compactMap { try? JSONValue(reading: $0) } }
 
-    /// The payloads of version 2 in the order of arrival.
     func payloads() throws -> [JSONValue] {
         try documents.map { try ServerAPICaller.payload(try #require($0["signedPayload"])) }
     }

@@ -164,8 +164,7 @@ struct NewestFieldsTests {
             #expect(try net + #require(info["estimatedTax"]?.integer) == row["price"]?.integer)
         }
         let info = try state(.advancedCommerce, caller).renewal["advancedCommerceInfo"]
-        #expect(
-            keys(info) == ["consistencyToken", "descriptors", "items", "period", "requestReferenceId", "taxCode"])
+        #expect(keys(info) == ["consistencyToken", "descriptors", "items", "period", "requestReferenceId", "taxCode"])
     }
 
     @Test("A migrated subscription names its previous original transaction id; the old subscription has expired")

@@ -15,7 +15,6 @@ struct NotificationV1Tests {
         try store.notify(receiver, .first)
     }
 
-    /// Returns the bodies of the notifications about events of one customer.
     private func bodies(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, _ events: WorldEvent...
     ) async throws -> [JSONValue] {

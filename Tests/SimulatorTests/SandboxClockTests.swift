@@ -135,8 +135,7 @@ struct SandboxClockTests {
         let directory = try StateDirectory(scratch.path)
         let past = epoch.advanced(by: .milliseconds(-10 * Self.minute))
         let options = WorldOptions(sandboxClock: .apple)
-        let old = try directory.open(
-            seed: 7, customers: 2, clock: .fixed(past), newKeys: Shared.pki, options: options)
+        let old = try directory.open(seed: 7, customers: 2, clock: .fixed(past), newKeys: Shared.pki, options: options)
         try directory.write(old)
         let store = try directory.open(seed: 7, customers: 2, clock: .real, options: options)
         #expect(store.world.epoch == past)

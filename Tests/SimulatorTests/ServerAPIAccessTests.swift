@@ -8,9 +8,7 @@ import Testing
 struct ServerAPIAccessTests {
     private let store: SimulatedStore
 
-    init() throws {
-        store = try Shared.allKinds.get()
-    }
+    init() throws { store = try Shared.allKinds.get() }
 
     private func status(_ authorization: String?) throws -> Int {
         let id = try #require(store.world.customers.first?.transactions.first?.transactionId)

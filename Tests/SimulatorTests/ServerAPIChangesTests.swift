@@ -40,8 +40,7 @@ struct ServerAPIChangesTests {
         #expect(reported.map { $0["original_transaction_id"]?.text } == Array(repeating: first.transactionId, count: 4))
         #expect(after["receipt"]?["in_app"] == before["receipt"]?["in_app"])
         #expect(try set(first.transactionId, "nonsense").body?["errorCode"]?.integer == 4_000_183)
-        let second = try #require(
-            customer.transactions.last { $0.originalTransactionId == first.transactionId })
+        let second = try #require(customer.transactions.last { $0.originalTransactionId == first.transactionId })
         #expect(try set(second.transactionId, token).body?["errorCode"]?.integer == 4_000_187)
         #expect(try set("123", token).body?["errorCode"]?.integer == 4_040_005)
         let shared = try #require(customer.transactions.first { $0.isFamilyShared })
@@ -69,9 +68,7 @@ struct ServerAPIChangesTests {
         let newest = try #require(customer.transactions.last)
         let path = "v1/subscriptions/extend/\(newest.originalTransactionId)"
         func requestBody(_ days: Int64) -> JSONValue {
-            .object([
-                "extendByDays": .number(days), "extendReasonCode": .number(3), "requestIdentifier": .string("r"),
-            ])
+            .object(["extendByDays": .number(days), "extendReasonCode": .number(3), "requestIdentifier": .string("r")])
         }
         let answer = try #require(try caller.ask(path, method: "PUT", body: requestBody(10)).body)
         let date = try #require(newest.expiresDate).milliseconds + 864_000_000
@@ -184,7 +181,6 @@ struct ServerAPIChangesTests {
         ] as [(String, KeyValuePairs<String, JSONValue?>, Int64)] {
             #expect(try send(id, members).body?["errorCode"]?.integer == code)
         }
-        #expect(
-            try caller.code("v1/transactions/consumption/\(coins)", method: "PUT", body: .object([])) == 4_000_035)
+        #expect(try caller.code("v1/transactions/consumption/\(coins)", method: "PUT", body: .object([])) == 4_000_035)
     }
 }

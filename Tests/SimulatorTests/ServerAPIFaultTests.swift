@@ -10,7 +10,6 @@ import Testing
 
 @Suite("Simulated Server API over HTTP")
 struct ServerAPIFaultTests {
-    /// A running store, and a transaction id to request.
     private struct Line {
         let store: SimulatedStore
         let port: Int

@@ -6,9 +6,7 @@ import Testing
 struct ServerAPIReadingTests {
     private let caller: ServerAPICaller
 
-    init() throws {
-        caller = ServerAPICaller(store: try Shared.allKinds.get())
-    }
+    init() throws { caller = ServerAPICaller(store: try Shared.allKinds.get()) }
 
     @Test("Get Transaction Info returns one transaction, signed now")
     func transactionInfo() throws {

@@ -19,7 +19,6 @@ struct ServerAPICaller {
         return try store.serverAPI.answer(request, fault: fault)
     }
 
-    /// Returns the error code of a response.
     func code(
         _ target: String, in environment: AppStoreEnvironment = .production, method: String = "GET",
         body: JSONValue? = nil
@@ -31,15 +30,13 @@ struct ServerAPICaller {
         return code
     }
 
-    /// Returns all rows of a history, and the number of pages.
     func history(
         of id: String, in environment: AppStoreEnvironment = .production, version: Int = 2, query: String = ""
     ) throws -> (rows: [JSONValue], pages: Int) {
         var (rows, pages, revision) = ([JSONValue](), 0, "")
         while pages < 50 {
             let next = revision.isEmpty ? "" : "&revision=\(revision)"
-            let body = try #require(
-                try ask("v\(version)/history/\(id)?\(query)\(next)", in: environment).body)
+            let body = try #require(try ask("v\(version)/history/\(id)?\(query)\(next)", in: environment).body)
             pages += 1
             let signed = try #require(body["signedTransactions"]?.elements)
             #expect(signed.count <= 20)

@@ -10,7 +10,6 @@ import Testing
 
 @Suite("Simulated App Store over HTTP")
 struct SimulatedStoreTests {
-    /// An HTTP client of one running store.
     struct Client {
         let port: Int
 

@@ -90,8 +90,7 @@ struct StateDirectoryTests {
         #expect(second.receipts.map(\.bytes) == first.receipts.map(\.bytes))
         let plain = try Scratch()
         let directory = try StateDirectory(plain.path)
-        try directory.write(
-            try directory.open(seed: 5, customers: 1, clock: .fixed(Shared.noon), newKeys: Shared.pki))
+        try directory.write(try directory.open(seed: 5, customers: 1, clock: .fixed(Shared.noon), newKeys: Shared.pki))
         let world = try #require(FileManager.default.contents(atPath: "\(plain.path)/keys/world.json"))
         #expect(keys(try JSONValue(reading: [UInt8](world))["options"]) == ["preOrders", "upgradesAreCancelled"])
     }

@@ -9,10 +9,8 @@ enum Shared {
     /// A tree with Apple's names below another root.
     static var foreign: TestPKI { get throws { try SharedSimulator.foreign } }
 
-    /// 2026-11-21T12:00:00Z.
     static let noon = Timestamp(seconds: 1_795_262_400)
 
-    /// A shared store for tests that only read.
     static let verdicts = Result { try store() }
 
     static func store(customers: Int = 36, seed: UInt64 = 7) throws -> SimulatedStore {
@@ -37,7 +35,6 @@ final class Scratch {
         return name
     }
 
-    /// Writes a PEM file with these certificates and returns its path.
     func writeCertificates(_ name: String, _ certificates: [[UInt8]]) throws -> String {
         let text = certificates.map {
             "-----BEGIN CERTIFICATE-----\n"
@@ -54,7 +51,6 @@ final class Scratch {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Runs the `openssl` command in this folder.
     func openssl(_ arguments: String...) throws -> (status: Int32, output: [UInt8], errors: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -7,9 +7,7 @@ import Testing
 struct VerifyReceiptTests {
     private let store: SimulatedStore
 
-    init() throws {
-        store = try Shared.verdicts.get()
-    }
+    init() throws { store = try Shared.verdicts.get() }
 
     private func receipt(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
@@ -143,8 +141,7 @@ struct VerifyReceiptTests {
     func oldReceipt() throws {
         let old = try receipt(.nonConsumable)
         let rows = try #require(try ask(old.base64)["receipt"]?["in_app"]?.elements)
-        #expect(
-            keys(rows.first).suffix(2) == ["original_purchase_date_pst", "is_trial_period"])
+        #expect(keys(rows.first).suffix(2) == ["original_purchase_date_pst", "is_trial_period"])
         let sha1 = DEREncoder.sequence(DEREncoder.objectIdentifier("1.3.14.3.2.26"), DEREncoder.null)
         #expect(old.bytes.firstRange(of: sha1) != nil)
         #expect(try receipt(.activeSubscription).bytes.firstRange(of: sha1) == nil)

@@ -5,7 +5,6 @@ package import ReceiptBridgeStorage
 
 /// The data of one customer, with rows in every repository of a store. All ids begin with the same 14 digits.
 package struct CustomerDataFixture: Sendable {
-    /// The first 14 digits of all ids.
     package let prefix: String
     /// The account token, which is only in a replaced version of a transaction and in a notification; `nil` for none.
     package let token: String?
@@ -62,7 +61,6 @@ package struct CustomerDataFixture: Sendable {
 
     // MARK: - Saving
 
-    /// Inserts all rows.
     package func save(to store: any Store) async throws {
         try await saveHistory(to: store)
         try await saveNotifications(to: store)
@@ -114,24 +112,22 @@ package struct CustomerDataFixture: Sendable {
     private func saveOperations(to store: any Store) async throws {
         let run = try await store.imports.beginImport("in.jsonl", progress: "{}")
         let app = scope.bundleId.rawValue
-        let customers = [
+        let customers: [ImportGroup?] = [
             ImportGroup(bundleId: app, environment: scope.environment.rawValue, identifiers: ["\(prefix)1"]),
-            ImportGroup(bundleId: app, environment: "", identifiers: [second, "1"], isProven: false),
+            ImportGroup(bundleId: app, environment: "", identifiers: [second, "1"], isProven: false), nil,
         ]
         // The third one is refused, and its ids are known only as text.
-        let rows = zip([0, 1, nil], ["originalTransactionIds", "none", "unverifiedIds"]).enumerated().map {
-            index, new in
-            let list = { (name: String) in new.1 == name ? "[\"\(prefix)1\"]" : "[]" }
-            return (
-                row: ImportedRow(
-                    row: (Int64(prefix.prefix(6)) ?? 1) * 10 + Int64(index), id: "u", sourceId: "u", digest: nil,
-                    outcome: new.0 == nil ? "refused" : "decoded", failure: nil, kind: "appReceipt", verified: true,
-                    repairs: "[]", originalTransactionIds: list("originalTransactionIds"), transactionIds: "[]",
-                    unverifiedIds: list("unverifiedIds"), environment: nil, bundleId: nil, year: nil, lacksKey: false),
-                group: new.0
-            )
+        var batch = ImportBatch()
+        for (index, customer) in customers.enumerated() {
+            let list = ["originalTransactionIds", "kind", "unverifiedIds"][index]
+            batch.add(
+                ImportBatch.values([
+                    "row": .integer((Int64(prefix.prefix(6)) ?? 1) * 10 + Int64(index)),
+                    list: .text("[\"\(prefix)1\"]"),
+                    "outcome": .text(index == 2 ? "refused" : "decoded"),
+                ]), of: customer)
         }
-        _ = try await store.imports.add(rows, of: customers, to: run.id, .progress("{}"))
+        _ = try await store.imports.add(batch, to: run.id, .progress("{}"))
         guard let identifier = TransactionIdentifier(rawValue: original) else { return }
         try await store.refunds.save(
             [
@@ -172,5 +168,18 @@ package struct CustomerDataFixture: Sendable {
                     day: 1, bundleId: bundleId, environment: environment, digests: [SHA.short(second)],
                     block: "api 5.0 0.5", different: [SHA.short(second)])
             ])
+    }
+}
+
+extension ImportBatch {
+    /// Values of a row, in the order of their columns. Those that are not given are those of a decoded row without ids.
+    package static func values(_ given: [String: SQLValue]) -> [SQLValue] {
+        let texts = ["rowId": "u", "outcome": "decoded", "kind": "appReceipt"]
+        let (lists, flags) = (["repairs", "originalTransactionIds", "transactionIds", "unverifiedIds"], ["lacksKey"])
+        return StoreTable.importedColumns.split(separator: ", ").map(String.init).map { column in
+            if let value = given[column] ?? texts[column].map(SQLValue.text) { return value }
+            if column == "verified" || flags.contains(column) { return .boolean(column == "verified") }
+            return lists.contains(column) ? .text("[]") : .null
+        }
     }
 }

@@ -32,7 +32,6 @@ package struct EventReplay: Sendable {
     private var transactions: [String: (customer: String?, original: String, json: String)] = [:]
     private var revoked: Set<String> = []
     private var subscriptions: [String: Subscription] = [:]
-    /// The keys of erased customers.
     package private(set) var erased: Set<String> = []
     package private(set) var count = 0
 
@@ -86,7 +85,6 @@ package struct EventReplay: Sendable {
         for id in texts("detached") { transactions[place + id]?.customer = nil }
     }
 
-    /// The customers of an app in one environment, by their keys.
     package func customers(in scope: AppScope) -> [String: Customer] {
         let place = "\(scope.bundleId.rawValue) \(scope.environment.rawValue) "
         var customers: [String: Customer] = [:]
@@ -96,8 +94,7 @@ package struct EventReplay: Sendable {
             customers[customer, default: Customer()].transactions[id] = value.json
             if revoked.contains(key) { customers[customer]?.revoked.insert(id) }
             if let found = subscriptions[place + value.original], !found.status.isEmpty {
-                customers[customer]?.subscriptions[value.original] =
-                    "\(found.status) \(found.group) \(found.renewal)"
+                customers[customer]?.subscriptions[value.original] = "\(found.status) \(found.group) \(found.renewal)"
             }
         }
         return customers
@@ -117,8 +114,7 @@ package struct EventReplay: Sendable {
     private static func text(_ record: [String: Any]) throws -> String {
         var record = record
         record["signedDate"] = nil
-        return String(
-            decoding: try JSONSerialization.data(withJSONObject: record, options: .sortedKeys), as: UTF8.self)
+        return String(decoding: try JSONSerialization.data(withJSONObject: record, options: .sortedKeys), as: UTF8.self)
     }
 
     /// The payload of a compact JWS, without its date of signing.
@@ -135,7 +131,6 @@ package struct EventReplay: Sendable {
 }
 
 extension EventReplay.Customer {
-    /// The stored customer.
     package init(_ stored: StoredCustomer) throws {
         self.init()
         revoked = stored.revokedTransactionIds

@@ -19,9 +19,7 @@ struct ArchiveStoreTests {
             originals: originals)
     }
 
-    private func save(
-        _ row: ArchivedResponseRow, at time: Int64, on stage: StoreStage
-    ) async throws -> ArchiveChange {
+    private func save(_ row: ArchivedResponseRow, at time: Int64, on stage: StoreStage) async throws -> ArchiveChange {
         try await stage.store.archive.save(row, of: stage.scope, at: Timestamp(milliseconds: time))
     }
 

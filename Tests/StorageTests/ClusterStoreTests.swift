@@ -62,8 +62,7 @@ struct ClusterStoreTests {
         try await writer.expireChanges()
         #expect(try await reader.changes(since: nil).changes.count == 2)
         // A server that did not read for an hour may have missed changes.
-        let old = ChangePosition(
-            readAt: page.position.readAt.advanced(by: .hours(-1)), returned: [:])
+        let old = ChangePosition(readAt: page.position.readAt.advanced(by: .hours(-1)), returned: [:])
         #expect(try await reader.changes(since: old).hasGap)
         await stage.close()
     }

@@ -7,8 +7,7 @@ struct ComparedCustomerTests {
         try await store.comparisons.add(
             comparisons: [], differences: [],
             customers: [
-                ComparedCustomers(
-                    day: day, bundleId: "com.example.app", environment: "Production", digests: digests)
+                ComparedCustomers(day: day, bundleId: "com.example.app", environment: "Production", digests: digests)
             ], limit: limit)
     }
 
@@ -32,8 +31,7 @@ struct ComparedCustomerTests {
         #expect(try await count(since: 13, in: second) == [])
     }
 
-    @Test(
-        "Of more customers than the limit those compared last are stored", arguments: StoreTestEngine.available)
+    @Test("Of more customers than the limit those compared last are stored", arguments: StoreTestEngine.available)
     func bounded(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let store = stage.store

@@ -106,8 +106,7 @@ struct ConsumptionCaseTests {
         #expect(try await list { $0.bundleId = BundleIdentifier(rawValue: "com.example.other") } == [])
         let page = try await store.notifications.notifications(matching: NotificationFilter(), after: 0, limit: 2)
         let last = try #require(page.last)
-        let rest = try await store.notifications.notifications(
-            matching: NotificationFilter(), after: last.id, limit: 2)
+        let rest = try await store.notifications.notifications(matching: NotificationFilter(), after: last.id, limit: 2)
         #expect(page.map(\.uuid) == ["a", "b"] && rest.map(\.uuid) == ["c"])
         let stored = try #require(try await store.notifications.notification("a"))
         #expect(stored.text == "text of a" && stored.rawBody == nil && stored.summary == page[0])

@@ -29,8 +29,7 @@ struct DecisionTests {
                 isLatest: isLatest, isSubscription: isSubscription, isKnownRevocation: isKnown)
             #expect(!cause.needsLookup)
         }
-        #expect(
-            StalenessCause.refund(isLatest: true, isSubscription: true, isKnownRevocation: false).needsLookup)
+        #expect(StalenessCause.refund(isLatest: true, isSubscription: true, isKnownRevocation: false).needsLookup)
     }
 
     @Test("Every kind of data expires, belongs to a kind that does, or identifies no customer")
@@ -59,9 +58,7 @@ struct DecisionTests {
 
     @Test("Identifiers are found in a text and in the payloads of nested JWS")
     func identifiers() {
-        func jws(_ payload: String) -> String {
-            "eyJ9.\(Base64Text.urlSafeText(Array(payload.utf8))).AAAA"
-        }
+        func jws(_ payload: String) -> String { "eyJ9.\(Base64Text.urlSafeText(Array(payload.utf8))).AAAA" }
         let uuid = "7B2F0B5C-1111-4222-8333-444455556666"
         let text = #"{"a":"700","token":"\#(uuid)","inner":"\#(jws(#"{"b":701,"c":"\#(jws(#"{"d":"702"}"#))"}"#))"}"#
         let found = PersonalIdentifierScanner.all(in: text.utf8)

@@ -6,9 +6,7 @@ import Testing
 /// What an erasure leaves in the tables of a store. `ErasureStoreTests` has the rules that its methods show.
 @Suite("Erasure from the tables of a store")
 struct ErasureTableTests {
-    @Test(
-        "Every table is either erased or exempt with a reason",
-        arguments: StoreTestEngine.available)
+    @Test("Every table is either erased or exempt with a reason", arguments: StoreTestEngine.available)
     func everyTable(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let rules = ErasureRule.erased(engine.dialect)

@@ -103,13 +103,12 @@ struct EventReplayTests {
         var checkpoint = try SweepCheckpoint(of: .sqlite(path: folder.path("bridge.sqlite")), for: "store")
         let targets = try await RefundTargets(in: store.refunds, checkpoint)
         let monitor = RunMonitor(SweepCounts())
-        _ = try await RefundSweep(clients: clients, store: store.refunds, limits: .init(), monitor: monitor).run(
+        _ = try await RefundSweep(clients: clients, store: store, limits: .init(), monitor: monitor).run(
             targets, &checkpoint)
         var cursor = try EventCursor(in: checkpoint.ledger)
         var lines = 0
         var output = try cursor.open(nil) { lines += $0.count { $0 == 0x0A } }
-        let printed = try await RefundSweep.print(
-            from: store, since: nil, after: &cursor, to: &output, at: nil)
+        let printed = try await RefundSweep.print(from: store, since: nil, after: &cursor, to: &output, at: nil)
         #expect(printed > 0 && lines == printed)
     }
 

@@ -4,6 +4,7 @@ import ReceiptBridgeCryptography
 import Foundation
 import ReceiptBridgeStorage
 import ReceiptBridgeStorageTestSupport
+import ReceiptBridgeCore
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -155,8 +156,7 @@ struct EventStoreTests {
                 """
             ])
         let second = try await last(stage.store)
-        try await lookUp(
-            [transaction(Self.first, at: 40)], [status(2, at: 40)], [renewal(at: 40)], at: 40, on: stage)
+        try await lookUp([transaction(Self.first, at: 40)], [status(2, at: 40)], [renewal(at: 40)], at: 40, on: stage)
         #expect(
             try await events(stage.store, after: second) == [
                 "730000000000010 lookup {\"source\":\"lookup\",\"detached\":[\"730000000000011\"]}"
@@ -254,10 +254,10 @@ struct EventStoreTests {
                         transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
                 ], in: stage.scope, at: Timestamp(milliseconds: 30))
         }
-        func export() async throws -> Int {
+        func export(_ type: EventType? = .refund) async throws -> Int {
             var cursor = try EventCursor(at: file)
             var output = try cursor.open(path) { _ in }
-            return try await cursor.export(.refund, from: stage.store, to: &output, at: path) {
+            return try await cursor.export(type, from: stage.store, to: &output, at: path) {
                 $0.map { Array($0.customer.utf8) }
             }
         }
@@ -269,6 +269,11 @@ struct EventStoreTests {
         try folder.append("refunds.jsonl", "2\n".utf8)
         try await refund("2")
         #expect(try await export() == 1)
+        // Another type would leave out its events before this sequence.
+        for other in [EventType.lookup, nil] {
+            let error = await #expect(throws: InvalidOperation.self) { try await export(other) }
+            #expect(error?.hint?.hasPrefix("export with --type refund, or name another file") == true)
+        }
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "1\n2\n")
         await stage.store.close()
     }
@@ -279,8 +284,7 @@ struct EventStoreTests {
         let ids = (0...1_100).map { "\(730000000001000 + $0)" }
         for some in [ids.dropLast(), ids.suffix(1)] {
             let refunds = some.map { id in
-                RefundRow(
-                    transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
+                RefundRow(transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
             }
             try await stage.store.refunds.save(refunds, in: stage.scope, at: Timestamp(milliseconds: 30))
         }

@@ -19,9 +19,7 @@ struct FactTimeTests {
             (signed(1_000), asked(1_299), true), (signed(1_000), asked(1_300), false),
             (signed(2_000), asked(1_000), true),
         ] as [(FactTime, FactTime?, Bool)])
-    func table(new: FactTime, stored: FactTime?, counts: Bool) {
-        #expect(new.counts(over: stored) == counts)
-    }
+    func table(new: FactTime, stored: FactTime?, counts: Bool) { #expect(new.counts(over: stored) == counts) }
 
     @Test("Of two facts of different times, exactly one counts over the other, whichever arrives first")
     func order() {

@@ -81,8 +81,7 @@ struct HintTests {
         let row = NotificationRow(
             hint: "h", type: "CANCEL", naming: try identifiers("82"), receivedAt: Timestamp(milliseconds: 2))
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
-        let outcome = try await stage.store.notifications.save(
-            hint: row, about: try identifiers("82"), of: stage.scope)
+        let outcome = try await stage.store.notifications.save(hint: row, about: try identifiers("82"), of: stage.scope)
         #expect(outcome == .stored(isNew: false))
         #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == true)
         try await lookUp(at: 3)

@@ -1,4 +1,5 @@
 import ReceiptBridgeBase
+import Foundation
 import ReceiptBridgeStorage
 import ReceiptBridgeStorageTestSupport
 import Testing
@@ -28,22 +29,16 @@ struct ImportStoreTests {
 
         /// Stores a row of each customer in one transaction.
         func add(_ customers: ImportGroup...) async throws {
-            var groups = ImportGroups()
-            let rows = customers.map { customer in
+            var batch = ImportBatch()
+            for customer in customers {
                 row += 1
-                let place = groups.add(customer)
-                return (
-                    ImportedRow(
-                        row: row, id: "r\(row)\0", sourceId: nil, digest: nil, outcome: "decoded", failure: nil,
-                        kind: "appReceipt", verified: customer.claims == nil, repairs: "[]",
-                        originalTransactionIds: "[]", transactionIds: "[\"77\"]", unverifiedIds: "[]",
-                        environment: nil, bundleId: nil, year: nil, lacksKey: false), place
-                )
+                let values = ImportBatch.values([
+                    "row": .integer(row), "rowId": .text("r\(row)\0"), "verified": .boolean(customer.claims == nil),
+                    "transactionIds": .text("[\"77\"]"),
+                ])
+                batch.add(values, of: customer)
             }
-            let (all, indices) = groups.all()
-            #expect(
-                try await store.imports.add(
-                    rows.map { ($0.0, indices[$0.1]) }, of: all, to: run, .progress("{}")))
+            #expect(try await store.imports.add(batch, to: run, .progress("{}")))
         }
 
         func resolve() async throws {
@@ -69,8 +64,7 @@ struct ImportStoreTests {
         /// Records the result of a lookup. Returns the number of customers that were merged.
         @discardableResult
         func record(_ result: CustomerLookupResult, _ customer: ImportedCustomer) async throws -> Int {
-            let lease = try #require(
-                try await store.imports.claim(.ask, of: run, for: "worker", lasting: .seconds(60)))
+            let lease = try #require(try await store.imports.claim(.ask, of: run, for: "worker", lasting: .seconds(60)))
             let scopes = try await store.imports.scopes(of: run).map(\.id)
             return try await store.imports.record(result, of: customer, scopes, lease).count
         }
@@ -194,6 +188,26 @@ struct ImportStoreTests {
         #expect(try await world.store.imports.customersWithSeveralTokens(of: world.run) == 2)
     }
 
+    @Test(
+        "An account token selects customers by the token of a row, and by that of a transaction that was found",
+        arguments: StoreTestEngine.available)
+    func erasedToken(on engine: StoreTestEngine) async throws {
+        let world = try await World(engine)
+        let token = UUID()
+        try await world.add(
+            World.group("7301", token: token.uuidString), World.group("7302", isProven: false),
+            World.group("7303", "7304", isProven: false), World.group("7305", token: "ab"))
+        for ids in [["7302"], ["7303", "7304"]] {
+            let customer = try #require(try await world.waiting().first { $0.identifiers == ids })
+            try await world.record(Self.known(ids[0], token.uuidString.lowercased()), customer)
+        }
+        let request = ErasureRequest(.accountToken(token))
+        let erasure = try await world.store.personalData.erase(request, at: Timestamp(milliseconds: 9_000))
+        // Which of several ids that nothing proves has the token is not known.
+        #expect(erasure.kinds.map { "\($0.name) \($0.count)" } == ["importedRows 2", "importCustomers 4"])
+        #expect(try await world.waiting().map(\.identifiers) == [["7305"]])
+    }
+
     @Test("A chunk whose lease has passed to another worker stores nothing", arguments: StoreTestEngine.available)
     func leases(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
@@ -208,9 +222,11 @@ struct ImportStoreTests {
         let chunk = try #require(try await imports.claimChunk(of: world.run, shard, for: "b", lasting: .seconds(60)))
         #expect(late.number == 0 && chunk.number == 0 && chunk.chunk == ImportChunk(first: nil, last: "7", rows: 3))
         #expect(try await imports.claimChunk(of: world.run, shard, for: "c", lasting: .seconds(60)) == nil)
-        #expect(try await !imports.add([], of: [World.group("1")], to: world.run, .chunk(late, counts: "{}")))
+        var batch = ImportBatch()
+        batch.add(ImportBatch.values(["row": .integer(1)]), of: World.group("1"))
+        #expect(try await !imports.add(batch, to: world.run, .chunk(late, counts: "{}")))
         #expect(try await imports.renew([late, chunk], lasting: .seconds(60)) == [chunk])
-        #expect(try await imports.add([], of: [World.group("1")], to: world.run, .chunk(chunk, counts: "{}")))
+        #expect(try await imports.add(batch, to: world.run, .chunk(chunk, counts: "{}")))
         #expect(try await imports.tally(of: world.run, shard)?.isComplete == true)
         #expect(try await imports.tally(of: world.run, .whole)?.open == 1)
         #expect(try await imports.counts(of: world.run, shard, after: -1).map(\.counts) == ["{}"])
@@ -218,7 +234,5 @@ struct ImportStoreTests {
     }
 
     @Test("A shard is I/N", arguments: ["1/4", "4/4", "0/4", "5/4", "1/0", "1", "a/b", "-1/4", "1/2/3", "1/10001"])
-    func shard(text: String) {
-        #expect((ImportShard(text) != nil) == ["1/4", "4/4"].contains(text))
-    }
+    func shard(text: String) { #expect((ImportShard(text) != nil) == ["1/4", "4/4"].contains(text)) }
 }

@@ -20,8 +20,7 @@ struct LeaseStoreTests {
                 for number in 0..<8 {
                     let store = stores[number % 4]
                     group.addTask {
-                        try await store.leases.claim(
-                            .retention, for: Self.holder("\(number)"), lasting: .seconds(60))
+                        try await store.leases.claim(.retention, for: Self.holder("\(number)"), lasting: .seconds(60))
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -79,8 +78,7 @@ struct LeaseStoreTests {
             // It has expired, but no other holder has claimed it.
             #expect(await renewal.isHeld())
             try await Task.sleep(for: .milliseconds(50))
-            let other = try #require(
-                try await leases.claim(.retention, for: Self.holder("d"), lasting: .seconds(60)))
+            let other = try #require(try await leases.claim(.retention, for: Self.holder("d"), lasting: .seconds(60)))
             #expect(await !renewal.isHeld())
             try await leases.release(other)
             #expect(await !renewal.isHeld())

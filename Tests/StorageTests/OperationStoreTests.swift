@@ -14,8 +14,7 @@ struct OperationStoreTests {
             transactionId: id, originalTransactionId: original, appTransactionId: "d\(original)", isSubscription: true,
             signedDate: Timestamp(milliseconds: date),
             revocation: refunded.map {
-                RevocationRow(
-                    transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: $0), reason: 0)
+                RevocationRow(transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: $0), reason: 0)
             }, text: "\(id)@\(date)")
     }
 

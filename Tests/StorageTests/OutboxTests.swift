@@ -95,8 +95,7 @@ struct OutboxTests {
         #expect(try await outbox.claim(to: target, by: "b", at: other).isEmpty)
         let lease = DeliveryLease(lessee: "a", lasting: .minutes(2))
         #expect(try await outbox.renew([first[1].id], for: lease, at: other).count == 1)
-        try await outbox.settle(
-            first[0], .failed(code: "x", bodiesSent: 0, pause: .seconds(90)), at: other)
+        try await outbox.settle(first[0], .failed(code: "x", bodiesSent: 0, pause: .seconds(90)), at: other)
         try await outbox.pass(.minutes(1))
         #expect(try await outbox.claim(to: target, by: "b").isEmpty)
         #expect(try await stage.dueTargets(at: other).isEmpty)

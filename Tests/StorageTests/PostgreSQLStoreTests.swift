@@ -8,8 +8,7 @@ import ReceiptBridgeTestSupport
 @Suite("Store on PostgreSQL", .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
 struct PostgreSQLStoreTests {
     private func scope() throws -> AppScope {
-        AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        AppScope(bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
     }
 
     private func notification(_ id: Int, at date: Int64) -> (NotificationRow, NotificationUpdate) {

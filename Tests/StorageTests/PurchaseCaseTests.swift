@@ -56,8 +56,7 @@ struct PurchaseCaseTests {
         #expect(try await cases(in: scope, store) == ["a 250 -", "b 250 -", "renewal - -"])
         try await receive(Report(uuid: "late", date: 240), in: scope, store)
         try await receive(Report(uuid: "new", date: 260), in: scope, store)
-        #expect(
-            try await cases(in: scope, store) == ["a 250 -", "b 250 -", "late 250 -", "new - -", "renewal - -"])
+        #expect(try await cases(in: scope, store) == ["a 250 -", "b 250 -", "late 250 -", "new - -", "renewal - -"])
         let open = try await store.consumption.openConsumptionRequests(since: Timestamp(milliseconds: 0))
         #expect(open == [OpenConsumptionRequests(scope: scope, count: 2, oldest: Timestamp(milliseconds: 150))])
     }
@@ -77,8 +76,7 @@ struct PurchaseCaseTests {
         #expect(try await cases(in: scope, store) == ["a - notRefunded", "b - notRefunded", "other - -"])
         try await receive(Report(uuid: "again", date: 350), in: scope, store)
         try await receive(Report(uuid: "d", type: "REFUND", date: 400), in: scope, store)
-        #expect(
-            try await cases(in: scope, store) == ["a - refunded", "again - refunded", "b - refunded", "other - -"])
+        #expect(try await cases(in: scope, store) == ["a - refunded", "again - refunded", "b - refunded", "other - -"])
         try await receive(Report(uuid: "e", type: "REFUND_REVERSED", date: 500), in: scope, store)
         try await receive(Report(uuid: "f", type: "REFUND", date: 450), in: scope, store)
         #expect(

@@ -116,16 +116,14 @@ struct ReconciliationStoreTests {
         let rows = ["1", "2"].map { transaction($0, $0, ends: 500) }
         for row in rows { try await store.customers.save(customer([row]), of: scope) }
         #expect(try await waiting(in: stage) == ["0"])
-        let refund = RefundRow(
-            transaction: transaction("2", "2", ends: 500, at: 30, refunded: 25), date: date(25))
+        let refund = RefundRow(transaction: transaction("2", "2", ends: 500, at: 30, refunded: 25), date: date(25))
         #expect(
             try await store.refunds.save(
                 [refund], in: scope, at: date(1_000), source: .reconcile, reportingTo: []) == 1)
         #expect(try await waiting(in: stage) == ["2", "1"])
         // Looked up since the run began, but it still needs a lookup.
         #expect(try await waiting(begin: 50, in: stage) == ["1"])
-        try await store.customers.save(
-            customer([refund.transaction], asked: 1_001, signed: 31), of: scope)
+        try await store.customers.save(customer([refund.transaction], asked: 1_001, signed: 31), of: scope)
         #expect(try await waiting(begin: 2_000, in: stage) == ["0"])
     }
 

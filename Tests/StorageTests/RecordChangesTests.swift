@@ -44,8 +44,7 @@ struct RecordChangesTests {
             transaction: row,
             renewal: renewal.map { RenewalRow(originalTransactionId: "10", signedDate: time($0), text: "r") },
             status: status.map {
-                StatusRow(
-                    originalTransactionId: original, status: 1, subscriptionGroupIdentifier: nil, clock: time($0))
+                StatusRow(originalTransactionId: original, status: 1, subscriptionGroupIdentifier: nil, clock: time($0))
             }, needsLookup: needsLookup)
         let notification = NotificationRow(
             uuid: "u", version: 2, type: nil, subtype: nil, signedDate: time(900), receivedAt: time(901), text: "n")
@@ -300,8 +299,7 @@ struct RecordChangesTests {
             ], stored: known),
     ]
 
-    @Test(
-        "Each case of the rule", arguments: records + customers + revocations + reversals + subscriptions + refunds)
+    @Test("Each case of the rule", arguments: records + customers + revocations + reversals + subscriptions + refunds)
     func rule(of sample: Case) {
         var changes = RecordChanges(to: sample.stored)
         let isNew = sample.reports.map { changes.add($0) ? "new" : "old" }

@@ -25,8 +25,7 @@ struct RetentionStoreTests {
                 askedAt: ago(days), signedDate: ago(days), appAppleId: nil, revision: "r",
                 transactions: ids.map { transaction($0, days) },
                 statuses: ids.map {
-                    StatusRow(
-                        originalTransactionId: $0, status: 2, subscriptionGroupIdentifier: nil, clock: ago(days))
+                    StatusRow(originalTransactionId: $0, status: 2, subscriptionGroupIdentifier: nil, clock: ago(days))
                 }, renewals: [], aliases: ["9\(ids[0])"]), of: stage.scope)
     }
 
@@ -108,8 +107,7 @@ struct RetentionStoreTests {
                 askedAt: ago(1), signedDate: ago(600), appAppleId: nil, revision: "r",
                 transactions: [transaction("1", 600)],
                 statuses: [
-                    StatusRow(
-                        originalTransactionId: "1", status: 1, subscriptionGroupIdentifier: nil, clock: ago(600))
+                    StatusRow(originalTransactionId: "1", status: 1, subscriptionGroupIdentifier: nil, clock: ago(600))
                 ], renewals: [], aliases: []), of: stage.scope)
         let keys = CustomerIdentifiers(originalTransactionIds: ["1"], transactionIds: [])
         let customer = try await stage.store.customers.customer(of: keys, in: stage.scope)
@@ -136,8 +134,7 @@ struct RetentionStoreTests {
                     path: "p", count: 1, first: 1, last: 1, examples: [[1]])
             ],
             customers: [
-                ComparedCustomers(
-                    day: 20_000 - days, bundleId: bundleId, environment: environment, digests: [days])
+                ComparedCustomers(day: 20_000 - days, bundleId: bundleId, environment: environment, digests: [days])
             ])
     }
 

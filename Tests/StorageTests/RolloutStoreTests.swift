@@ -74,13 +74,17 @@ struct RolloutStoreTests {
         try await add(1...4, different: [4], in: stage.store, of: stage)
         // A comparison without a rollout changes neither.
         try await add(1...9, to: nil, in: stage.store, of: stage)
+        // A customer of no rollout that differs can be compared again.
+        for different in [[20], []] as [Set<Int64>] {
+            try await add([20], different: different, to: nil, in: stage.store, of: stage)
+        }
         #expect(try await counts(in: stage.store, of: stage) == "4 3")
         // The same digest in another environment is another customer.
         try await add([1], environment: "Sandbox", in: stage.store, of: stage)
         let reopened = try await stage.reopened()
         try await add([3], in: reopened, of: stage)
         #expect(try await counts(in: reopened, of: stage) == "5 3")
-        #expect(try await reopened.comparisons.comparedCustomers(since: 0).map(\.count) == [9, 1])
+        #expect(try await reopened.comparisons.comparedCustomers(since: 0).map(\.count) == [10, 1])
     }
 
     @Test("Only the customers compared last are kept and counted", arguments: StoreTestEngine.available)

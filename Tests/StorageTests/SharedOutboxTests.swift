@@ -89,9 +89,7 @@ struct SharedOutboxTests {
         let stage = try await StoreStage(engine)
         let targetKey = target(stage)
         try await receive(Self.purchases, times: Self.perPurchase, on: stage)
-        let stores = [
-            stage.store, try await stage.second(), try await stage.second(), try await stage.second(),
-        ]
+        let stores = [stage.store, try await stage.second(), try await stage.second(), try await stage.second()]
         let attempts = Attempts()
         let total = Self.purchases * Self.perPurchase
         try await withThrowingTaskGroup { group in

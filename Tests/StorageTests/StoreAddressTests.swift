@@ -5,9 +5,7 @@ import ReceiptBridgeTestSupport
 @Suite("Addresses of stores")
 struct StoreAddressTests {
     /// Returns the parameters for libpq as `keyword=value` texts.
-    private func parameters(
-        _ text: String, isLibrary16: Bool = false, hasPassword: Bool = false
-    ) throws -> [String] {
+    private func parameters(_ text: String, isLibrary16: Bool = false, hasPassword: Bool = false) throws -> [String] {
         guard case .postgresql(let address) = try StoreAddress.parse(text) else { return [] }
         return address.parameters(isLibrary16: isLibrary16, hasPassword: hasPassword).map {
             "\($0.keyword)=\($0.value)"

@@ -10,9 +10,7 @@ enum StoreTestEngine: String, Sendable, CaseIterable {
     case postgresql
 
     /// The engines that this machine can run.
-    static var available: [StoreTestEngine] {
-        allCases.filter { $0 != .postgresql || TestSchema.database != nil }
-    }
+    static var available: [StoreTestEngine] { allCases.filter { $0 != .postgresql || TestSchema.database != nil } }
 
     var dialect: SQLDialect { self == .sqlite ? .sqlite : .postgreSQL }
 }
@@ -56,8 +54,7 @@ struct StoreStage {
     func counts() async throws -> [String: Int64] {
         switch store {
         case let store as SQLiteStore:
-            try await counts(
-                store, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+            try await counts(store, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
         case let store as PostgreSQLStore:
             try await counts(store, "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()")
         default: [:]
@@ -90,8 +87,7 @@ struct StoreStage {
     ) async throws(StorageError) -> any Store {
         switch place {
         case .folder(let folder):
-            try SQLiteStore(
-                path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)
+            try SQLiteStore(path: folder.path("bridge.sqlite"), hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)
         case .schema(let schema):
             try await PostgreSQLStore(
                 schema.configuration, place: schema.name, hintsPerDay: hintsPerDay, recordsEvents: recordsEvents)

@@ -11,9 +11,7 @@ import ReceiptBridgeTestSupport
 struct StoreTransferTests {
     private let folder: TemporaryFolder
 
-    init() throws {
-        folder = try TemporaryFolder()
-    }
+    init() throws { folder = try TemporaryFolder() }
 
     private func sqlite(_ name: String, allowsUnfinishedCopy: Bool = false) throws -> SQLiteStore {
         try SQLiteStore(path: folder.path(name), allowsUnfinishedCopy: allowsUnfinishedCopy)
@@ -44,9 +42,7 @@ struct StoreTransferTests {
         "subscription.status", "revocation.reason", "delivery.lastFailure", "lastGood.latestReceipt",
     ]
 
-    private static func value(
-        of column: StoreTable.Column, in table: StoreTable, row: Int64
-    ) -> SQLValue {
+    private static func value(of column: StoreTable.Column, in table: StoreTable, row: Int64) -> SQLValue {
         if row == 7, optional.contains("\(table.name).\(column.name)") { return .null }
         if table.name == "signedHeader", column.name == "text" { return .bytes(header(row)) }
         if column.name == table.number || column.name == "id" || column.reference != nil { return .integer(row) }
@@ -203,9 +199,7 @@ struct StoreTransferTests {
 private final class Counter: Sendable {
     private let rest: Mutex<Int>
 
-    init(_ count: Int) {
-        rest = Mutex(count)
-    }
+    init(_ count: Int) { rest = Mutex(count) }
 
     /// Returns whether the copy continues.
     func decrement() -> Bool {

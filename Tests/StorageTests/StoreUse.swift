@@ -57,9 +57,7 @@ struct StoreUse {
     /// - Parameter table: the damaged table. In debug, only this one is read for a copy.
     func run(_ store: some Store, _ table: String) async -> [any Error] {
         var errors: [any Error] = []
-        func call(_ body: () async throws -> Void) async {
-            do { try await body() } catch { errors.append(error) }
-        }
+        func call(_ body: () async throws -> Void) async { do { try await body() } catch { errors.append(error) } }
         let keys = CustomerIdentifiers(originalTransactionIds: [first.rawValue], transactionIds: [second.rawValue])
         await call { _ = try await store.customer(of: keys, in: scope) }
         await call { _ = try await store.transaction(second, in: scope) }

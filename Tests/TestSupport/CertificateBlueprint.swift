@@ -34,8 +34,7 @@ package struct CertificateBlueprint: Sendable {
 
     /// Returns the certificate, signed with SHA-256 and RSA. Without a key, the signature is not valid.
     package func der(signedBy key: SigningKey? = nil) throws(CryptographyError) -> [UInt8] {
-        let algorithm = DEREncoder.sequence(
-            DEREncoder.objectIdentifier("1.2.840.113549.1.1.11"), DEREncoder.null)
+        let algorithm = DEREncoder.sequence(DEREncoder.objectIdentifier("1.2.840.113549.1.1.11"), DEREncoder.null)
         let body = DEREncoder.sequence(
             DEREncoder.context(0, DEREncoder.integer(2)), DEREncoder.integer(magnitude: serialNumber), algorithm,
             issuer.der,

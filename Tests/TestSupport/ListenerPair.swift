@@ -8,14 +8,10 @@ package struct ListenerPair: Sendable {
     package let authority: [UInt8]
     package let key: SigningKey
 
-    /// Issues the certificate.
-    ///
     /// - Parameters:
     ///     - key: key of the listener, or `nil` for a new P-256 key.
     ///     - host: DNS name in the certificate, in addition to 127.0.0.1, or `nil` for a certificate without any name.
-    package init(
-        key: SigningKey? = nil, host: String? = "receipts.example", validity: Validity = .wide
-    ) throws {
+    package init(key: SigningKey? = nil, host: String? = "receipts.example", validity: Validity = .wide) throws {
         let authorityKey = try Self.authorityKey.get()
         // A different name each time, because all CAs share a key and clients must not mistake one for
         // another.

@@ -25,12 +25,10 @@ package enum MintedReceipts {
         return TrustAnchors(roots: [try Certificate(der: pki.root.certificate.span)], intermediates: authorities)
     }
 
-    /// A decoder that trusts the test root.
     package static func decoder(
         _ profile: ReceiptProfile = .apple, knowsAuthorities: Bool = true
     ) throws -> ReceiptDecoder {
-        ReceiptDecoder(
-            trust: try TrustStore(anchors: anchors(knowsAuthorities: knowsAuthorities)), profile: profile)
+        ReceiptDecoder(trust: try TrustStore(anchors: anchors(knowsAuthorities: knowsAuthorities)), profile: profile)
     }
 }
 
@@ -57,7 +55,6 @@ extension MintedReceipts {
         return content
     }
 
-    /// An App Receipt with this content.
     package static func app(
         signer: ReceiptSigner? = nil, content: AppReceiptContent = MintedReceipts.content(),
         changing change: (inout AppReceiptEncoder.Options) -> Void = { _ in }
@@ -67,7 +64,6 @@ extension MintedReceipts {
         return try encoder.encode(content)
     }
 
-    /// A signed App Receipt with any payload.
     package static func app(payload: [UInt8]) throws -> [UInt8] {
         try AppReceiptEncoder(signer: pki.receiptSigner).encode(payload: payload)
     }
@@ -100,7 +96,6 @@ extension MintedReceipts {
         ]
     }
 
-    /// A transactionReceipt with these lines.
     package static func transaction(
         version: UInt8 = 3, signer: ReceiptSigner? = nil, purchaseInfo: [Entry] = MintedReceipts.purchaseInfo(),
         changing change: (inout TransactionReceiptEncoder.Options) -> Void = { _ in }

@@ -8,21 +8,17 @@ package final class RawConnection: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
 
-        package init(description: String) {
-            self.description = description
-        }
+        package init(description: String) { self.description = description }
     }
 
     /// A response as it arrived. Interim responses (1xx) are returned too.
     package struct Answer: Sendable {
         package var status: Int
-        /// The status line and the header lines.
         package var head: [String]
         package var body: [UInt8]
 
         package var text: String { String(decoding: body, as: UTF8.self) }
 
-        /// Returns the value of a header, or `nil` if it is absent.
         package func header(_ name: String) -> String? {
             let prefix = name.lowercased() + ":"
             return head.dropFirst().first { $0.lowercased().hasPrefix(prefix) }
@@ -38,11 +34,9 @@ package final class RawConnection: Sendable {
         var bytes: [UInt8] = []
     }
 
-    /// Connects to 127.0.0.1.
-    ///
     /// - Parameters:
-    ///     - timeout: seconds that a read or a write may take. It only ends a test that hangs.
-    ///     - receiveBuffer: size of the kernel's receive buffer in bytes, or `nil` for its default.
+    ///   - timeout: seconds that a read or a write may take. It only ends a test that hangs.
+    ///   - receiveBuffer: size of the kernel's receive buffer in bytes.
     package init(port: Int, timeout: Int = 120, receiveBuffer: Int32? = nil) throws {
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
@@ -106,7 +100,6 @@ package final class RawConnection: Sendable {
         try await blocking { [self] in try readAnswer(isHead) }
     }
 
-    /// Reads everything up to the end of the connection.
     package func remainder() async throws -> [UInt8] {
         try await blocking { [self] in
             while try fill() {}
@@ -171,7 +164,6 @@ package final class RawConnection: Sendable {
 }
 
 extension RawConnection {
-    /// Returns the bytes of a POST request with a `Content-Length`.
     package static func post(
         _ path: String, _ body: [UInt8],
         _ headers: [String] = ["Host: proxy.example", "Content-Type: application/json"],

@@ -57,7 +57,6 @@ package struct ReceiptsFolder {
         }
     }
 
-    /// Writes a case, and the response of the endpoint.
     private func write(_ name: String, _ receipt: String, at endpoint: SimulatedVerifyReceipt.Endpoint) throws {
         let request = JSONValue([
             "receipt-data": receipt, "password": SimulatedApp.first.sharedSecret, "exclude-old-transactions": false,

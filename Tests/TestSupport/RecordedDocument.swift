@@ -5,6 +5,15 @@ package enum RecordedDocument {
     /// The comment of such a comparison.
     package static let hint = "stale, or just recorded: record it with RECORD_GOLDENS=1, then run the test without"
 
+    /// Returns rows as CSV by RFC 4180. A table that is searched rather than read is a file of its own.
+    package static func csv(_ rows: [[String]]) -> String {
+        rows.map { row in
+            row.map { cell in
+                cell.contains { ",\"\n".contains($0) } ? "\"\(cell.replacing("\"", with: "\"\""))\"" : cell
+            }.joined(separator: ",") + "\n"
+        }.joined()
+    }
+
     /// Returns whether a file has the markup of a page. Its style sheets and scripts are files of their own.
     package static func has(page: [UInt8], in path: String) throws -> Bool {
         let markup = String(decoding: page, as: UTF8.self)
@@ -12,9 +21,8 @@ package enum RecordedDocument {
         return try has(markup, in: path)
     }
 
-    /// Returns whether a document, or the section between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, has this
-    /// text. With `RECORD_GOLDENS=1`, writes the text there and returns `false`, so that a recording never passes as a
-    /// test.
+    /// Whether a document, or the section between `<!-- NAME: begin -->` and `<!-- NAME: end -->`, has this text. With
+    /// `RECORD_GOLDENS=1`, writes the text there and returns `false`, so that a recording never passes as a test.
     ///
     /// - Parameters:
     ///   - path: relative to the root of the repository.

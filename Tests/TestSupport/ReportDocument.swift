@@ -27,7 +27,6 @@ package final class ReportDocument: NSObject, XMLParserDelegate {
         }
     }
 
-    /// All elements with this name.
     package func all(_ name: String) -> [Element] { elements.filter { $0.name == name } }
 
     package func parser(

@@ -8,7 +8,6 @@ package struct SampleReceipt: Sendable, CustomStringConvertible {
 
     package var description: String { folder.lastPathComponent }
 
-    /// Returns the content of one file of the case.
     package func bytes(of name: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: folder.appending(path: name)))
     }
@@ -26,7 +25,6 @@ package enum SampleReceipts {
             .map(SampleReceipt.init)
     }()
 
-    /// A decoder that trusts Apple's roots and those of the folder.
     package static func decoder() throws -> ReceiptDecoder {
         func certificates(_ name: String) throws -> [Certificate] {
             try FileManager.default.contentsOfDirectory(

@@ -34,7 +34,6 @@ package enum SharedSimulator {
     /// All damaged and forged receipts of the shared world.
     package static var hostile: [HostileReceipt] { get throws { try sharedHostile.get() } }
 
-    /// Returns the first receipt of a customer of this kind.
     package static func receipt(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
     ) throws -> IssuedReceipt {
@@ -46,22 +45,17 @@ package enum SharedSimulator {
         return receipt
     }
 
-    /// The error if the shared world does not have what a test needs.
     package struct Missing: Error {
         package let what: String
 
-        package init(what: String) {
-            self.what = what
-        }
+        package init(what: String) { self.what = what }
     }
 }
 
 extension SimulatedStore {
     /// The customers that a test asks about one by one: all in release, and one of each kind in debug, from both
     /// environments in turn. A world of 84 customers has every kind in both.
-    package var sample: [SimulatedCustomer] {
-        TestSize.pick(debug: oneOfEachKind, release: world.customers)
-    }
+    package var sample: [SimulatedCustomer] { TestSize.pick(debug: oneOfEachKind, release: world.customers) }
 
     /// The receipts of ``sample``.
     package var sampleReceipts: [IssuedReceipt] { sample.flatMap { receipts(of: $0) } }

@@ -4,7 +4,6 @@ package import ReceiptBridgeSimulator
 import Synchronization
 
 extension SimulatedStore {
-    /// The tasks of the stores that serve.
     private static let running = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
     /// Serves in the background until ``stop()``. Returns the bound port.
@@ -55,8 +54,7 @@ extension SimulatedStore {
 }
 
 extension SimulatedCredentials {
-    /// Returns a JWT that is valid for five minutes. `claims` replaces the default claims, and a `nil` value removes
-    /// one.
+    /// Valid for five minutes. `claims` replaces the default claims, and a `nil` value removes one.
     package func token(
         issuedAt now: Timestamp = .now, header: JSONValue? = nil, claims: KeyValuePairs<String, JSONValue?> = [:],
         signedBy other: SigningKey? = nil
@@ -79,7 +77,5 @@ extension SimulatedCredentials {
 
 extension TestPKI {
     /// A signer with an EC key; App Receipts must be signed with RSA.
-    package func ecSigner() throws(CryptographyError) -> ReceiptSigner {
-        try issueReceiptSigner(key: try .p256())
-    }
+    package func ecSigner() throws(CryptographyError) -> ReceiptSigner { try issueReceiptSigner(key: try .p256()) }
 }

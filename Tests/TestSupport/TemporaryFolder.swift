@@ -20,8 +20,7 @@ package final class TemporaryFolder: Sendable {
     @discardableResult
     package func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         let file = url.appending(path: name)
-        try FileManager.default.createDirectory(
-            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(bytes).write(to: file)
         return file.path
     }
@@ -33,7 +32,6 @@ package final class TemporaryFolder: Sendable {
 
     package func text(_ name: String) throws -> String { String(decoding: try read(name), as: UTF8.self) }
 
-    /// Appends to an existing file.
     package func append(_ name: String, _ bytes: some Sequence<UInt8>) throws {
         let handle = try FileHandle(forWritingTo: url.appending(path: name))
         defer { try? handle.close() }

@@ -9,9 +9,7 @@ struct CircuitBreakingTransportTests {
         consecutiveFailures: 3, probeInterval: .milliseconds(200), minimumTimeout: .milliseconds(100))
 
     /// Runs a test with a circuit-breaking transport, a manual clock and the recorded changes of state.
-    private func withTransport(
-        _ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void
-    ) async throws {
+    private func withTransport(_ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void) async throws {
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let (clock, changes) = (Clock(), Changes())
         let transport = CircuitBreakingTransport(

@@ -269,10 +269,7 @@ struct CurlTransportTests {
         // A DNS label cannot have more than 63 characters, so this name fails without a DNS query.
         let name = "\(String(repeating: "a", count: 64)).invalid"
         let unknown = try HTTPRequest(method: .get, url: "https://\(name)/", timeout: .seconds(20))
-        let codes = [
-            await transport.failure(of: closed)?.code,
-            await transport.failure(of: unknown)?.code,
-        ]
+        let codes = [await transport.failure(of: closed)?.code, await transport.failure(of: unknown)?.code]
         #expect(codes == [.connectFailed, .nameNotResolved])
         await transport.shutDown()
     }

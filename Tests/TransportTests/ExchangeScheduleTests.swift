@@ -204,8 +204,7 @@ struct ExchangeScheduleTests {
             }
             if millisecond < seconds * 1_000, millisecond * rate / 1_000 != (millisecond + 1) * rate / 1_000 {
                 last += 1
-                schedule.submitted(
-                    .init(last, origin: "a", deadline: at(millisecond + timeout)), now: at(millisecond))
+                schedule.submitted(.init(last, origin: "a", deadline: at(millisecond + timeout)), now: at(millisecond))
             }
             for action in schedule.actions(now: at(millisecond)) {
                 switch action {

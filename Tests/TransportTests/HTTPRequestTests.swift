@@ -19,9 +19,7 @@ struct HTTPRequestTests {
         arguments: [
             "a\r\nEvil: yes", "a\nb", "a\rb", "a\u{0}b", "\u{7F}", "a\r\n\r\nGET / HTTP/1.1", "é",
         ])
-    func headerValue(value: String) {
-        #expect(refusal(headers: ["Authorization": value]) == .invalidRequest)
-    }
+    func headerValue(value: String) { #expect(refusal(headers: ["Authorization": value]) == .invalidRequest) }
 
     @Test("A header name that is not a token is rejected", arguments: ["", "A B", "A:", "A\r\nB", "Ä", "a@b"])
     func headerName(name: String) {

@@ -51,7 +51,6 @@ struct HTTPURLTests {
     }
 }
 
-/// Returns the code of the error that the body throws, or `nil` if it throws none.
 func code(_ body: () throws(TransportError) -> Void) -> TransportError.Code? {
     do throws(TransportError) {
         try body()

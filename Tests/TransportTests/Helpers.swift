@@ -23,7 +23,6 @@ func withServer(
 typealias Outcome = Result<HTTPResponse, TransportError>
 
 extension CurlTransport {
-    /// Sends the request and returns its result.
     func outcome(of request: HTTPRequest) async -> Outcome {
         do throws(TransportError) {
             return .success(try await send(request))
@@ -33,16 +32,12 @@ extension CurlTransport {
     }
 
     /// Returns the error of the request, or `nil` if it succeeds.
-    func failure(of request: HTTPRequest) async -> TransportError? {
-        await outcome(of: request).failure
-    }
+    func failure(of request: HTTPRequest) async -> TransportError? { await outcome(of: request).failure }
 }
 
 extension Outcome {
-    /// The body, or `nil` on failure.
     var body: [UInt8]? { try? get().body }
 
-    /// The error, or `nil` on success.
     var failure: TransportError? {
         guard case .failure(let error) = self else { return nil }
         return error

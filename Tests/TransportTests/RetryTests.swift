@@ -26,8 +26,7 @@ struct RetryTests {
 
     @Test("A requested delay is honored, or the policy gives up")
     func requested() {
-        #expect(
-            policy.delay(after: 1, remaining: .seconds(9), requested: .seconds(5), random: 0) == .seconds(5))
+        #expect(policy.delay(after: 1, remaining: .seconds(9), requested: .seconds(5), random: 0) == .seconds(5))
         #expect(policy.delay(after: 1, remaining: .seconds(9), requested: .seconds(60), random: 0) == nil)
     }
 
@@ -54,7 +53,5 @@ struct RetryTests {
         arguments: [
             "", "-1", "1.5", "soon", "+1", " 1", "Fri, 31 Dec 1999 23:59:59 GMT", "1234567890123456",
         ])
-    func unreadableRetryAfter(text: String) {
-        #expect(RetryAfter(text) == nil)
-    }
+    func unreadableRetryAfter(text: String) { #expect(RetryAfter(text) == nil) }
 }

@@ -4,7 +4,6 @@ import ReceiptBridgeReceipts
 /// A list of customers to look up. A line is a transaction id, or JSON that contains ids, for example a row of
 /// `migrate`'s results. Repeated customers are looked up once.
 package struct IdentifierList: Sendable {
-    /// The ids in a line.
     package struct Entry: Sendable, Hashable {
         let identifiers: UnsignedIdentifiers
         /// The id that names the entry in the output; without an id, the beginning of the line.

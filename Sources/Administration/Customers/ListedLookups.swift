@@ -77,7 +77,7 @@ package struct ListedLookups: Sendable {
                     verifiedAt: .now))
             return ListResult(line: Self.named(entry, view), isSuccess: true)
         } catch {
-            let failure = CustomerViewError(error)
+            let failure = OperationError(error)
             guard [.transactionNotFound, .accountNotFound].contains(failure.code) else { throw error }
             return Self.refusedEntry(of: entry, failure.code.rawValue, failure.reason)
         }

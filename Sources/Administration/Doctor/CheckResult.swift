@@ -12,7 +12,6 @@ package struct CheckResult: Sendable, Hashable {
     package let verdict: CheckVerdict
     /// The finding. It contains no secrets.
     package let detail: String
-    /// Recommended action; `nil` if none is needed.
     package let advice: String?
 
     package init(_ check: String, _ verdict: CheckVerdict, _ detail: String, advice: String? = nil) {

@@ -7,14 +7,12 @@ import ReceiptBridgeStorage
 struct DatabaseChecks {
     let address: PostgreSQLAddress
     let database: DatabaseConfiguration
-    /// Whether the server is not to be contacted.
     let isOffline: Bool
-    /// The apps whose customers a server looks up.
     let settings: ProxyConfiguration
+    /// The apps whose customers a server looks up.
     let keyedApps: Set<String>
     let now: @Sendable () -> Timestamp
 
-    /// Maximum time to wait for a connection.
     private static let connectionTimeout = Duration.seconds(10)
     /// Oldest version of the server, as in `server_version_num`.
     private static let minimumVersion: Int64 = 140_000
@@ -146,7 +144,6 @@ struct DatabaseChecks {
         return CheckResult("store clock", .warn, text, advice: "synchronize both clocks with NTP")
     }
 
-    /// - Parameter steps: the applied schema steps; `nil` if there are no tables.
     private static func schema(_ steps: PostgreSQLResult?) throws(PostgreSQLError) -> CheckResult {
         guard let steps else { return CheckResult("store schema", .pass, "no tables yet; created at the next start") }
         let known = PostgreSQLStore.schemaStepNames

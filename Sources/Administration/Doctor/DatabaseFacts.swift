@@ -11,7 +11,6 @@ struct DatabaseFacts {
     /// The schema in which tables are created; `nil` if no schema of `search_path` exists.
     let schema: String?
     let canCreate: Bool
-    /// Whether the tables of a store exist.
     let hasTables: Bool
     /// The version of TLS on the connection; `nil` without TLS.
     let tlsVersion: String?
@@ -30,7 +29,6 @@ struct DatabaseFacts {
     /// The applied schema steps: the name, and whether versions without the step can use the store.
     static let steps = PostgreSQLQuery("SELECT name, isCompatible FROM schemaStep")
 
-    /// Reads the row of ``query``.
     init(_ result: PostgreSQLResult) throws(PostgreSQLError) {
         guard let row = result.rows.first else { throw PostgreSQLError(.failed, "the server returned no row") }
         version = try row.integer(0)

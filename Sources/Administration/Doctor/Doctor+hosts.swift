@@ -26,8 +26,7 @@ extension Doctor {
         return probes.map(\.result) + [clock]
     }
 
-    /// Sends a GET, which has no effect: verifyReceipt responds with 21000, and the Server API with 401 because there
-    /// is no token.
+    /// A GET has no effect: verifyReceipt responds with 21000, and the Server API with 401 because there is no token.
     private func probe(_ url: String, _ name: String, _ transport: any HTTPTransport) async -> HostProbe {
         do throws(TransportError) {
             let sentAt = now()
@@ -60,14 +59,11 @@ extension Doctor {
         )
     }
 
-    /// The result if no host sent a `Date` header.
     private static let unknownClock = CheckResult(
         "clock", .warn, "no host reported its time", advice: "compare this machine's clock with another machine's")
 }
 
-/// Checks whether the egress proxy accepts connections.
 extension Doctor {
-    /// Opens a TCP connection to the proxy.
     func proxyCheck() async -> CheckResult {
         guard let (text, setting) = proxy else {
             return CheckResult("proxy", .pass, "none: Apple is contacted directly")

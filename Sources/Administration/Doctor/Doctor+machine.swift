@@ -35,11 +35,8 @@ extension Doctor {
 }
 
 extension Doctor {
-    /// Checks the names and the validity period of the public listener's certificate. That the private key matches was
-    /// checked when the configuration was read.
-    ///
-    /// Fails if clients would reject the certificate; warns if it expires within 14 days or lacks the certificate of
-    /// its issuer.
+    /// That the private key matches was checked when the configuration was read. Fails if clients would reject the
+    /// certificate; warns if it expires within 14 days or lacks the certificate of its issuer.
     func check(_ certificate: ListenerCertificate) -> CheckResult {
         let name = "tls.certificate"
         let renewal = "renew the certificate, then send SIGHUP to reload it"
@@ -72,10 +69,8 @@ extension Doctor {
     }
 }
 
-/// Checks what the machine allows.
 extension Doctor {
-    /// Checks whether the hard limit of file descriptors is high enough for the configured numbers of connections. The
-    /// server raises its soft limit to the hard limit.
+    /// Whether the hard limit of file descriptors suffices: the server raises its soft limit to it.
     ///
     /// - Parameters:
     ///   - connections: The value of `limits.connections`.
@@ -107,7 +102,6 @@ extension Doctor {
         return CheckResult("descriptors", .pass, allowed)
     }
 
-    /// Checks how many connections and exchanges the memory allows.
     package static func memoryCheck(_ budget: MemoryBudget, connections: Int) -> CheckResult {
         let allowed =
             "\(budget.limit >> 20) MB may be used: enough for \(budget.connections) connections and \(budget.exchanges) exchanges with the App Store at the same time"

@@ -47,8 +47,9 @@ extension Doctor {
     ) async -> [CheckResult] {
         let (name, hasSecret) = ("sharedSecret \(bundleId)", app.sharedSecret != nil)
         do {
-            let client = try BatchVerifyReceiptClient(settings: settings, transport: transport)
-            let answer = try await client.answer(to: receipt)
+            let apple = try BatchVerifyReceipt(
+                settings: settings, trust: TrustStore(settings: settings), transport: transport)
+            let answer = try await apple.answer(to: receipt)
             let response = try? ResponseDocument(answer.body)
             let secret = Self.result(
                 name, answer.status, hasSecret: hasSecret,
@@ -58,7 +59,7 @@ extension Doctor {
                     bundleId, isNewestFirst: isFirst, app.latestReceiptInfoOrder, receipt.environment ?? .production)
             }
             return [secret] + [order].compactMap(\.self)
-        } catch let error as BatchVerifyReceiptClient.Unavailable {
+        } catch let error as BatchVerifyReceipt.Unavailable {
             return [CheckResult(name, .warn, "not checked: \(error.reason)", advice: "try again later")]
         } catch {
             return [CheckResult(name, .fail, "\(error)")]

@@ -35,7 +35,6 @@ extension Doctor {
         }
     }
 
-    /// Looks up ``unusedId`` and interprets the response.
     private static func check(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
         let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
         guard let id = TransactionIdentifier(rawValue: unusedId) else {

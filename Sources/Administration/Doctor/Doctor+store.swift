@@ -22,19 +22,15 @@ extension Doctor {
         }
     }
 
-    /// The apps whose customers a server looks up.
     private var keyedApps: Set<String> {
         Set(settings.apps.filter { $0.serverAPI != nil }.compactMap { $0.bundleId?.rawValue })
     }
 
-    /// How many customers are stored, if there are any.
     static func customers(_ count: Int64) -> [CheckResult] {
         count == 0
             ? [] : [CheckResult("store customers", .pass, "\(count) can be answered without Apple")]
     }
 
-    /// A warning if customers need a lookup.
-    ///
     /// - Parameter counts: by bundle id.
     static func lookups(_ counts: [String: Int64], of keyedApps: Set<String>) -> [CheckResult] {
         let count = counts.filter { keyedApps.contains($0.key) }.values.reduce(0, +)
@@ -47,7 +43,6 @@ extension Doctor {
             ]
     }
 
-    /// A warning if several configured apps have the same transaction ids.
     static func sharedIdentifiers(_ apps: [String], of settings: ProxyConfiguration) -> [CheckResult] {
         let names = apps.filter { name in settings.apps.contains { $0.bundleId?.rawValue == name } }
         return names.count < 2
@@ -129,8 +124,7 @@ extension Doctor {
         }
     }
 
-    /// Returns the recommended action for an error. A store that a newer version wrote must not be moved away: its
-    /// data is intact.
+    /// A store that a newer version wrote must not be moved away: its data is intact.
     private static func advice(for code: StorageError.Code) -> String? {
         switch code {
         case .changed: "run the version that wrote it, or a newer one; the file is intact"

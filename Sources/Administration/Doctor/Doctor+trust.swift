@@ -4,7 +4,6 @@ import ReceiptBridgeCryptography
 import Foundation
 
 extension Doctor {
-    /// Checks that OpenSSL on this machine can verify the algorithms of old receipts.
     static var selfTest: CheckResult {
         do throws(CryptographyError) {
             try SelfTest.run()
@@ -17,7 +16,6 @@ extension Doctor {
     }
 }
 
-/// Checks the root certificates that receipts and signed transactions are verified with.
 extension Doctor {
     var rootChecks: [CheckResult] {
         do {
@@ -29,8 +27,7 @@ extension Doctor {
         }
     }
 
-    /// Returns the result for one root certificate. An expired root is a warning, because it still verifies old
-    /// signatures.
+    /// An expired root is a warning, because it still verifies old signatures.
     private func root(_ certificate: Certificate, isAdded: Bool) -> CheckResult {
         let day = Timestamp(seconds: certificate.validity.upperBound).iso8601Date
         let text = "\(certificate.commonName ?? "without a name"), until \(day), \(isAdded ? "added" : "built in")"

@@ -26,8 +26,7 @@ package struct Doctor: Sendable {
         self.now = now
     }
 
-    /// Returns the checks of the machine and the errors of the configuration. Other checks need a valid
-    /// configuration.
+    /// The checks of the machine, and the errors of the configuration. Other checks need a valid one.
     package static func checks(configurationError: ConfigurationError) -> [CheckResult] {
         configurationError.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
             + Doctor(settings: ProxyConfiguration(), transport: nil, environment: [:]).rootChecks

@@ -1,7 +1,6 @@
 import ReceiptBridgeCore
 
 extension Doctor {
-    /// Findings about hosts that are most likely those of another key.
     var mixUps: [CheckResult] {
         [
             ("verifyReceipt.production", settings.verifyReceipt.production),

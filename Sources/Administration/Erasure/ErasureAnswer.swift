@@ -7,8 +7,8 @@ package enum ErasureAnswer {
     /// Places outside the store that may contain data of the customer.
     package static let notCovered = [
         "results, reports and progress files of migrate and compare",
-        "imports, if the customer is named by an account token", "files written by refunds sweep --to", "logs",
-        "copies of the store", "what forwarding delivered, and what the App Store holds",
+        "files written by refunds sweep --to", "logs", "copies of the store",
+        "what forwarding delivered, and what the App Store holds",
     ]
 
     /// - Parameter isRewritten: Whether the file was rewritten, so that it contains no remains of erased rows.

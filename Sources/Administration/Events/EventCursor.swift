@@ -2,6 +2,7 @@ import ReceiptBridgeBatch
 package import ReceiptBridgeBase
 import Foundation
 package import ReceiptBridgeStorage
+package import ReceiptBridgeCore
 
 /// How far events were exported, in ascending order of the sequences. It may be in a file, which is locked, so only one
 /// process can continue from it at a time.
@@ -14,6 +15,8 @@ package struct EventCursor {
 
         /// All events up to this sequence were exported.
         var sequence: Int64 = 0
+        /// The only type that is exported, or `all`; `nil` before the first export.
+        var type: String?
         /// Lengths in bytes of the outputs, by path.
         var sizes: [String: Int64] = [:]
     }
@@ -61,6 +64,20 @@ package struct EventCursor {
         return output
     }
 
+    /// Sets the type of the events; `nil` for all.
+    ///
+    /// - Throws: ``InvalidOperation`` if another one was exported before, whose events it would leave out.
+    package mutating func select(_ type: EventType?) throws(InvalidOperation) {
+        let name = type?.rawValue ?? "all"
+        if let known = state.type, known != name {
+            let option = known == "all" ? "without --type" : "with --type \(known)"
+            throw InvalidOperation(
+                "the events before \(sequence) were exported \(option), so others would be left out",
+                hint: "export \(option), or name another file to begin at the first event")
+        }
+        state.type = name
+    }
+
     /// Writes the events since the last export, page by page. Events that are stored meanwhile are left out.
     ///
     /// - Parameter lines: returns the lines of some events.
@@ -69,6 +86,7 @@ package struct EventCursor {
         _ type: EventType?, from store: any EventStore, to output: inout LineOutput, at path: String?,
         _ lines: ([EventRow]) async throws -> [[UInt8]]
     ) async throws -> Int {
+        try select(type)
         var count = 0
         let horizon = try await store.eventHorizon()
         while true {

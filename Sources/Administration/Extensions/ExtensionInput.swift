@@ -50,8 +50,7 @@ package struct RequestIdentifier: Sendable, Hashable {
 
 /// App Store storefronts by their three-letter country codes (ISO 3166-1 alpha-3).
 package enum Storefronts {
-    /// Returns the codes of a comma-separated list, for example `USA,DEU`. For `nil` the result is empty, which means
-    /// all storefronts.
+    /// The codes in a list such as `USA,DEU`. For `nil` the result is empty, which means all storefronts.
     package static func codes(_ text: String?) throws(InvalidOperation) -> [String] {
         guard let text else { return [] }
         let codes = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)

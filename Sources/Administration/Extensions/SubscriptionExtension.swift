@@ -20,8 +20,6 @@ package struct SubscriptionExtender: Sendable {
         self.client = client
     }
 
-    /// Extends a subscription.
-    ///
     /// The identifier of the request is the same whenever the run is repeated, so that Apple does not extend twice.
     ///
     /// - Parameters:
@@ -59,8 +57,7 @@ package struct SubscriptionExtender: Sendable {
         return line.result
     }
 
-    /// Returns the original transaction id of any transaction of the subscription, if it is in the store. Otherwise the
-    /// id is taken to be one.
+    /// The store has it for any transaction of the subscription. Otherwise the id is taken to be an original one.
     private func originalId(of entry: RefundList.Entry) async throws(StorageError) -> TransactionIdentifier {
         let text = try await store?.customers.transaction(entry.identifier, in: entry.scope)
         let original = text.flatMap { Signed<TransactionPayload>(storedText: $0)?.payload.originalTransactionId }

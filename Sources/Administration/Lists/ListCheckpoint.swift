@@ -16,8 +16,8 @@ package struct ListCheckpoint {
         var options: String
         /// Items before this index were tried.
         var next = 0
-        /// Indexes of tried items that failed, in ascending order.
-        var failed: [Int] = []
+        /// Indexes of tried items that failed, in files that have no set of them.
+        var failed: [Int64]?
         /// Number of items whose result is not a success.
         var refused = 0
         /// Length in bytes of the complete part of the output; `nil` if the output was not started.
@@ -28,6 +28,8 @@ package struct ListCheckpoint {
     private let ledger: ProgressFile
     private let path: String
     private var state: State
+    /// Indexes of tried items that failed.
+    private var failed: Set<Int64> = []
 
     /// Opens or creates the checkpoint.
     ///
@@ -46,9 +48,13 @@ package struct ListCheckpoint {
                     "\(path) belongs to another list or to other options", hint: "--fresh starts over")
             }
             state = stored
+            for index in stored.failed ?? [] { try ledger.insert(index, into: State.key) }
+            state.failed = nil
+            failed = try ledger.numbers(in: State.key)
         } else {
             // The output of the previous run is replaced, if there is one.
             state = State(options: options, size: stored?.size == nil ? nil : 0)
+            try ledger.remove(nil, from: State.key)
             try save()
         }
     }
@@ -71,24 +77,21 @@ package struct ListCheckpoint {
     /// Returns the indexes of the items to do: those that failed before, then the others.
     package func remaining(of count: Int) -> [Int] {
         state.isFinished
-            ? [] : state.failed.filter((0..<count).contains) + (min(max(state.next, 0), count)..<count)
+            ? []
+            : failed.map { Int($0) }.filter((0..<count).contains).sorted() + (min(max(state.next, 0), count)..<count)
     }
 
     /// Records that an item has a line.
-    mutating func complete(_ index: Int, isSuccess: Bool) {
-        move(past: index)
+    mutating func complete(_ index: Int, isSuccess: Bool) throws {
+        state.next = max(state.next, index + 1)
         if !isSuccess { state.refused += 1 }
+        if failed.remove(Int64(index)) != nil { try ledger.remove(Int64(index), from: State.key) }
     }
 
     /// Records that an item failed for now.
-    mutating func postpone(_ index: Int) {
-        move(past: index)
-        state.failed.append(index)
-        state.failed.sort()
-    }
-
-    private mutating func move(past index: Int) {
-        if index >= state.next { state.next = index + 1 } else { state.failed.removeAll { $0 == index } }
+    mutating func postpone(_ index: Int) throws {
+        state.next = max(state.next, index + 1)
+        if failed.insert(Int64(index)).inserted { try ledger.insert(Int64(index), into: State.key) }
     }
 
     /// Marks the output as started. Called before the first write, so that the next run recognizes the file as its own
@@ -110,7 +113,7 @@ package struct ListCheckpoint {
     /// Ends a run. It is finished if every item was tried and none failed. If nothing was written, a file of that name
     /// that exists later belongs to another program.
     package mutating func end(of count: Int) throws {
-        state.isFinished = state.next >= count && state.failed.isEmpty
+        state.isFinished = state.next >= count && failed.isEmpty
         if state.size == 0 { state.size = nil }
         try save()
     }

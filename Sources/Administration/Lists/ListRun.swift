@@ -8,6 +8,8 @@ package struct ListResult: Sendable, Hashable {
     package let line: [UInt8]
     /// `false` if the App Store or a limit refused the item, or does not know it.
     package let isSuccess: Bool
+
+    package init(line: [UInt8], isSuccess: Bool) { (self.line, self.isSuccess) = (line, isSuccess) }
 }
 
 /// The progress of a run over a list.
@@ -46,21 +48,20 @@ package enum ListRun {
         let (first, refused) = (min(queue.count, limits.items.map(Int.init) ?? .max), checkpoint.refused)
         monitor.change { ($0.items, $0.refused) = (first, refused) }
         var rest = queue[...]
-        let run = Run(limits: limits, maximumCalls: 100) { monitor.isStopped }
-        return try await run.run(
-            next: { rest.popFirst() },
+        return try await limits.run(
+            maximumCalls: 100, isStopped: { monitor.isStopped }, next: { rest.popFirst() },
             perform: { try await perform(items[$0], $1) },
             finish: { index, result in
                 switch result {
                 case .success(let result):
                     try output.append(result.line)
-                    checkpoint.complete(index, isSuccess: result.isSuccess)
+                    try checkpoint.complete(index, isSuccess: result.isSuccess)
                     monitor.change {
                         $0.done += 1
                         $0.refused += result.isSuccess ? 0 : 1
                     }
                 case .failure:
-                    checkpoint.postpone(index)
+                    try checkpoint.postpone(index)
                     monitor.change { $0.failed += 1 }
                 }
                 try checkpoint.save(size: try output.makeDurable())

@@ -13,8 +13,6 @@ package struct HistoryCheckpoint {
     /// Length in bytes of the part of the file that is complete; `nil` if the file was not started.
     package private(set) var size: Int64?
 
-    /// Opens or creates the checkpoint.
-    ///
     /// - Parameter options: The options that select the history.
     /// - Throws: `StorageError`; ``InvalidOperation`` if the file was written with other options.
     package init(nextTo path: String, for options: String) throws {
@@ -38,7 +36,6 @@ package struct HistoryCheckpoint {
         size = 0
     }
 
-    /// Saves that the file is complete up to `done`.
     package mutating func save(done: Timestamp, size: Int64) throws(StorageError) {
         try ledger.save(Array(String(done.milliseconds).utf8), as: "done")
         try ledger.save(Array(String(size).utf8), as: "size")
@@ -47,8 +44,7 @@ package struct HistoryCheckpoint {
         self.size = size
     }
 
-    /// Marks the file as not started if nothing was written. A file of that name that exists later then belongs to
-    /// another program.
+    /// If nothing was written, the file counts as not started: one that exists later is another program's.
     package mutating func end() throws(StorageError) {
         guard size == 0 else { return }
         try ledger.save([], as: "size")

@@ -34,7 +34,6 @@ package struct HistoryFilter: Sendable, Hashable {
         }
     }
 
-    /// Returns the request for one window of the history.
     package func query(_ window: HistoryWindows.Window) -> NotificationQuery {
         var query = NotificationQuery(startDate: window.start, endDate: window.end)
         query.notificationType = type

@@ -36,11 +36,9 @@ package struct TestNotification: Sendable {
 
     /// Apple's error for a test notification that has not been sent yet.
     private static let notSentYet = ServerAPIErrorNumber(rawValue: 4_040_008)
-    /// Limits of one call to the App Store Server API.
     private static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
     /// Pauses between two status requests in seconds; the last one repeats. Apple allows one request per second.
     private static let pauses = [1, 1, 2, 3, 5]
-    /// Longest time between the delivery and the arrival in the store.
     private static let arrival = Duration.seconds(3).atTestSpeed(atLeast: .milliseconds(500))
 
     private let client: ServerAPIClient
@@ -88,7 +86,6 @@ package struct TestNotification: Sendable {
         }
     }
 
-    /// Waits until the notification is in the store.
     private func hasArrived(_ uuid: String?, timeout: Duration) async throws -> Bool? {
         guard let store else { return nil }
         guard let uuid else { return false }

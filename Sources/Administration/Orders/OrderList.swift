@@ -26,10 +26,9 @@ package enum OrderList {
 }
 
 extension OrderReport {
-    /// Looks up an entry of a list and returns its line: the JSON of ``OrderAnswer``. If the text is no order id, or
-    /// Apple refuses it, `status` is null and the member `reason` is added.
+    /// Returns the line of an entry: the JSON of ``OrderAnswer``. If the text is no order id, or Apple refuses it,
+    /// `status` is null and the member `reason` is added.
     ///
-    /// - Parameter client: returns the client of the app that has an order.
     /// - Throws: ``UpstreamError`` if the lookup can succeed later.
     package static func result(
         of entry: String, _ options: CallOptions, from client: (OrderIdentifier?) async throws -> ServerAPIClient

@@ -13,14 +13,12 @@ package import ReceiptBridgeStorage
 /// that is found for the id; a wrong one is an error. Lines without an id, for example of receipts without purchases,
 /// are skipped.
 package struct RefundList: Sendable {
-    /// A transaction of the customer, with its app and environment.
     package struct Entry: Sendable, Hashable {
         package let identifier: TransactionIdentifier
         package let scope: AppScope
     }
 
     package let entries: [Entry]
-    /// Number of lines without an id.
     package let skipped: Int
 
     /// - Parameter app: returns the app of a line that names none.

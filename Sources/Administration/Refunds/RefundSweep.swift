@@ -7,7 +7,7 @@ package import ReceiptBridgeCore
 /// Reads the refund histories of many customers and stores the refunds, each of which gives one event.
 package struct RefundSweep: Sendable {
     private let clients: ServerAPISource
-    private let store: any RefundStore
+    private let store: any Store
     private let source: EventSource
     private let limits: RunLimits
     private let monitor: SweepMonitor
@@ -17,7 +17,7 @@ package struct RefundSweep: Sendable {
     ///   - source: becomes part of the events.
     ///   - reportTargets: the targets to which refunds of an app are forwarded that were not known.
     package init(
-        clients: ServerAPISource, store: any RefundStore, source: EventSource = .refundSweep, limits: RunLimits,
+        clients: ServerAPISource, store: any Store, source: EventSource = .refundSweep, limits: RunLimits,
         monitor: SweepMonitor,
         reportTargets: @escaping @Sendable (BundleIdentifier) -> [ForwardingTargetKey] = { _ in [] }
     ) {
@@ -38,18 +38,23 @@ package struct RefundSweep: Sendable {
     ) async throws -> RunStop? {
         monitor.change { $0.customers = min(targets.count, limits.items.map(Int.init) ?? .max) }
         var targets = targets
-        let run = Run(limits: limits, maximumCalls: 600) { [monitor] in monitor.isStopped }
-        return try await run.run(
-            next: { try await targets.next() },
+        return try await limits.run(
+            maximumCalls: 600, isStopped: { [monitor] in monitor.isStopped }, next: { try await targets.next() },
             perform: { [clients] target, options in try await Answer(of: target, from: clients, options) },
             finish: { target, result in
                 switch result {
                 case .success(.refunds(let refunds)):
-                    let unknown = try await store.save(
-                        refunds.compactMap { RefundRow($0) }, in: target.scope, at: .now, source: source,
-                        reportingTo: reportTargets(target.scope.bundleId))
-                    monitor.change { ($0.swept, $0.unknown) = ($0.swept + 1, $0.unknown + unknown) }
-                    if !refunds.isEmpty { try await found() }
+                    let isErased =
+                        try await target.isStored
+                        ? !store.customers.isRecorded(target.identifier, of: target.scope.bundleId) : false
+                    if !isErased {
+                        let unknown = try await store.refunds.save(
+                            refunds.compactMap { RefundRow($0) }, in: target.scope, at: .now, source: source,
+                            reportingTo: reportTargets(target.scope.bundleId))
+                        monitor.change { $0.unknown += unknown }
+                        if !refunds.isEmpty { try await found() }
+                    }
+                    monitor.change { $0.swept += 1 }
                 case .success(.unknown): monitor.change { $0.notFound += 1 }
                 case .success(.withoutKey): monitor.change { $0.withoutKey += 1 }
                 case .failure: monitor.change { $0.failed += 1 }

@@ -15,14 +15,14 @@ package struct RefundTargets: Sendable {
     /// Given customers, without those that were asked about.
     package init(_ entries: [RefundList.Entry], _ checkpoint: SweepCheckpoint) {
         page = entries.enumerated().map {
-            RefundTarget(scope: $1.scope, identifier: $1.identifier, position: Int64($0 + 1))
+            RefundTarget(scope: $1.scope, identifier: $1.identifier, position: Int64($0 + 1), isStored: false)
         }.filter { checkpoint.includes($0.position) }
         count = page.count
     }
 
     /// All customers in a store, without those that were asked about.
     package init(in store: any RefundStore, _ checkpoint: SweepCheckpoint) async throws(StorageError) {
-        failed = checkpoint.failed[...]
+        failed = checkpoint.failed.sorted()[...]
         count = failed.count + (try await store.countRefundTargets(after: checkpoint.position))
         page = []
         rest = (store, checkpoint.position)

@@ -6,13 +6,11 @@ package import ReceiptBridgeStorage
 /// A copy that was stopped resumes where it ended. No server or command may write to one of the stores meanwhile: a row
 /// that changes after it was copied is not copied again. So the copy is compared with the source before it is complete.
 package struct StoreCopy: Sendable {
-    /// The state of a copy, for display.
     package struct Progress: Sendable, Hashable {
         /// Rows of all tables in the source.
         package let rows: Int64
         /// Rows copied so far, by this run and by earlier ones.
         package let copied: Int64
-        /// The kind of data that is being copied.
         package let title: String
     }
 
@@ -20,7 +18,6 @@ package struct StoreCopy: Sendable {
     let destination: any StoreTransfer
     /// Identifies the source in the destination, so that a copy of another store is not resumed.
     let sourceName: String
-    /// Rows in one transaction of the destination.
     private let batch: Int
 
     package init(
@@ -32,10 +29,9 @@ package struct StoreCopy: Sendable {
         self.batch = batch
     }
 
-    /// Runs or resumes the copy. One that is complete already stays as it is.
+    /// Returns whether the copy is complete. One that is complete already stays as it is.
     ///
     /// - Parameter report: called after each transaction; returns `false` to stop.
-    /// - Returns: whether the copy is complete.
     /// - Throws: ``StorageError``; `changed` if the destination holds other data, or if the source has changed.
     package func run(_ report: @Sendable (Progress) -> Bool) async throws(StorageError) -> Bool {
         guard let begun = try await destination.beginCopy(from: sourceName) else {

@@ -16,7 +16,6 @@ package struct StoreDigest: Sendable, Hashable {
         self.title = title
     }
 
-    /// The digest in hexadecimal.
     package var text: String {
         Hexadecimal.text(of: sum.flatMap { word in withUnsafeBytes(of: word.bigEndian) { [UInt8]($0) } })
     }

@@ -3,23 +3,18 @@ package import ReceiptBridgeBase
 /// The clock used for the App Store: time of day, uptime and sleeping. A parameter, so that tests do not have to
 /// wait.
 package struct AppStoreClock: Sendable {
-    /// Returns the time of day.
     package let now: @Sendable () -> Timestamp
     /// Returns a monotonic time with an arbitrary start, for deadlines and budgets.
     package let uptime: @Sendable () -> Duration
-    /// Sleeps for the given duration. Throws if the task is canceled.
     package let sleep: @Sendable (Duration) async throws -> Void
 
     package init(
         now: @escaping @Sendable () -> Timestamp, uptime: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
-        self.now = now
-        self.uptime = uptime
-        self.sleep = sleep
+        (self.now, self.uptime, self.sleep) = (now, uptime, sleep)
     }
 
-    /// The clock of this machine.
     package static let system: AppStoreClock = {
         let clock = ContinuousClock()
         let start = clock.now

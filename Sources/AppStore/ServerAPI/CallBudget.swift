@@ -3,7 +3,6 @@ import ReceiptBridgeTransport
 
 /// The limits of one operation, which may need several calls. For example, a customer lookup reads many pages.
 package struct CallOptions: Sendable, Hashable {
-    /// The priority in the hourly budget.
     package var priority: HourlyBudget.Priority
     /// The time limit of the whole operation: calls, delays and paging.
     package var timeLimit: Duration
@@ -17,10 +16,8 @@ package struct CallOptions: Sendable, Hashable {
         priority: HourlyBudget.Priority = .live, timeLimit: Duration = .seconds(9), callLimit: Duration? = nil,
         maximumCalls: Int = 120
     ) {
-        self.priority = priority
-        self.timeLimit = timeLimit
-        self.callLimit = callLimit
-        self.maximumCalls = maximumCalls
+        (self.priority, self.timeLimit) = (priority, timeLimit)
+        (self.callLimit, self.maximumCalls) = (callLimit, maximumCalls)
     }
 }
 
@@ -53,7 +50,6 @@ struct CallBudget: Sendable {
         return copy
     }
 
-    /// The time left until the deadline; negative if it has passed.
     func remaining(at uptime: Duration) -> Duration { deadline - uptime }
 
     /// Keeps the memory of a response reserved until the operation ends.

@@ -8,13 +8,9 @@ package struct ConsumptionRequest: Sendable, Hashable {
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/deliverystatus
     package enum DeliveryStatus: String, Sendable, CaseIterable {
-        /// Delivered and working.
         case delivered = "DELIVERED"
-        /// Not working.
         case qualityIssue = "UNDELIVERED_QUALITY_ISSUE"
-        /// The wrong item was delivered.
         case wrongItem = "UNDELIVERED_WRONG_ITEM"
-        /// Not delivered because of a server outage.
         case serverOutage = "UNDELIVERED_SERVER_OUTAGE"
         /// Not delivered for another reason.
         case other = "UNDELIVERED_OTHER"
@@ -24,21 +20,16 @@ package struct ConsumptionRequest: Sendable, Hashable {
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/refundpreference
     package enum RefundPreference: String, Sendable, CaseIterable {
-        /// Decline the refund.
         case decline = "DECLINE"
-        /// Refund the full price.
         case grantFull = "GRANT_FULL"
-        /// Refund the unused part.
         case grantProrated = "GRANT_PRORATED"
     }
 
     /// True if the customer could try the content before buying.
     package let sampleContentProvided: Bool
-    /// The state of delivery.
     package let deliveryStatus: DeliveryStatus
     /// The consumed part in thousandths of a percent, 0 to 100000. Not allowed for auto-renewable subscriptions.
     package let consumptionPercentage: Int64?
-    /// The preference; `nil` if there is none.
     package let refundPreference: RefundPreference?
 
     /// Creates a request. The caller asserts that the customer consented.
@@ -46,10 +37,8 @@ package struct ConsumptionRequest: Sendable, Hashable {
         sampleContentProvided: Bool, deliveryStatus: DeliveryStatus, consumptionPercentage: Int64? = nil,
         refundPreference: RefundPreference? = nil
     ) {
-        self.sampleContentProvided = sampleContentProvided
-        self.deliveryStatus = deliveryStatus
-        self.consumptionPercentage = consumptionPercentage
-        self.refundPreference = refundPreference
+        (self.sampleContentProvided, self.deliveryStatus) = (sampleContentProvided, deliveryStatus)
+        (self.consumptionPercentage, self.refundPreference) = (consumptionPercentage, refundPreference)
     }
 
     /// The JSON body. `customerConsented` is always true.
@@ -72,7 +61,6 @@ package struct ConsumptionRequest: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/consumptionrequestv1
 package struct ConsumptionRequestV1: Sendable, Hashable {
-    /// A numeric field of the request.
     package enum Field: String, Sendable, Hashable, CaseIterable {
         /// Age of the account, 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.
         case accountTenure
@@ -94,7 +82,6 @@ package struct ConsumptionRequestV1: Sendable, Hashable {
         /// 1 active, 2 suspended, 3 terminated, 4 limited.
         case userStatus
 
-        /// The values that Apple accepts.
         package var values: ClosedRange<Int64> {
             switch self {
             case .platform: 0...2
@@ -111,7 +98,6 @@ package struct ConsumptionRequestV1: Sendable, Hashable {
 
     /// The UUID the app set for the customer, or empty if there is none.
     package var appAccountToken: String
-    /// True if the customer could try the content before buying.
     package let sampleContentProvided: Bool
     /// The values by field. A missing field is sent as 0 if it is required, and omitted otherwise.
     package let numbers: [Field: Int64]
@@ -119,8 +105,7 @@ package struct ConsumptionRequestV1: Sendable, Hashable {
     /// Creates a request. The caller asserts that the customer consented, and that each number is one of
     /// ``Field/values``.
     package init(appAccountToken: String, sampleContentProvided: Bool, numbers: [Field: Int64]) {
-        self.appAccountToken = appAccountToken
-        self.sampleContentProvided = sampleContentProvided
+        (self.appAccountToken, self.sampleContentProvided) = (appAccountToken, sampleContentProvided)
         self.numbers = numbers
     }
 

@@ -21,7 +21,6 @@ struct CustomerLookup {
 
     let client: ServerAPIClient
     let callBudget: CallBudget
-    /// The history from an earlier lookup of the same customer.
     let earlier: EarlierHistory?
     /// Whether the first identifier is that of a subscription. Its statuses are then requested together with its
     /// history, which saves a round trip. Otherwise only the history tells whether they are needed at all.
@@ -29,11 +28,8 @@ struct CustomerLookup {
     /// Called when a page of the history is not the last one.
     let onPage: @Sendable () -> Void
 
-    /// Looks the customer up.
-    ///
-    /// - Parameters:
-    ///   - identifiers: 1 to `maximumIdentifiers` identifiers, the most informative first.
-    ///   - environment: The environment of the customer; `nil` tries production, then the sandbox.
+    /// The 1 to `maximumIdentifiers` identifiers begin with the most informative. Without an environment, production is
+    /// tried, then the sandbox.
     func records(
         of identifiers: [TransactionIdentifier], in environment: AppStoreEnvironment?
     ) async throws(UpstreamError) -> CustomerRecords {
@@ -98,8 +94,7 @@ struct CustomerLookup {
         guard !knownIdentifiers.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {
             throw found.foreign
-                ?? UpstreamError(
-                    .emptyHistory, at: "history", "the history does not contain the requested transaction")
+                ?? UpstreamError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
         }
         let subscriptions = try await subscriptions(
             of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment, early)
@@ -162,11 +157,9 @@ struct CustomerLookup {
         }
     }
 
-    /// Requests the statuses. They are requested only if the history has an auto-renewable subscription, because
-    /// otherwise there are none. For a further history they are requested only while the status of a subscription is
-    /// missing.
-    ///
-    /// - Parameter identifiers: One identifier of each history.
+    /// Requests the statuses by one identifier of each history. They are requested only if the history has an
+    /// auto-renewable subscription, because otherwise there are none. For a further history they are requested only
+    /// while the status of a subscription is missing.
     private func subscriptions(
         of identifiers: [TransactionIdentifier], _ found: inout MergedHistory, _ environment: AppStoreEnvironment,
         _ early: EarlyStatuses
@@ -197,9 +190,8 @@ struct CustomerLookup {
     }
 
     /// Returns the statuses, or `nil` if the transaction is unknown. If they are older than the history, they are
-    /// requested once more: the customer's latest change happened between the two responses.
-    ///
-    /// - Parameter known: the statuses from before the history was read, if they were requested.
+    /// requested once more: the customer's latest change happened between the two responses. The known ones are from
+    /// before the history was read.
     private func subscriptions(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, _ known: [SubscriptionRecord]?,
         agreeingWith found: MergedHistory
@@ -220,7 +212,6 @@ struct CustomerLookup {
 
 /// A request for the statuses of one identifier that is made before its history is known.
 private struct EarlyStatuses {
-    /// `nil` if there is no such request.
     let identifier: TransactionIdentifier?
     private let task: Task<[SubscriptionRecord]?, Never>?
 
@@ -245,6 +236,5 @@ private struct EarlyStatuses {
         }
     }
 
-    /// Ends the request if its result was not needed.
     func cancel() { task?.cancel() }
 }

@@ -27,15 +27,12 @@ package struct HistoryPages: Sendable {
     private var rows: [Signed<TransactionPayload>?] = []
     private var indexes: [String: Int] = [:]
 
-    /// The revision of the last page.
     package private(set) var revision: String?
     /// False if there is another page to request, with `revision`.
     package private(set) var isComplete = false
 
     /// Starts with an empty history.
-    package init(limits: Limits = Limits()) {
-        self.limits = limits
-    }
+    package init(limits: Limits = Limits()) { self.limits = limits }
 
     /// Starts with an earlier history, so that only the changes since then are requested.
     package init(after earlier: EarlierHistory, limits: Limits = Limits()) {
@@ -47,10 +44,8 @@ package struct HistoryPages: Sendable {
     /// The rows, in the order of their last change.
     package var transactions: [Signed<TransactionPayload>] { rows.compactMap { $0 } }
 
-    /// Adds a page whose rows have been verified.
-    ///
-    /// - Throws: `endlessPages` if the page announces more pages but has no revision or that of an earlier page, or
-    ///   if the number of pages or rows exceeds the limits.
+    /// Adds a page whose rows have been verified. Throws `endlessPages` if the page announces more pages but has no
+    /// revision or that of an earlier page, or if the number of pages or rows exceeds the limits.
     package mutating func add(
         _ transactions: [Signed<TransactionPayload>], revision next: String?, hasMore: Bool
     ) throws(UpstreamError) {
@@ -84,7 +79,6 @@ package struct HistoryPages: Sendable {
 /// A verified history from an earlier lookup, to which later changes are added.
 package struct EarlierHistory: Sendable {
     package let transactions: [Signed<TransactionPayload>]
-    /// The revision of the last page.
     package let revision: String
     /// The ids of all transactions, of their original transactions, and of their app transactions.
     private let identifiers: Set<String>

@@ -4,7 +4,6 @@ import ReceiptBridgeBase
 ///
 /// It uses no clock; the caller passes a monotonic time with any start.
 package struct HourlyBudget: Sendable, Hashable {
-    /// The priority of a call.
     package enum Priority: Sendable, Hashable {
         /// A client is waiting for the response.
         case live
@@ -15,7 +14,6 @@ package struct HourlyBudget: Sendable, Hashable {
         case background
     }
 
-    /// The result of requesting a call.
     package enum BudgetDecision: Sendable, Hashable {
         /// The call is allowed and already counted.
         case granted
@@ -24,7 +22,6 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     private var rate: TokenBucket.Rate
-    /// The share of the bucket that is reserved for live calls.
     private let reserve: Double
     private var bucket: TokenBucket
     private var pausedUntil: Duration = .zero
@@ -37,12 +34,8 @@ package struct HourlyBudget: Sendable, Hashable {
 
     private var reserved: Int64 { Int64(Double(rate.tokens) * reserve) }
 
-    /// The bucket begins full.
-    ///
-    /// - Parameters:
-    ///   - callsPerHour: 1 to 1,000,000; other values are clamped to that range.
-    ///   - reserve: The share of the bucket, 0...1, that is reserved for live calls.
-    ///   - now: The current time.
+    /// The bucket begins full. `callsPerHour` is clamped to 1 to 1,000,000. The share `reserve`, 0...1, is reserved for
+    /// live calls.
     package init(callsPerHour: Int64, reserve: Double, now: Duration) {
         rate = .perHour(callsPerHour)
         bucket = TokenBucket(rate, at: now)
@@ -54,7 +47,6 @@ package struct HourlyBudget: Sendable, Hashable {
         bucket.tokens(rate, reserved: priority == .live ? 0 : reserved, at: now)
     }
 
-    /// Requests one call.
     package mutating func consume(_ priority: Priority, at now: Duration) -> BudgetDecision {
         if now < pausedUntil { return .wait(pausedUntil - now) }
         let wait = bucket.consume(rate, reserved: priority == .live ? 0 : reserved, at: now)
@@ -65,7 +57,5 @@ package struct HourlyBudget: Sendable, Hashable {
     func pauseLeft(at now: Duration) -> Duration? { now < pausedUntil ? pausedUntil - now : nil }
 
     /// Blocks all calls until the given time, because Apple returned 429 with `Retry-After`.
-    package mutating func pause(until instant: Duration) {
-        pausedUntil = max(pausedUntil, instant)
-    }
+    package mutating func pause(until instant: Duration) { pausedUntil = max(pausedUntil, instant) }
 }

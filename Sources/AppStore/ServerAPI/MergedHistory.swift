@@ -21,7 +21,6 @@ struct MergedHistory {
     private var revisions: [String?] = []
     /// When the history was signed that was signed first, by its latest transaction.
     private var signedAt: Timestamp?
-    /// The first row that was left out because it belongs to another app or environment; `nil` if there was none.
     private(set) var foreign: UpstreamError?
     var anomalies: [RecordAnomaly] = []
 
@@ -31,10 +30,8 @@ struct MergedHistory {
             || downloads.contains(identifier.rawValue)
     }
 
-    /// The original transaction ids of the auto-renewable subscriptions.
     var subscriptionIdentifiers: Set<String> {
-        Set(
-            transactions.lazy.map(\.payload).filter(\.isAutoRenewable).compactMap(\.originalTransactionId))
+        Set(transactions.lazy.map(\.payload).filter(\.isAutoRenewable).compactMap(\.originalTransactionId))
     }
 
     /// Adds a history. A transaction that is already present is replaced.

@@ -20,9 +20,7 @@ struct PrivateKeyLoader {
     private var fileVersion: FileVersion?
     private(set) var key: SigningKey?
 
-    init(_ source: SecretSource) {
-        self.source = source
-    }
+    init(_ source: SecretSource) { self.source = source }
 
     /// Loads the key if there is none yet or the file has changed. Returns true if a key was loaded.
     ///

@@ -10,14 +10,10 @@ package struct ServerAPIAccount: Sendable, Hashable {
     package let keyId: String
     /// The bundle identifier of the app. With the wrong one, Apple returns empty responses instead of errors.
     package let bundleId: String
-    /// The location of the private key.
     package let privateKey: SecretSource
 
     package init(issuerId: String, keyId: String, bundleId: String, privateKey: SecretSource) {
-        self.issuerId = issuerId
-        self.keyId = keyId
-        self.bundleId = bundleId
-        self.privateKey = privateKey
+        (self.issuerId, self.keyId, self.bundleId, self.privateKey) = (issuerId, keyId, bundleId, privateKey)
     }
 }
 
@@ -41,7 +37,6 @@ package struct ProviderToken: Sendable, Hashable {
     /// `exp`, in seconds since 1970.
     package let expiresAt: Int64
 
-    /// Creates and signs a token.
     package init(account: ServerAPIAccount, key: SigningKey, now: Timestamp) throws(CryptographyError) {
         issuedAt = now.seconds - Self.backdating
         expiresAt = issuedAt + Self.lifetime
@@ -82,13 +77,11 @@ package final class ProviderTokens: Sendable {
     let account: ServerAPIAccount
     private let state: Mutex<State>
 
-    /// Creates the cache without loading the key.
     package init(account: ServerAPIAccount) {
         self.account = account
         state = Mutex(State(reader: PrivateKeyLoader(account.privateKey)))
     }
 
-    /// The bundle identifier of the app that the tokens are for.
     package var bundleId: String { account.bundleId }
 
     /// Returns a token with at least two minutes left. Throws `privateKey` if there is no key to sign it.
@@ -108,9 +101,7 @@ package final class ProviderTokens: Sendable {
     }
 
     /// Discards a token that Apple rejected, so that the next call gets a new one.
-    package func discard(_ token: ProviderToken) {
-        state.withLock { if $0.token == token { $0.token = nil } }
-    }
+    package func discard(_ token: ProviderToken) { state.withLock { if $0.token == token { $0.token = nil } } }
 
     /// Returns whether a token can still be used. If the clock was set back, the token was issued in the future.
     private static func holds(_ token: ProviderToken, at now: Int64) -> Bool {

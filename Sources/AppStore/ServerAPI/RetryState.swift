@@ -3,13 +3,9 @@ import ReceiptBridgeTransport
 
 /// Decides about retries of one call. A value type without a clock or I/O.
 struct RetryState {
-    /// The next step after a failed attempt.
     enum Step: Sendable, Hashable {
-        /// Retry at once with a new token.
         case freshToken
-        /// Retry after this duration.
         case retry(after: Duration)
-        /// Return the failure to the caller.
         case giveUp
     }
 
@@ -18,13 +14,11 @@ struct RetryState {
     private var failures = 0
     private var hasFreshToken = false
 
-    /// - Parameter isRepeatable: Whether the call is idempotent.
     init(policy: RetryPolicy, isRepeatable: Bool) {
         self.policy = policy
         self.isRepeatable = isRepeatable
     }
 
-    /// Decides about the next step after a failure.
     mutating func step(after failure: UpstreamError, remaining: Duration, random: Double) -> Step {
         if failure.code == .unauthorized {
             guard !hasFreshToken, remaining > .zero else { return .giveUp }

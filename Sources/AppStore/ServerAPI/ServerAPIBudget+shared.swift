@@ -18,24 +18,20 @@ extension ServerAPIBudget {
         let isLive: Bool
     }
 
-    /// The result of taking calls from a shared bucket.
     enum Refill: Sendable {
         case taken
         case wait(Duration)
         case unreachable
     }
 
-    /// How long calls that were taken can be made.
     private static let leaseTime = Duration.seconds(60)
     /// Maximum number of calls that are taken at once: for live calls, and for batch work.
     private static let maximumLease: (live: Int64, batch: Int64) = (20, 50)
     /// The number of times per hour that a server alone takes calls: every 0.4 seconds for live calls, every second for
     /// batch work.
     private static let leasesPerHour: (live: Int64, batch: Int64) = (9_000, 3_600)
-    /// Maximum time to wait for a refill that another caller has begun.
     private static let refillTimeLimit = Duration.seconds(1)
 
-    /// Requests one call, from the shared bucket if there is one.
     package func take(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
@@ -61,7 +57,6 @@ extension ServerAPIBudget {
         }
     }
 
-    /// Gives back the calls that were taken and not made.
     package func giveBack() async {
         guard let shared else { return }
         let unused = leased.withLock { leased in

@@ -6,7 +6,6 @@ import Synchronization
 /// Apple limits each app separately, so each app has one instance that all its callers share. The caller passes the
 /// time, which must always come from the same clock: `AppStoreClock.uptime`.
 package final class ServerAPIBudget: Sendable {
-    /// Names a bucket.
     struct Key: Hashable, Sendable {
         let endpoint: ServerAPIEndpoint
         let environment: AppStoreEnvironment
@@ -19,7 +18,6 @@ package final class ServerAPIBudget: Sendable {
     private let reserve: Double
     /// The buckets that other servers use too; `nil` if this process alone makes calls for the app.
     let shared: (any SharedCallBudget)?
-    /// The calls that were taken from the shared buckets and not made yet.
     let leased = Mutex<[LeaseKey: LeasedCalls]>([:])
     /// Merges the requests of concurrent callers to a shared bucket.
     let refills = SingleFlight<LeaseKey, Refill, Never>()
@@ -32,25 +30,20 @@ package final class ServerAPIBudget: Sendable {
     /// The number of calls that wait for a rate limit, by the time at which they resume.
     private let waits = Mutex<[WaitEnd: Int]>([:])
 
-    /// The number of allowed calls to all endpoints together.
     package var calls: Int64 { granted.load(ordering: .relaxed) }
 
     /// - Parameters:
     ///   - share: The share of Apple's limits that this process uses, above 0 and at most 1.
     ///   - reserve: The share of each bucket of this process that is reserved for live calls.
     ///   - shared: The buckets that other processes use too; `nil` if this process alone makes calls for the app.
-    package init(
-        share: Double = 1, reserve: Double = liveReserve, shared: (any SharedCallBudget)? = nil
-    ) {
+    package init(share: Double = 1, reserve: Double = liveReserve, shared: (any SharedCallBudget)? = nil) {
         self.share = share.isFinite ? min(max(share, 0), 1) : 1
         self.reserve = reserve
         self.shared = shared
     }
 
-    /// The share of a bucket that is reserved for live calls, unless a process makes none.
     package static let liveReserve = 0.3
 
-    /// Requests one call.
     package func consume(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
@@ -106,7 +99,6 @@ package final class ServerAPIBudget: Sendable {
         return wait
     }
 
-    /// The share of Apple's limits that background calls may use.
     static let backgroundShare = 0.2
 
     /// Returns a copy of the background budget, which is full if it was never used.
@@ -120,7 +112,6 @@ package final class ServerAPIBudget: Sendable {
         backgroundBudgets.withLock { _ = $0[key, default: full].consume(.live, at: now) }
     }
 
-    /// The end of a wait for a rate limit.
     struct WaitEnd: Hashable {
         let key: Key
         let instant: Duration
@@ -165,9 +156,7 @@ package final class ServerAPIBudget: Sendable {
 
     /// The number of whole calls to an endpoint left, in the environment that has fewer. `nil` if the endpoint was
     /// never used.
-    package func left(
-        _ endpoint: ServerAPIEndpoint, _ priority: HourlyBudget.Priority, at now: Duration
-    ) -> Int64? {
+    package func left(_ endpoint: ServerAPIEndpoint, _ priority: HourlyBudget.Priority, at now: Duration) -> Int64? {
         let used = buckets.withLock { buckets in
             [AppStoreEnvironment.production, .sandbox].filter {
                 buckets[Key(endpoint: endpoint, environment: $0)] != nil

@@ -14,15 +14,12 @@ package struct ServerAPICall: Sendable, Hashable {
 
     /// The endpoint whose rate limit applies.
     package let endpoint: ServerAPIEndpoint
-    /// The HTTP method.
     package let method: HTTPMethod
     /// The escaped path, from the first slash on.
     package let path: String
     /// The query parameters, in this order.
     package let query: [Parameter]
-    /// The JSON body; empty for none.
     package let body: [UInt8]
-    /// The HTTP status of success.
     package let success: Int
     /// True if a successful response has a JSON body.
     let hasResponseBody: Bool
@@ -33,35 +30,25 @@ package struct ServerAPICall: Sendable, Hashable {
         _ endpoint: ServerAPIEndpoint, _ method: HTTPMethod, _ path: String, query: [Parameter] = [],
         body: [UInt8] = [], success: Int = 200, hasResponseBody: Bool = true, isRepeatable: Bool = true
     ) {
-        self.endpoint = endpoint
-        self.method = method
-        self.path = path
-        self.query = query
-        self.body = body
-        self.success = success
-        self.hasResponseBody = hasResponseBody
-        self.isRepeatable = isRepeatable
+        (self.endpoint, self.method, self.path) = (endpoint, method, path)
+        (self.query, self.body, self.success) = (query, body, success)
+        (self.hasResponseBody, self.isRepeatable) = (hasResponseBody, isRepeatable)
     }
 
-    /// Path and query.
     package var target: String {
         guard !query.isEmpty else { return path }
         return path + "?" + query.map { "\($0.name)=\(Self.escape($0.value))" }.joined(separator: "&")
     }
 }
 
-/// Calls that read purchases.
 extension ServerAPICall {
     /// https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info
     package static func transactionInfo(_ id: TransactionIdentifier) -> Self {
         Self(.transactionInfo, .get, "/inApps/v1/transactions/\(id)")
     }
 
+    /// The id is any transaction identifier of the customer. The revision is that of the previous page.
     /// https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
-    ///
-    /// - Parameters:
-    ///   - id: Any transaction identifier of the customer.
-    ///   - revision: The revision of the previous page; `nil` for the first page.
     package static func history(_ id: TransactionIdentifier, revision: String? = nil) -> Self {
         Self(.history, .get, "/inApps/v2/history/\(id)", query: Self.revision(revision))
     }
@@ -116,7 +103,6 @@ extension ServerAPICall {
     }
 }
 
-/// Calls about notifications.
 extension ServerAPICall {
     /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
     package static func notificationHistory(_ query: NotificationQuery, paginationToken: String? = nil) -> Self {
@@ -132,9 +118,7 @@ extension ServerAPICall {
 
     /// https://developer.apple.com/documentation/appstoreserverapi/get-test-notification-status
     package static func testNotificationStatus(_ token: String) throws(UpstreamError) -> Self {
-        Self(
-            .testNotification, .get,
-            "/inApps/v1/notifications/test/\(try segment(token, "test notification token"))")
+        Self(.testNotification, .get, "/inApps/v1/notifications/test/\(try segment(token, "test notification token"))")
     }
 }
 
@@ -152,9 +136,7 @@ extension ServerAPICall {
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/get-status-of-subscription-renewal-date-extensions
-    package static func extensionStatus(
-        productId: String, requestIdentifier: String
-    ) throws(UpstreamError) -> Self {
+    package static func extensionStatus(productId: String, requestIdentifier: String) throws(UpstreamError) -> Self {
         let product = try segment(productId, "product id")
         let request = try segment(requestIdentifier, "request identifier")
         return Self(.massExtend, .get, "/inApps/v1/subscriptions/extend/mass/\(product)/\(request)")
@@ -175,9 +157,7 @@ extension ServerAPICall {
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/set-app-account-token
-    package static func setAppAccountToken(
-        _ originalTransactionId: TransactionIdentifier, _ token: String
-    ) -> Self {
+    package static func setAppAccountToken(_ originalTransactionId: TransactionIdentifier, _ token: String) -> Self {
         Self(
             .appAccountToken, .put, "/inApps/v1/transactions/\(originalTransactionId)/appAccountToken",
             body: JSONWriter.object { $0.member("appAccountToken", token) }, hasResponseBody: false)

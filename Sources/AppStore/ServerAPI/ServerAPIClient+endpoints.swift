@@ -3,14 +3,12 @@ package import ReceiptBridgeBase
 
 /// The endpoints. Every JWS in a response is verified before it is returned.
 extension ServerAPIClient {
-    /// Returns one transaction.
     package func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(UpstreamError) -> Signed<TransactionPayload> {
         try await transaction(id, in: environment, callBudget(options))
     }
 
-    /// Returns the customer's download of the app.
     package func appTransaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(UpstreamError) -> Signed<AppTransactionPayload> {
@@ -106,11 +104,9 @@ extension ServerAPIClient {
     package func extendAll(
         _ request: MassExtensionRequest, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(UpstreamError) -> String {
-        try required(
-            try await response(.extendAll(request), environment, callBudget(options)), "requestIdentifier")
+        try required(try await response(.extendAll(request), environment, callBudget(options)), "requestIdentifier")
     }
 
-    /// Returns the progress of an extension for all subscribers.
     package func extensionStatus(
         productId: String, requestIdentifier: String, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
@@ -120,9 +116,7 @@ extension ServerAPIClient {
         return try read(response, "extension status", MassExtensionStatus.init)
     }
 
-    /// Sends consumption information in either version.
-    ///
-    /// - Parameter call: One of the calls `consumption`.
+    /// Sends one of the calls ``ServerAPICall/consumption(_:_:)`` in either version.
     package func sendConsumption(
         _ call: ServerAPICall, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(UpstreamError) {

@@ -31,7 +31,6 @@ extension ServerAPIClient {
         return page
     }
 
-    /// Throws if a response is about another app or environment.
     func check(
         bundleId: String?, environment: String?, of requested: AppStoreEnvironment, at place: String
     ) throws(UpstreamError) {
@@ -55,12 +54,9 @@ extension ServerAPIClient {
         }
     }
 
-    /// Returns a string member that must be present.
     func required(_ object: JSONObject, _ name: StaticString) throws(UpstreamError) -> String {
         let text = try read(object, "answer") { members throws(JSONFieldError) in try members.object.text(name) }
-        guard let text else {
-            throw UpstreamError(.malformedAnswer, at: "answer", "\(name): expected a string")
-        }
+        guard let text else { throw UpstreamError(.malformedAnswer, at: "answer", "\(name): expected a string") }
         return text
     }
 
@@ -73,7 +69,7 @@ extension ServerAPIClient {
         do throws(SignedPayloadError) {
             return try parts.verifier.verify(text, expecting: requirements, now: parts.clock.now())
         } catch {
-            if error.isMisplaced { parts.counts?.recordForeignRecord(environment) }
+            if error.isMisplaced { parts.counts?.foreignRecords.add(environment) }
             let code: UpstreamError.Code =
                 switch error.code {
                 case .wrongBundleId, .wrongAppAppleId: .wrongBundleId

@@ -4,16 +4,14 @@ package import ReceiptBridgeBase
 extension ServerAPIClient {
     /// Returns the verified history and subscriptions of the customer to whom the identifiers belong.
     ///
-    /// Concurrent lookups with the same identifiers share one response. The first one's limits for calls and time
-    /// apply to the lookup, but no caller waits longer than its own time limit.
+    /// Concurrent lookups with the same identifiers share one response. The first one's limits for calls and time apply
+    /// to the lookup, but no caller waits longer than its own time limit.
     ///
-    /// - Parameters:
-    ///   - keys: The identifiers from an authenticated receipt, in the order of lookup.
-    ///   - bundleId: The bundle identifier of the receipt. It must be that of the account.
-    ///   - environment: The environment of the receipt; `nil` tries production, then the sandbox.
-    ///   - earlier: The history from an earlier lookup. Only changes since then are requested and merged into it.
-    ///   - options: The priority and the limits of the lookup.
-    ///   - onPage: Called when a page of the history is not the last one.
+    /// The identifiers, in the order of lookup, the bundle identifier and the environment are those of an authenticated
+    /// receipt. The bundle identifier must be that of the account. Without an environment, production is tried, then
+    /// the sandbox. With an earlier history, only changes since then are requested and merged into it. `onPage` is
+    /// called when a page of the history is not the last one.
+    ///
     /// - Throws: `notFound` if the App Store knows none of the identifiers; `noKeys` if there is none; `wrongBundleId`,
     ///   `wrongEnvironment`, `emptyHistory` or `notAuthentic` if the response cannot be trusted; `statusesMissing` if
     ///   it is incomplete; otherwise an outage.

@@ -23,8 +23,7 @@ extension ServerAPIClient {
             return nil
         }
         let statuses = try read(response, "statuses", StatusResponse.init)
-        try check(
-            bundleId: statuses.bundleId, environment: statuses.environment, of: environment, at: "statuses")
+        try check(bundleId: statuses.bundleId, environment: statuses.environment, of: environment, at: "statuses")
         var records: [SubscriptionRecord] = []
         for item in statuses.items {
             guard let identifier = item.originalTransactionId, let status = item.status.flatMap(Int.init(exactly:))

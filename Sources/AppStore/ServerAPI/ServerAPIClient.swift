@@ -9,30 +9,19 @@ package import ReceiptBridgeTransport
 package struct ServerAPIClient: Sendable {
     /// The dependencies that the clients of a process share.
     package struct Dependencies: Sendable {
-        /// The transport that sends the requests.
         package var transport: any HTTPTransport
-        /// The base URLs.
         package var hosts: EnvironmentURLs
-        /// The verifier of JWS.
         package var verifier: SignedPayloadVerifier
-        /// The retry policy.
         package var retry: RetryPolicy
-        /// The clock.
         package var clock: AppStoreClock
-        /// The metrics of exchanges; `nil` records nothing.
         package var counts: UpstreamMetrics?
 
-        /// Creates dependencies. The clock and the retry policy have defaults.
         package init(
             transport: any HTTPTransport, hosts: EnvironmentURLs, verifier: SignedPayloadVerifier,
             retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system, counts: UpstreamMetrics? = nil
         ) {
-            self.transport = transport
-            self.hosts = hosts
-            self.verifier = verifier
-            self.retry = retry
-            self.clock = clock
-            self.counts = counts
+            (self.transport, self.hosts, self.verifier) = (transport, hosts, verifier)
+            (self.retry, self.clock, self.counts) = (retry, clock, counts)
         }
     }
 
@@ -40,19 +29,15 @@ package struct ServerAPIClient: Sendable {
     let tokens: ProviderTokens
     let budget: ServerAPIBudget
     let lookups = SingleFlight<CustomerKey, CustomerRecords, UpstreamError>()
-    /// Timeout of a single exchange.
     private let exchangeLimit = Duration.seconds(6)
     private let maximumResponseBytes = 8 << 20
     /// The time after which a call that waits for its budget looks at it again. The wait may have been that of this
     /// process alone, while the store with the shared buckets could not be reached.
     private let budgetInterval = Duration.seconds(2)
 
-    /// - Parameters:
-    ///   - account: The credentials.
-    ///   - parts: The shared dependencies.
-    ///   - budget: The rate limits of the app, shared by all its clients.
-    ///   - previous: The client of the same app before a configuration reload. If the account is unchanged, its
-    ///     loaded key and token stay in use, whatever the key file contains at the moment.
+    /// The rate limits are those of the app, shared by all its clients. `previous` is the client of the same app before
+    /// a configuration reload. If the account is unchanged, its loaded key and token stay in use, whatever the key file
+    /// contains at the moment.
     package init(
         account: ServerAPIAccount, parts: Dependencies, budget: ServerAPIBudget, previous: ServerAPIClient? = nil
     ) {
@@ -62,13 +47,10 @@ package struct ServerAPIClient: Sendable {
         self.budget = budget
     }
 
-    /// The bundle identifier of the app.
     package var bundleId: String { tokens.bundleId }
 
     /// Starts the limits of one operation, counted from now.
-    func callBudget(_ options: CallOptions) -> CallBudget {
-        CallBudget(options, uptime: parts.clock.uptime())
-    }
+    func callBudget(_ options: CallOptions) -> CallBudget { CallBudget(options, uptime: parts.clock.uptime()) }
 
     /// Whether Apple has asked for a pause in the calls of an endpoint (429).
     func isPaused(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Bool {
@@ -76,9 +58,7 @@ package struct ServerAPIClient: Sendable {
         return budget.pauseLeft(bucket, at: parts.clock.uptime()) != nil
     }
 
-    /// Sends a call. Returns the JSON object, or `nil` if the call has no response body.
-    ///
-    /// - Parameter retries: False to make one attempt only.
+    /// Sends a call, once if `retries` is false. Returns the JSON object, or `nil` if the call has no response body.
     func send(
         _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget, retries: Bool = true
     ) async throws(UpstreamError) -> JSONObject? {
@@ -136,7 +116,6 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
-    /// Returns the base URL of an environment.
     private func base(of environment: AppStoreEnvironment) throws(UpstreamError) -> HTTPURL {
         guard let base = parts.hosts[environment] else {
             throw UpstreamError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
@@ -144,7 +123,6 @@ package struct ServerAPIClient: Sendable {
         return base
     }
 
-    /// Sends one HTTP request and interprets its response.
     private func response(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
         _ callBudget: CallBudget, isRetry: Bool

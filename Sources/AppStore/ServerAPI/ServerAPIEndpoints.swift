@@ -13,23 +13,15 @@ package struct ServerAPIEndpoint: Sendable, Hashable {
         self.requestsPerSecond = requestsPerSecond
     }
 
-    /// Get Transaction Info.
     package static let transactionInfo = Self("transactionInfo", 50)
     /// Get Transaction History, version 2.
     package static let history = Self("history", 50)
-    /// Get All Subscription Statuses.
     package static let statuses = Self("statuses", 50)
-    /// Get App Transaction Info.
     package static let appTransactionInfo = Self("appTransactionInfo", 50)
-    /// Send Consumption Information.
     package static let consumption = Self("consumption", 50)
-    /// Get Notification History.
     package static let notificationHistory = Self("notificationHistory", 50)
-    /// Extend a Subscription Renewal Date.
     package static let extend = Self("extend", 20)
-    /// Set App Account Token.
     package static let appAccountToken = Self("appAccountToken", 20)
-    /// Look Up Order ID.
     package static let orderLookup = Self("orderLookup", 10)
     /// Get Refund History, version 2.
     package static let refundHistory = Self("refundHistory", 10)
@@ -38,7 +30,6 @@ package struct ServerAPIEndpoint: Sendable, Hashable {
     /// Request a Test Notification, and its status.
     package static let testNotification = Self("testNotification", 1)
 
-    /// All endpoints.
     package static let all: [Self] = [
         transactionInfo, history, statuses, appTransactionInfo, consumption, notificationHistory, extend,
         appAccountToken, orderLookup, refundHistory, massExtend, testNotification,

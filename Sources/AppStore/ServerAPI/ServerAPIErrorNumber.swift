@@ -2,13 +2,11 @@
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/error-codes
 package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    /// Apple's number.
     package let rawValue: Int64
 
     /// Accepts any number, including those without a name here.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The number as text.
     package var description: String { String(rawValue) }
 
     /// The revision does not belong to this history.
@@ -17,15 +15,12 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     package static let invalidTransactionId = Self(rawValue: 4_000_006)
     /// The identifier is that of an app transaction, which this endpoint does not accept.
     static let appTransactionIdNotSupported = Self(rawValue: 4_000_048)
-    /// The customer's account does not exist.
     package static let accountNotFound = Self(rawValue: 4_040_001)
-    /// The customer's account is temporarily not available.
     static let accountNotFoundRetryable = Self(rawValue: 4_040_002)
     /// The app is temporarily not available.
     static let appNotFoundRetryable = Self(rawValue: 4_040_004)
     /// The original transaction does not exist. The older form of `transactionIdNotFound`.
     static let originalTransactionIdNotFound = Self(rawValue: 4_040_005)
-    /// The original transaction is temporarily not available.
     static let originalTransactionIdNotFoundRetryable = Self(rawValue: 4_040_006)
     /// The subscription was extended twice in 365 days.
     package static let extensionLimit = Self(rawValue: 4_030_005)
@@ -33,7 +28,6 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     static let transactionIdNotFound = Self(rawValue: 4_040_010)
     /// There is no app transaction, for example because the purchase is older than app transactions.
     package static let appTransactionNotFound = Self(rawValue: 4_040_019)
-    /// Apple's rate limit is exceeded.
     package static let rateLimitExceeded = Self(rawValue: 4_290_000)
     /// A temporary internal error at Apple.
     static let generalInternalRetryable = Self(rawValue: 5_000_001)
@@ -47,7 +41,6 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     /// True if the same request may succeed soon.
     package var isTemporary: Bool { Self.temporary.contains(self) }
 
-    /// True if the transaction is unknown in this environment.
     package var isUnknownTransaction: Bool { self == .transactionIdNotFound || self == .originalTransactionIdNotFound }
 }
 

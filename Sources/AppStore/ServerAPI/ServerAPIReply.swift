@@ -6,13 +6,8 @@ import ReceiptBridgeTransport
 ///
 ///     { "errorCode": 4040010, "errorMessage": "Transaction id not found." }
 enum ServerAPIReply {
-    /// Returns the JSON object of a response, or `nil` if the call has no response body.
-    ///
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - call: The call it belongs to.
-    ///   - host: The host, for errors.
-    ///   - now: The local time. If a token was rejected, it is compared with the response's `Date` header.
+    /// Returns the JSON object of a response, or `nil` if the call has no response body. If a token was rejected, the
+    /// local time is compared with the response's `Date` header.
     static func read(
         _ response: HTTPResponse, for call: ServerAPICall, from host: String, now: Timestamp
     ) throws(UpstreamError) -> JSONObject? {

@@ -4,13 +4,9 @@ package import ReceiptBridgeBase
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendreasoncode
 package enum ExtensionReason: Int64, Sendable {
-    /// No reason given.
     case undeclared = 0
-    /// Customer satisfaction.
     case customerSatisfaction = 1
-    /// Another reason.
     case other = 2
-    /// A service issue or outage.
     case serviceIssue = 3
 }
 
@@ -20,15 +16,12 @@ package enum ExtensionReason: Int64, Sendable {
 package struct ExtensionRequest: Sendable, Hashable {
     /// The number of days, 1 to 90.
     package let days: Int
-    /// The reason for the extension.
     package let reason: ExtensionReason
     /// An identifier chosen by the caller, unique for each request.
     package let requestIdentifier: String
 
     package init(days: Int, reason: ExtensionReason, requestIdentifier: String) {
-        self.days = days
-        self.reason = reason
-        self.requestIdentifier = requestIdentifier
+        (self.days, self.reason, self.requestIdentifier) = (days, reason, requestIdentifier)
     }
 
     var body: [UInt8] {
@@ -44,13 +37,11 @@ package struct ExtensionRequest: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/massextendrenewaldaterequest
 package struct MassExtensionRequest: Sendable, Hashable {
-    /// The number of days, 1 to 90.
+    /// 1 to 90.
     package let days: Int
-    /// The reason for the extension.
     package let reason: ExtensionReason
     /// A UUID. Sending the same one again repeats the same request.
     package let requestIdentifier: String
-    /// The product whose subscriptions are extended.
     package let productId: String
     /// Three-letter storefront country codes. Empty for all; the member is then omitted, because Apple rejects an
     /// empty list.
@@ -60,11 +51,8 @@ package struct MassExtensionRequest: Sendable, Hashable {
         days: Int, reason: ExtensionReason, requestIdentifier: String, productId: String,
         storefrontCountryCodes: [String] = []
     ) {
-        self.days = days
-        self.reason = reason
-        self.requestIdentifier = requestIdentifier
-        self.productId = productId
-        self.storefrontCountryCodes = storefrontCountryCodes
+        (self.days, self.reason, self.requestIdentifier) = (days, reason, requestIdentifier)
+        (self.productId, self.storefrontCountryCodes) = (productId, storefrontCountryCodes)
     }
 
     var body: [UInt8] {

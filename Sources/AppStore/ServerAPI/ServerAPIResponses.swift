@@ -68,13 +68,10 @@ package struct OrderLookup: Sendable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendrenewaldateresponse
 package struct ExtensionResult: Sendable, Hashable {
-    /// The identifier of the subscription.
     package let originalTransactionId: String?
     /// The subscription period that was extended.
     package let webOrderLineItemId: String?
-    /// True if the renewal date was extended.
     package let success: Bool
-    /// The new renewal date.
     package let effectiveDate: Timestamp?
 
     init(_ members: inout ClaimReader) throws(JSONFieldError) {
@@ -89,11 +86,9 @@ package struct ExtensionResult: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/massextendrenewaldatestatusresponse
 package struct MassExtensionStatus: Sendable, Hashable {
-    /// The identifier of the request.
     package let requestIdentifier: String?
     /// True if the extension is complete. The other members are meaningful only then.
     package let complete: Bool
-    /// The time of completion.
     package let completeDate: Timestamp?
     /// The number of subscriptions that were extended.
     package let succeededCount: Int64?
@@ -113,12 +108,10 @@ package struct MassExtensionStatus: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/sendattemptitem
 package struct SendAttempt: Sendable, Hashable {
-    /// The time of the attempt.
     package let attemptDate: Timestamp?
     /// The result, for example `SUCCESS` or `TIMED_OUT`.
     package let sendAttemptResult: String?
 
-    /// The attempts in the member `sendAttempts`.
     static func all(in members: inout ClaimReader) -> [SendAttempt] {
         members.optionalElements("sendAttempts") {
             SendAttempt(attemptDate: $0.date("attemptDate"), sendAttemptResult: $0.text("sendAttemptResult"))
@@ -147,7 +140,6 @@ package struct NotificationRecord: Sendable, Hashable {
 package struct NotificationPage: Sendable, Hashable {
     /// At most 20 notifications.
     package let records: [NotificationRecord]
-    /// True if there is another page.
     package let hasMore: Bool
     /// The token for the next page, which must be requested with the same query.
     package let paginationToken: String?

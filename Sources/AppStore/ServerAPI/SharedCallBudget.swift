@@ -5,13 +5,8 @@ package protocol SharedCallBudget: Sendable {
     /// The number of servers that share the buckets, as last seen; at least 1.
     var servers: Int { get }
 
-    /// Takes calls from a bucket.
-    ///
-    /// - Parameters:
-    ///   - count: the number of calls that are wanted. Fewer may be granted.
-    ///   - callsPerHour: the size of the bucket, which is full again after an hour.
-    ///   - reserved: the number of calls that must be left in the bucket.
-    /// - Returns: `nil` if the bucket cannot be reached.
+    /// Takes calls from a bucket, which is full again after an hour. Fewer than wanted may be granted, and the reserved
+    /// ones are left in the bucket. Returns `nil` if the bucket cannot be reached.
     func take(
         _ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, callsPerHour: Int64,
         reserved: Int64
@@ -33,8 +28,6 @@ package struct SharedCallGrant: Sendable, Hashable {
     package let wait: Duration
 
     package init(count: Int64, left: Int64, wait: Duration) {
-        self.count = count
-        self.left = left
-        self.wait = wait
+        (self.count, self.left, self.wait) = (count, left, wait)
     }
 }

@@ -5,20 +5,14 @@ package import ReceiptBridgeTransport
 package struct AppleResponse: Sendable, Hashable {
     /// The body exactly as received.
     package let body: [UInt8]
-    /// The value of `status`.
     package let status: VerifyReceiptStatus
     /// The value of `is_retryable`; `nil` if it is absent or unreadable.
     package let isRetryable: Bool?
     /// The memory of the body; `nil` if it is not limited.
     package let memory: ResponseReservation?
 
-    package init(
-        body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?, memory: ResponseReservation? = nil
-    ) {
-        self.body = body
-        self.memory = memory
-        self.status = status
-        self.isRetryable = isRetryable
+    package init(body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?, memory: ResponseReservation? = nil) {
+        (self.body, self.memory, self.status, self.isRetryable) = (body, memory, status, isRetryable)
     }
 
     /// True if a retry makes sense. A status that is not temporary is final even if `is_retryable` is true, as was

@@ -18,23 +18,14 @@ package final class VerifyReceiptClient: Sendable {
         transport: any HTTPTransport, endpoints: EnvironmentURLs, maximumResponseBytes: Int = 32 << 20,
         counts: UpstreamMetrics? = nil
     ) {
-        self.transport = transport
-        self.endpoints = endpoints
-        self.maximumResponseBytes = maximumResponseBytes
-        self.counts = counts
+        (self.transport, self.endpoints) = (transport, endpoints)
+        (self.maximumResponseBytes, self.counts) = (maximumResponseBytes, counts)
     }
 
     /// Posts the body unchanged and returns within the timeout. If the task is canceled, returns the outage
     /// `cancelled`. After a 429 with `Retry-After` to a genuine receipt, all requests wait for that time, or are not
-    /// sent if it is longer than half of their timeout.
-    ///
-    /// - Parameters:
-    ///   - body: The JSON request body.
-    ///   - environment: The endpoint to use.
-    ///   - timeout: The maximum time for the whole exchange.
-    ///   - isRetry: True if the same request was sent before for the same client, which makes it a retry.
-    ///   - isGenuine: False if the receipt is not authentic by our own check.
-    ///   - owner: The bundle id of a configured app, for ``HTTPRequest/owner``.
+    /// sent if it is longer than half of their timeout. `isGenuine` is false if the receipt is not authentic by our own
+    /// check.
     package func send(
         body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false,
         isGenuine: Bool = true, owner: String = ""

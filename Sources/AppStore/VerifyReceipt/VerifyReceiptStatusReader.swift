@@ -14,7 +14,6 @@ package struct VerifyReceiptStatusReader: Sendable {
     /// The value of `is_retryable`: `true`, `1`, `"true"`, `"1"` or their opposites. `nil` if it is absent or
     /// anything else.
     package private(set) var isRetryable: Bool?
-    /// Whether the response has an object as `receipt`.
     private(set) var hasReceipt = false
 
     /// Whether the status says that the receipt was decoded, and the receipt is missing.

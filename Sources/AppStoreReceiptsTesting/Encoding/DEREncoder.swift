@@ -7,9 +7,7 @@ import Foundation
 /// mistake in shared code would cancel itself out in tests.
 package enum DEREncoder {
     /// Encodes a value with any tag.
-    package static func value(tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-        value(tag: tag, parts: [content])
-    }
+    package static func value(tag: UInt8, _ content: [UInt8]) -> [UInt8] { value(tag: tag, parts: [content]) }
 
     /// Encodes a value whose content is the concatenation of `parts`.
     package static func value(tag: UInt8, parts: [[UInt8]]) -> [UInt8] {

@@ -8,9 +8,7 @@ import ReceiptBridgeCryptography
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    package init(seed: UInt64) {
-        state = seed
-    }
+    package init(seed: UInt64) { state = seed }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
@@ -21,9 +19,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     }
 
     /// Returns a number from 0 to `bound` - 1. The small bias of the remainder does not matter here.
-    package mutating func number(below bound: Int64) -> Int64 {
-        Int64(next() % UInt64(max(bound, 1)))
-    }
+    package mutating func number(below bound: Int64) -> Int64 { Int64(next() % UInt64(max(bound, 1))) }
 
     package mutating func number(in range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + number(below: range.upperBound - range.lowerBound + 1)

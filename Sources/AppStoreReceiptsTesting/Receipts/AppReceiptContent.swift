@@ -37,8 +37,7 @@ package struct AppReceiptContent: Sendable, Hashable {
         originalApplicationVersion = isProduction ? "17" : "1.0"
         self.creationDate = creationDate
         // Every sandbox receipt has 2013-08-01T07:00:00Z.
-        originalPurchaseDate =
-            isProduction ? creationDate.advanced(by: .days(-400)) : Timestamp(seconds: 1_375_340_400)
+        originalPurchaseDate = isProduction ? creationDate.advanced(by: .days(-400)) : Timestamp(seconds: 1_375_340_400)
         downloadId = isProduction ? 500_900_000_000_000_000 + Int64(opaqueSeed % 1_000_000_000) : 0
         versionExternalIdentifier = isProduction ? 860_000_001 : 0
         self.purchases = purchases
@@ -105,9 +104,7 @@ extension AppReceiptPurchase {
     }
 
     /// The value of attribute 17 in DER.
-    package var der: [UInt8] {
-        DEREncoder.set(filled.map(\.der) + Self.alwaysEmpty + extraAttributes.map(\.der))
-    }
+    package var der: [UInt8] { DEREncoder.set(filled.map(\.der) + Self.alwaysEmpty + extraAttributes.map(\.der)) }
 }
 
 extension AppReceiptContent {
@@ -179,7 +176,6 @@ package struct ReceiptAttribute: Sendable, Hashable {
     }
 
     package var der: [UInt8] {
-        DEREncoder.sequence(
-            DEREncoder.integer(type), DEREncoder.integer(version), DEREncoder.octetString(value))
+        DEREncoder.sequence(DEREncoder.integer(type), DEREncoder.integer(version), DEREncoder.octetString(value))
     }
 }

@@ -82,9 +82,7 @@ package struct TransactionReceiptEncoder: Sendable {
 
 extension TestPKI {
     /// Returns the encoder for transactionReceipts of a version, with its signer and its lines `pod` and `environment`.
-    package func transactionEncoder(
-        _ version: UInt8, _ environment: AppStoreEnvironment
-    ) -> TransactionReceiptEncoder {
+    package func transactionEncoder(_ version: UInt8, _ environment: AppStoreEnvironment) -> TransactionReceiptEncoder {
         let isSandbox = environment == .sandbox
         return TransactionReceiptEncoder(
             signer: version == 2 ? purchaseSigner : receiptSigner,

@@ -10,9 +10,7 @@ package struct CertificateIdentity: Sendable {
     package private(set) var certificate: [UInt8]
 
     /// Creates the identity of a certificate that was issued in an earlier run and stored.
-    package init(
-        template: CertificateTemplate, issuerName: DistinguishedName, key: SigningKey, certificate: [UInt8]
-    ) {
+    package init(template: CertificateTemplate, issuerName: DistinguishedName, key: SigningKey, certificate: [UInt8]) {
         (self.template, self.issuerName, self.key, self.certificate) = (template, issuerName, key, certificate)
     }
 

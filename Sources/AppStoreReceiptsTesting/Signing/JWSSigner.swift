@@ -10,8 +10,7 @@ package struct JWSSigner: Sendable {
     /// The leaf of the signer must have a P-256 key.
     package init(_ signer: ReceiptSigner) {
         key = signer.leaf.key
-        header = Base64.encodeURLSafe(
-            JSONValue(["alg": "ES256", "x5c": signer.certificates.map(Base64.encode)]).bytes)
+        header = Base64.encodeURLSafe(JSONValue(["alg": "ES256", "x5c": signer.certificates.map(Base64.encode)]).bytes)
     }
 
     /// Signs a payload. Each call gives another signature, because ECDSA signatures contain a random number.

@@ -35,9 +35,7 @@ package struct TestPKI: Sendable {
     package let jwsRoot, jwsAuthority, jwsLeaf: CertificateIdentity
 
     /// Makes new keys for all certificates, which takes about half a second.
-    package init(_ options: Options = Options()) throws(CryptographyError) {
-        try self.init(options, stored: [:])
-    }
+    package init(_ options: Options = Options()) throws(CryptographyError) { try self.init(options, stored: [:]) }
 
     /// Uses the keys and certificates of an earlier run, and makes those that are not stored.
     package init(_ options: Options, stored: [CertificatePosition: StoredIdentity]) throws(CryptographyError) {

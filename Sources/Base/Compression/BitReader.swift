@@ -4,10 +4,8 @@ struct BitReader {
     private var position = 0
     /// The next bits, the first one lowest. Those above ``count`` are zero or those of the bytes that follow.
     private(set) var bits: UInt64 = 0
-    /// The number of bits that were loaded but not used.
     private(set) var count = 0
 
-    /// Adds a part of the data.
     mutating func append(_ part: UnsafeRawBufferPointer) {
         unloadBytes()
         input.removeSubrange(..<position)
@@ -41,7 +39,6 @@ struct BitReader {
         }
     }
 
-    /// Skips bits that are loaded.
     @inline(__always)
     mutating func skip(_ number: Int) {
         bits >>= number
@@ -67,7 +64,6 @@ struct BitReader {
     /// The number of bytes that can be read. To be used after ``alignToByte()``, as what follows.
     var byteCount: Int { input.count - position }
 
-    /// Returns so many bytes.
     mutating func takeBytes(_ number: Int) throws(Inflater.InflateStop) -> ArraySlice<UInt8> {
         guard byteCount >= number else { throw .needsInput }
         defer { position += number }

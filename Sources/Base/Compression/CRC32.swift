@@ -13,7 +13,6 @@ struct CRC32 {
 
     var value: UInt32 { ~register }
 
-    /// Adds bytes.
     mutating func add(_ bytes: ArraySlice<UInt8>) {
         register = Self.table.withUnsafeBufferPointer { table in
             bytes.withUnsafeBytes { bytes in

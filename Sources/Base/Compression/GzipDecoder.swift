@@ -14,24 +14,19 @@ package struct GzipDecoder {
     private var inflater = Inflater()
     private var headerCheck = CRC32()
     private var check = CRC32()
-    /// Where the output of the member begins.
     private var start = 0
     private var hasMember = false
 
     package init() {}
 
-    /// Whether the data that was decoded ends with a member.
     package var isComplete: Bool {
         guard hasMember, case .fixedHeader = parts.last else { return false }
         return inflater.reader.byteCount == 0
     }
 
-    /// Adds a part of the data.
     package mutating func append(_ part: UnsafeRawBufferPointer) { inflater.append(part) }
 
-    /// Decodes until something is needed, or the data is damaged.
-    ///
-    /// - Parameter limit: The maximum size of the output.
+    /// Decodes until something is needed, or the data is damaged. The output has at most `limit` bytes.
     package mutating func decode(into output: inout [UInt8], limit: Int) -> Inflater.InflateStop {
         do throws(Inflater.InflateStop) {
             while let part = parts.last {
@@ -81,7 +76,6 @@ package struct GzipDecoder {
         }
     }
 
-    /// Reads what each header begins with, and adds the parts that it announces.
     private mutating func decodeFixedHeader() throws(Inflater.InflateStop) {
         let header = Array(try headerBytes(10))
         let flags = header[3]

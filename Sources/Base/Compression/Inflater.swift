@@ -2,7 +2,6 @@
 package struct Inflater {
     /// Why decompression stopped before the end of the data.
     package enum InflateStop: Error {
-        /// All of the input is used.
         case needsInput
         /// The output has its maximum size, and there is more of it.
         case needsRoom
@@ -26,14 +25,10 @@ package struct Inflater {
 
     package init() {}
 
-    /// Adds a part of the data.
     package mutating func append(_ part: UnsafeRawBufferPointer) { reader.append(part) }
 
-    /// Decompresses until the end of the data.
-    ///
-    /// - Parameters:
-    ///   - start: Where the output of this data begins.
-    ///   - limit: The maximum size of the output.
+    /// Decompresses until the end of the data. The output has at most `limit` bytes, of which those of this data begin
+    /// at `start`.
     package mutating func inflate(into output: inout [UInt8], from start: Int = 0, limit: Int) throws(InflateStop) {
         while true {
             var end = output.count
@@ -48,9 +43,7 @@ package struct Inflater {
         }
     }
 
-    /// - Parameters:
-    ///   - output: The output of this data, and the room behind it.
-    ///   - end: The end of the output.
+    /// Decompresses into the output, which is that of this data and the room behind it.
     private mutating func inflate(
         into output: Slice<UnsafeMutableBufferPointer<UInt8>>, _ end: inout Int
     ) throws(InflateStop) {
@@ -148,7 +141,6 @@ package struct Inflater {
         guard entry != 0, entry & 15 <= count else { throw count < 15 ? .needsInput : .damaged }
     }
 
-    /// Decompresses a block with codes up to its end.
     private mutating func copySymbols(
         _ literals: PrefixCode, _ distances: PrefixCode, to output: Slice<UnsafeMutableBufferPointer<UInt8>>,
         _ end: inout Int
@@ -199,7 +191,6 @@ package struct Inflater {
         reader.skip(used)
     }
 
-    /// Copies what the last symbol says.
     @inline(__always)
     private mutating func copyOutput(
         _ output: Slice<UnsafeMutableBufferPointer<UInt8>>, _ end: inout Int

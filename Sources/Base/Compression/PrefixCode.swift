@@ -9,7 +9,6 @@ struct PrefixCode {
     /// By the next bits: the entry of the code that they begin with; 0 for a longer one.
     private let table: [UInt16]
     private let mask: UInt64
-    /// The number of codes of each length.
     private let counts: [Int]
     /// The symbols in the order of their codes.
     private let symbols: [UInt16]

@@ -15,10 +15,8 @@ package final class AsyncSignal: Sendable {
 
     package init() {}
 
-    /// The number of signals so far.
     package var signals: UInt64 { state.withLock { $0.signals } }
 
-    /// Wakes all waiting tasks.
     package func signal() {
         let waiting = state.withLock { state in
             state.signals += 1

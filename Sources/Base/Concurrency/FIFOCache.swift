@@ -11,9 +11,7 @@ public final class FIFOCache<Entry: Sendable>: Sendable {
     @usableFromInline let storage = Mutex<[Entry]>([])
     private let capacity: Int
 
-    public init(capacity: Int) {
-        self.capacity = capacity
-    }
+    public init(capacity: Int) { self.capacity = capacity }
 
     /// All entries, the oldest first.
     @inlinable public var entries: [Entry] { storage.withLock { $0 } }
@@ -27,7 +25,5 @@ public final class FIFOCache<Entry: Sendable>: Sendable {
         }
     }
 
-    public func removeAll() {
-        storage.withLock { $0 = [] }
-    }
+    public func removeAll() { storage.withLock { $0 = [] } }
 }

@@ -32,9 +32,7 @@ public final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>:
 
     /// - Parameter limit: the bound for the costs of all values together. A value that costs more than a quarter of it
     ///   is not cached.
-    public init(limit: Int) {
-        self.limit = limit
-    }
+    public init(limit: Int) { self.limit = limit }
 
     /// The cached value. A hit in the older generation moves the entry to the younger one.
     @inlinable
@@ -47,9 +45,7 @@ public final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>:
         }
     }
 
-    /// Caches a value, and replaces an earlier one of the same key.
-    ///
-    /// - Parameter cost: in the unit of the limit, for example bytes.
+    /// Caches a value, and replaces an earlier one of the key. The cost is in the unit of the limit, for example bytes.
     @inlinable
     public func insert(_ value: Value, for key: Key, cost: Int) {
         generations.withLock { generations in
@@ -60,14 +56,10 @@ public final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>:
     }
 
     @inlinable
-    public func remove(_ key: Key) {
-        generations.withLock { remove(key, from: &$0) }
-    }
+    public func remove(_ key: Key) { generations.withLock { remove(key, from: &$0) } }
 
     @inlinable
-    public func removeAll() {
-        generations.withLock { $0 = Generations() }
-    }
+    public func removeAll() { generations.withLock { $0 = Generations() } }
 
     @inlinable
     func insert(_ entry: Entry, for key: Key, in generations: inout Generations) {

@@ -20,13 +20,9 @@ package final class LogThrottle<Name: Hashable & Sendable>: Sendable {
     /// names are suppressed.
     private let capacity: Int
 
-    package init(capacity: Int = 10_000) {
-        self.capacity = capacity
-    }
+    package init(capacity: Int = 10_000) { self.capacity = capacity }
 
-    /// Returns whether an event may be logged now.
-    ///
-    /// - Parameter now: The time since any fixed instant, always by the same clock.
+    /// Returns whether an event may be logged. `now` is the time since any fixed instant, always by the same clock.
     package func allows(_ name: Name, at now: Duration) -> Bool { admission(of: name, at: now) != nil }
 
     /// Returns the number of events that were suppressed since the last allowed one; `nil` if this event is

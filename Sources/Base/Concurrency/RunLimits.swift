@@ -1,6 +1,10 @@
 /// The reason why a run over many items stopped early. The same command resumes it.
 package enum RunStop: Sendable, Hashable {
     case limit, time, signal, budget
+    /// The App Store rejects the key or cannot be reached, or a store cannot be written.
+    case rejectedKey, unreachable, storeFailed
+    /// A plan of the run was wanted, not the run.
+    case planned
     /// Too many calls in a row failed, so the cause is not a single item.
     case failing(String)
     /// The other side rejects what every call needs, or cannot be reached.
@@ -13,6 +17,10 @@ package enum RunStop: Sendable, Hashable {
         case .time: "--max-hours is reached"
         case .signal: "interrupted by a signal"
         case .budget: "the hourly budget of calls is used up"
+        case .rejectedKey: "the App Store rejected the key"
+        case .unreachable: "the App Store Server API cannot be reached"
+        case .storeFailed: "the store cannot be written (--no-store leaves it out)"
+        case .planned: "planned only"
         case .failing(let reason): "calls to the App Store fail: \(reason)"
         case .refused(let reason): reason
         }
@@ -21,7 +29,7 @@ package enum RunStop: Sendable, Hashable {
 
 /// The limits of a run over many items.
 package struct RunLimits: Sendable {
-    /// Number of items; `nil` for no limit.
+    /// `nil` for no limit, as for the time.
     package var items: Int64?
     /// Time after which nothing new is started; `nil` for no limit.
     package var time: Duration?
@@ -36,12 +44,12 @@ package struct RunLimits: Sendable {
         self.time = time
     }
 
+    /// Time since the limits were set.
+    package var timePassed: Duration { start.duration(to: .now) }
     /// The rest of ``time``; `nil` for no limit.
-    package var timeLeft: Duration? { time.map { $0 - start.duration(to: .now) } }
+    package var timeLeft: Duration? { time.map { $0 - timePassed } }
 
-    /// Returns the reason to stop before the next item; `nil` to continue.
-    ///
-    /// - Parameter started: number of items in this run so far.
+    /// Returns the reason to stop before the next item, after so many items of this run.
     package func stop(after started: Int64, isStopped: Bool) -> RunStop? {
         if isStopped { return .signal }
         if let items, started >= items { return .limit }

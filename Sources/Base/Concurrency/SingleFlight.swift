@@ -17,26 +17,16 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
     private struct State {
         var flights: [Key: Flight] = [:]
         var id = 0
-        /// The number of flights without a waiter.
         var aloneCount = 0
     }
 
-    /// The maximum number of tasks that continue although no caller waits.
     private let maximumAlone: Int
     private let state = Mutex(State())
 
-    package init(maximumAlone: Int = 0) {
-        self.maximumAlone = maximumAlone
-    }
+    package init(maximumAlone: Int = 0) { self.maximumAlone = maximumAlone }
 
-    /// Returns the result for `key`, from a running task or by starting `work`. Returns `nil` if it takes longer than
-    /// the limit.
-    ///
-    /// - Parameters:
-    ///   - key: The key under which callers are merged.
-    ///   - limit: The maximum time to wait. If no work continues alone, the first caller waits until `work` keeps to
-    ///     its own limit.
-    ///   - work: Computes the result. Called only if no task is running for this key.
+    /// Returns the result for `key`, from a running task or by starting `work`; `nil` if it takes longer than the
+    /// limit. If no work continues alone, the first caller waits until `work` keeps to its own limit.
     package func value(
         for key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
@@ -58,7 +48,6 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Fail
         return try outcome.get()
     }
 
-    /// Joins the running task for the key, or starts one.
     private func join(
         _ key: Key, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) -> (Int, Task<Outcome, Never>, isFirst: Bool) {

@@ -23,13 +23,9 @@ package enum TaskTimeout {
     private final class SingleResume<Value: Sendable>: Sendable {
         private let continuation: Mutex<CheckedContinuation<Value?, Never>?>
 
-        init(_ continuation: CheckedContinuation<Value?, Never>) {
-            self.continuation = Mutex(continuation)
-        }
+        init(_ continuation: CheckedContinuation<Value?, Never>) { self.continuation = Mutex(continuation) }
 
         /// Resumes the continuation on the first call and does nothing on the second.
-        func resume(_ value: Value?) {
-            continuation.withLock { $0.take() }?.resume(returning: value)
-        }
+        func resume(_ value: Value?) { continuation.withLock { $0.take() }?.resume(returning: value) }
     }
 }

@@ -7,7 +7,6 @@
 package struct TokenBucket: Sendable, Hashable {
     /// The size of a bucket, and the time in which an empty one becomes full.
     package struct Rate: Sendable, Hashable {
-        /// The number of tokens in a full bucket.
         package let tokens: Int64
         fileprivate let seconds: Int64
 
@@ -19,7 +18,6 @@ package struct TokenBucket: Sendable, Hashable {
         /// - Parameter tokens: 1 to 1,000,000; other values are clamped to that range.
         package static func perMinute(_ tokens: Int64) -> Rate { Rate(tokens, seconds: 60) }
 
-        /// - Parameter tokens: 1 to 1,000,000; other values are clamped to that range.
         package static func perHour(_ tokens: Int64) -> Rate { Rate(tokens, seconds: 3_600) }
     }
 
@@ -27,7 +25,6 @@ package struct TokenBucket: Sendable, Hashable {
 
     /// In billionths of a token.
     private var level: Int64
-    /// The time of the last refill.
     private var time: Duration
 
     /// The bucket begins full.
@@ -42,10 +39,7 @@ package struct TokenBucket: Sendable, Hashable {
         return max(level - reserved * Self.token, 0) / Self.token
     }
 
-    /// Takes one token.
-    ///
-    /// - Parameter reserved: The number of tokens that must be left in the bucket.
-    /// - Returns: `nil` if a token was taken; otherwise the time until there is one.
+    /// Takes one token if more than the reserved ones are left; otherwise returns the time until there is one.
     package mutating func consume(_ rate: Rate, reserved: Int64 = 0, at now: Duration) -> Duration? {
         refill(rate, at: now)
         let missing = Self.token * (1 + reserved) - level

@@ -2,15 +2,10 @@ package import Foundation
 
 /// A file descriptor, which is closed when the object is deallocated.
 package final class FileDescriptor {
-    /// The number of the descriptor.
     package let descriptor: Int32
     private let isOwned: Bool
 
-    /// Wraps an open descriptor.
-    ///
-    /// - Parameters:
-    ///   - descriptor: The descriptor.
-    ///   - isOwned: If `false`, the descriptor is closed by other code.
+    /// Wraps an open descriptor. If it is not owned, other code closes it.
     package init(_ descriptor: Int32, isOwned: Bool = true) {
         self.descriptor = descriptor
         self.isOwned = isOwned
@@ -20,10 +15,8 @@ package final class FileDescriptor {
         if isOwned { close(descriptor) }
     }
 
-    /// Opens a file for reading. Child processes do not inherit the descriptor.
-    ///
-    /// - Parameter waits: Whether to wait for a writer if this is a named pipe. Otherwise one without a writer is
-    ///   empty.
+    /// Opens a file for reading. Child processes do not inherit the descriptor. A named pipe without a writer is empty,
+    /// unless `waits` is set.
     package convenience init(reading path: String, waits: Bool = false) throws(SystemFailure) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw .last }
@@ -82,7 +75,6 @@ package final class FileDescriptor {
         return poll(&request, 1, milliseconds) != 0
     }
 
-    /// Returns the metadata of the open file.
     package func status() throws(SystemFailure) -> stat {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .last }
@@ -91,10 +83,7 @@ package final class FileDescriptor {
 }
 
 extension stat {
-    /// Whether this is a regular file.
     package var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
-    /// Whether this is a directory.
     package var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-    /// Whether this is a symbolic link.
     package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 }

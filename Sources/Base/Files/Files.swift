@@ -2,7 +2,6 @@ import Foundation
 
 /// File system operations of programs that write files.
 package enum Files {
-    /// Returns whether a file or directory exists.
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// A question about the files that a path is most likely a misspelling of, to append to a message; empty if the
@@ -12,7 +11,6 @@ package enum Files {
         return path.didYouMean(names(in: folder(of: path), atMost: 10_000).map { prefix + $0 })
     }
 
-    /// Returns the names in a directory, in any order; none if it cannot be read.
     private static func names(in folder: String, atMost limit: Int) -> [String] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }
@@ -27,13 +25,11 @@ package enum Files {
         return names
     }
 
-    /// Returns the directory of a file.
     package static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Returns whether a file is empty or does not exist.
     package static func isEmptyOrMissing(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) != 0 || status.st_size == 0

@@ -11,15 +11,10 @@ package struct OutputFile {
     /// `true` if the directory entry is not durable yet.
     private var isNew: Bool
 
-    /// Size of the buffer in bytes (1 MiB).
     private static let bufferSize = 1 << 20
 
-    /// Opens or creates a file that only its owner can read.
-    ///
-    /// - Parameters:
-    ///   - path: Path of the file.
-    ///   - size: Size to which an existing file is truncated; `nil` for a new file, which may exist only if it is
-    ///     empty.
+    /// Opens or creates a file that only its owner can read. An existing file is truncated to `size`; a new one (`nil`)
+    /// may exist only if it is empty.
     package init(path: String, cutAt size: Int64?) throws(SinkError) {
         // O_NONBLOCK: do not wait for a reader if the path is a named pipe.
         let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK | (size ?? 0 == 0 ? O_CREAT : 0)
@@ -32,7 +27,6 @@ package struct OutputFile {
         try self.init(path: path, FileDescriptor(descriptor), cutAt: size)
     }
 
-    /// Uses an open file descriptor.
     private init(path: String, _ file: FileDescriptor, cutAt size: Int64?) throws(SinkError) {
         self.path = path
         self.file = file
@@ -83,7 +77,6 @@ package struct OutputFile {
         isDurable = true
     }
 
-    /// Writes the buffer to the file.
     private mutating func flush() throws(SinkError) {
         do throws(SystemFailure) { try file.writeAll(buffer) } catch { throw SinkError(error, at: path) }
         buffer.removeAll(keepingCapacity: true)
@@ -95,12 +88,7 @@ package struct LineOutput {
     private var file: OutputFile?
     private let write: ([UInt8]) -> Void
 
-    /// Opens the destination.
-    ///
-    /// - Parameters:
-    ///   - path: Path of a file; `nil` for a stream.
-    ///   - size: As for ``OutputFile``.
-    ///   - write: Receives each line if there is no file. For example, prints it to standard output.
+    /// Opens a file, with the size as for ``OutputFile``, or without a path a stream, whose lines `write` receives.
     package init(path: String?, cutAt size: Int64?, _ write: @escaping ([UInt8]) -> Void) throws(SinkError) {
         if let path { file = try OutputFile(path: path, cutAt: size) }
         self.write = write

@@ -2,7 +2,6 @@ import Foundation
 
 /// Reason why results cannot be written. Programs match `code`; `place` and `reason` are for display.
 package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Machine-readable reason.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// The destination should be new, but a file that is not empty exists.
         case destinationExists
@@ -12,15 +11,12 @@ package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
         case notWritable
         /// The disk or the user's quota is full.
         case full
-        /// Another process has locked the database.
         case locked
         /// The destination does not contain the data that was written to it.
         case changed
-        /// Any other reason.
         case failed
     }
 
-    /// Machine-readable reason.
     package let code: Code
     /// Path of the destination.
     package let place: String
@@ -28,16 +24,13 @@ package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
     package let reason: String
 
     package init(_ code: Code, at place: String, _ reason: String) {
-        self.code = code
-        self.place = place
-        self.reason = reason
+        (self.code, self.place, self.reason) = (code, place, reason)
     }
 
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 }
 
 extension SinkError {
-    /// Converts an error of a system call on a destination.
     package init(_ failure: SystemFailure, at place: String) {
         let code: Code = failure.isFull ? .full : failure.isForbidden ? .notWritable : .failed
         self.init(code, at: place, failure.isNoSuchFile ? "there is no such directory" : failure.reason)
@@ -46,7 +39,6 @@ extension SinkError {
 
 /// Error of a system call, as an `errno` value.
 package struct SystemFailure: Error, Sendable, Hashable {
-    /// The `errno` value.
     package let code: Int32
 
     package init(code: Int32) { self.code = code }
@@ -54,7 +46,6 @@ package struct SystemFailure: Error, Sendable, Hashable {
     /// Error of the last system call in this thread. Read it before any other call.
     package static var last: SystemFailure { SystemFailure(code: errno) }
 
-    /// Human-readable reason.
     package var reason: String {
         switch code {
         case ENOENT: "there is no such file"
@@ -76,9 +67,7 @@ package struct SystemFailure: Error, Sendable, Hashable {
 
     /// Whether a directory or file of the path does not exist.
     package var isNoSuchFile: Bool { code == ENOENT || code == ENOTDIR }
-    /// `true` if the disk, the quota or the maximum file size is exceeded.
     package var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
-    /// `true` if the reader of a pipe or socket has closed it.
     package var isClosedPipe: Bool { code == EPIPE || code == ECONNRESET }
     /// `true` if the file cannot be written with this path, user or file system.
     var isForbidden: Bool { [EACCES, EPERM, EROFS, EISDIR, ENOENT, ENOTDIR, ELOOP].contains(code) }

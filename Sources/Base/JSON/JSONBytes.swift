@@ -42,11 +42,8 @@
 
 extension Span<UInt8> {
     /// See ``PlainText/end(in:from:)``.
-    func endOfPlainText(from start: Int) -> Int {
-        withUnsafeBufferPointer { PlainText.end(in: $0, from: start) }
-    }
+    func endOfPlainText(from start: Int) -> Int { withUnsafeBufferPointer { PlainText.end(in: $0, from: start) } }
 
-    /// Returns whether the bytes in `range` equal `text`.
     package func holds(_ text: StaticString, at range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         let expected = text.utf8Start

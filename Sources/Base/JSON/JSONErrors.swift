@@ -8,7 +8,6 @@ package struct JSONStructureError: Error, Hashable, CustomStringConvertible {
     /// What is expected beyond the maximum number of values.
     static let fewerValues = "fewer values"
 
-    /// Whether the document has more values than the maximum.
     package var isTooMany: Bool { expected == Self.fewerValues }
 
     /// One line, for example `byte 12: expected a colon`.
@@ -17,7 +16,6 @@ package struct JSONStructureError: Error, Hashable, CustomStringConvertible {
 
 /// The error of a member that exists in the JSON object but has the wrong type or an unusable value.
 package struct JSONFieldError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The name of the member.
     package let name: String
     /// The type or form that was expected, for example `a number of milliseconds`. It never contains the value.
     package let expected: String
@@ -27,6 +25,5 @@ package struct JSONFieldError: Error, Sendable, Hashable, CustomStringConvertibl
         self.expected = expected
     }
 
-    /// One line, for example `expiresDate: expected a number of milliseconds`.
     package var description: String { "\(name): expected \(expected)" }
 }

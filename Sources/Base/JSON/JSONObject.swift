@@ -1,9 +1,9 @@
 /// A JSON object that is read in place. It stores the positions of its members and decodes a value only when it is
 /// requested.
 ///
-/// If a name occurs more than once, the last member counts. A name that is written with escapes never matches. `null`
-/// is treated as absent. A value of the wrong type is an error and never replaced by a default, because a
-/// `revocationDate` that cannot be read must not look like a purchase that was not revoked.
+/// If a name occurs more than once, the last member counts. A name that is written with escapes never matches. A member
+/// that is absent or `null` is returned as `nil`. A value of the wrong type is an error and never replaced by a
+/// default, because a `revocationDate` that cannot be read must not look like a purchase that was not revoked.
 package struct JSONObject: Sendable {
     /// The bytes of the whole document that contains this object.
     package let bytes: [UInt8]
@@ -12,9 +12,7 @@ package struct JSONObject: Sendable {
     /// Reads a document that consists of exactly one object, with optional whitespace around it.
     ///
     /// - Throws: ``JSONStructureError`` if the bytes are not such a document.
-    package init(_ bytes: [UInt8]) throws(JSONStructureError) {
-        try self.init(bytes, at: 0, isDocument: true)
-    }
+    package init(_ bytes: [UInt8]) throws(JSONStructureError) { try self.init(bytes, at: 0, isDocument: true) }
 
     /// Scans the object at `start`; if `isDocument` is true, nothing else may follow it.
     private init(_ bytes: [UInt8], at start: Int, isDocument: Bool) throws(JSONStructureError) {
@@ -42,16 +40,12 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject {
-    /// Returns whether the member exists and is not `null`.
     package func has(_ name: StaticString) -> Bool { value(name) != nil }
 
     /// Returns the bytes of a value of any type as written in the document; `nil` if the member is absent or `null`.
-    package func rawJSON(_ name: StaticString) -> [UInt8]? {
-        value(name).map { Array(bytes[$0.whole]) }
-    }
+    package func rawJSON(_ name: StaticString) -> [UInt8]? { value(name).map { Array(bytes[$0.whole]) } }
 
-    /// Returns the bytes of each element of an array as written in the document; `nil` if the member is absent or not
-    /// an array.
+    /// The bytes of each element of an array as written in the document; `nil` also if the member is not an array.
     package func rawElements(_ name: StaticString) -> [[UInt8]]? {
         (try? elements(name, "an array")).flatMap { $0 }.map { $0.map { Array(bytes[$0.whole]) } }
     }
@@ -64,9 +58,7 @@ extension JSONObject {
         }
     }
 
-    /// Returns a string; `nil` if the member is absent or `null`.
-    ///
-    /// - Throws: ``JSONFieldError`` if the value is not a string, is not UTF-8, or contains an unpaired surrogate.
+    /// Returns a string. Throws an error if the value is not a string, is not UTF-8, or contains an unpaired surrogate.
     package func text(_ name: StaticString) throws(JSONFieldError) -> String? {
         guard let value = value(name) else { return nil }
         guard case .string(let string) = value, let text = string.text(in: bytes.span) else {
@@ -75,10 +67,7 @@ extension JSONObject {
         return text
     }
 
-    /// Returns a whole number that fits exactly into 64 bits, for example `4990` or `4990.0`; `nil` if the member is
-    /// absent or `null`.
-    ///
-    /// - Throws: ``JSONFieldError`` for any other value.
+    /// Returns a whole number that fits exactly into 64 bits, for example `4990` or `4990.0`.
     package func integer(_ name: StaticString) throws(JSONFieldError) -> Int64? {
         guard let value = value(name) else { return nil }
         guard case .scalar(let range) = value, let number = JSONNumber.integer(range, in: bytes.span) else {
@@ -87,10 +76,8 @@ extension JSONObject {
         return number
     }
 
-    /// Returns a timestamp in milliseconds since 1970, rounded down to a whole number; `nil` if the member is absent
-    /// or `null`.
-    ///
-    /// - Throws: ``JSONFieldError`` if the value is not a number, or more than 8.64 · 10¹⁵ ms from 1970.
+    /// Returns a timestamp in milliseconds since 1970, rounded down to a whole number. Throws an error if the value is
+    /// not a number, or more than 8.64 · 10¹⁵ ms from 1970.
     package func milliseconds(_ name: StaticString) throws(JSONFieldError) -> Int64? {
         guard let value = value(name) else { return nil }
         guard case .scalar(let range) = value, let number = JSONNumber.milliseconds(range, in: bytes.span) else {
@@ -99,9 +86,6 @@ extension JSONObject {
         return number
     }
 
-    /// Returns a boolean; `nil` if the member is absent or `null`.
-    ///
-    /// - Throws: ``JSONFieldError`` if the value is neither `true` nor `false`.
     package func flag(_ name: StaticString) throws(JSONFieldError) -> Bool? {
         guard let value = value(name) else { return nil }
         switch bytes[value.whole.lowerBound] {
@@ -111,9 +95,6 @@ extension JSONObject {
         }
     }
 
-    /// Returns an array of strings; `nil` if the member is absent or `null`.
-    ///
-    /// - Throws: ``JSONFieldError`` if the value is not an array, or an element is not a string.
     package func texts(_ name: StaticString) throws(JSONFieldError) -> [String]? {
         guard let elements = try elements(name, "an array of strings") else { return nil }
         var texts: [String] = []
@@ -127,9 +108,7 @@ extension JSONObject {
         return texts
     }
 
-    /// Returns a nested object; `nil` if the member is absent or `null`. It shares the bytes of the document.
-    ///
-    /// - Throws: ``JSONFieldError`` if the value is not an object.
+    /// Returns a nested object, which shares the bytes of the document.
     package func object(_ name: StaticString) throws(JSONFieldError) -> JSONObject? {
         guard let value = value(name) else { return nil }
         do throws(JSONStructureError) {
@@ -139,9 +118,6 @@ extension JSONObject {
         }
     }
 
-    /// Returns an array of objects; `nil` if the member is absent or `null`.
-    ///
-    /// - Throws: ``JSONFieldError`` if the value is not an array, or an element is not an object.
     package func objects(_ name: StaticString) throws(JSONFieldError) -> [JSONObject]? {
         guard let elements = try elements(name, "an array of objects") else { return nil }
         var objects: [JSONObject] = []
@@ -158,9 +134,7 @@ extension JSONObject {
     /// Returns the elements of an array; `nil` if the member is absent or `null`.
     ///
     /// - Parameter expected: the description of the expected type for the error.
-    private func elements(
-        _ name: StaticString, _ expected: String
-    ) throws(JSONFieldError) -> [JSONScanner.Value]? {
+    private func elements(_ name: StaticString, _ expected: String) throws(JSONFieldError) -> [JSONScanner.Value]? {
         guard let value = value(name) else { return nil }
         var scanner = JSONScanner(at: value.whole.lowerBound)
         var elements: [JSONScanner.Value] = []

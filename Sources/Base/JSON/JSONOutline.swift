@@ -4,25 +4,19 @@
 /// example, `{"a":[1,2],"b":3}` has five nodes: 0 is the object with end 5, 1 is the array with end 4, 2 and 3 are
 /// its elements, and 4 is the member `b`. Nesting depth and number of values are limited, so memory is limited too.
 package struct JSONOutline: Sendable {
-    /// One value of the document.
     package struct Node: Sendable {
-        /// The type of the value and its byte range.
         package let value: JSONScanner.Value
-        /// The name, if the value is a member of an object.
         package let name: JSONString?
         /// The index of the first node after this value and everything inside it.
         package fileprivate(set) var end: Int
     }
 
-    /// The bytes of the document.
     package let bytes: [UInt8]
     /// All values. Index 0 is the object of the whole document.
     package private(set) var nodes: [Node] = []
 
-    /// Reads a document that consists of exactly one object, with optional whitespace around it.
-    ///
-    /// - Parameter maximumNodes: the maximum number of values in the document, counted at all depths.
-    /// - Throws: ``JSONStructureError`` if the document is not valid JSON, or exceeds a limit of values or depth.
+    /// Reads a document that consists of exactly one object, with optional whitespace around it. Values are counted at
+    /// all depths.
     package init(_ bytes: [UInt8], maximumNodes: Int) throws(JSONStructureError) {
         self.bytes = bytes
         nodes.reserveCapacity(min(bytes.count / 24, maximumNodes))
@@ -89,13 +83,10 @@ package struct JSONOutline: Sendable {
 }
 
 extension JSONOutline {
-    /// Returns whether the value is an object.
     package func isObject(_ index: Int) -> Bool { bytes[nodes[index].value.whole.lowerBound] == UInt8(ascii: "{") }
 
-    /// Returns whether the value is an array.
     package func isArray(_ index: Int) -> Bool { bytes[nodes[index].value.whole.lowerBound] == UInt8(ascii: "[") }
 
-    /// Returns whether the value is `null`.
     package func isNull(_ index: Int) -> Bool { bytes[nodes[index].value.whole.lowerBound] == UInt8(ascii: "n") }
 
     /// Whether all names and strings are valid UTF-8 and contain no unpaired surrogate.
@@ -123,7 +114,6 @@ extension JSONOutline {
             end = outline.nodes[index].end
         }
 
-        /// Returns the index of the next member; `nil` after the last.
         package mutating func next() -> Int? {
             guard position < end else { return nil }
             defer { position = outline.nodes[position].end }

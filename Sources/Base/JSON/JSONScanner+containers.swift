@@ -6,7 +6,6 @@ extension JSONScanner {
         package let name: JSONString?
         /// The name before the container that was opened last.
         package let containerName: JSONString?
-        /// The value.
         package let value: Value
         /// The number of open containers: 1 for a member of the document.
         package let depth: Int
@@ -15,9 +14,7 @@ extension JSONScanner {
     /// Scans a document that consists of exactly one object or array. Passes its leaves to `body` in document order,
     /// however deep they are, and a container without containers in it after its elements. Everything before an error
     /// has been passed.
-    package mutating func scanLeaves(
-        _ bytes: Span<UInt8>, _ body: (Leaf) -> Void
-    ) throws(JSONStructureError) {
+    package mutating func scanLeaves(_ bytes: Span<UInt8>, _ body: (Leaf) -> Void) throws(JSONStructureError) {
         skipWhiteSpace(bytes)
         guard let first = peek(bytes), first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else {
             throw error(expecting: "an object or an array")
@@ -27,10 +24,8 @@ extension JSONScanner {
         guard position == bytes.count else { throw error(expecting: "nothing after the document") }
     }
 
-    /// Scans one object or array with everything in it.
     mutating func skipContainer(_ bytes: Span<UInt8>) throws(JSONStructureError) { try scanContainer(bytes) { _ in } }
 
-    /// Scans one object or array without recursion.
     @inline(__always)
     private mutating func scanContainer(_ bytes: Span<UInt8>, _ body: (Leaf) -> Void) throws(JSONStructureError) {
         var open = OpenContainers(limit: valueDepth)
@@ -84,17 +79,13 @@ extension JSONScanner {
 /// is the innermost container.
 private struct OpenContainers {
     private var kinds: UInt64 = 0
-    /// The number of open containers.
     private(set) var depth = 0
     private let limit: Int
 
     /// - Parameter limit: the maximum depth, at most 64 because that is the number of bits.
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     var isEmpty: Bool { depth == 0 }
-    /// Whether the innermost container is an object.
     var isInObject: Bool { kinds & 1 == 1 }
 
     /// Returns `false` if the maximum depth is already reached.
@@ -105,7 +96,6 @@ private struct OpenContainers {
         return true
     }
 
-    /// Removes the innermost container.
     mutating func pop() {
         kinds >>= 1
         depth -= 1

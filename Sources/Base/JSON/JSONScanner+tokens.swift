@@ -45,7 +45,6 @@ extension JSONScanner {
         }
     }
 
-    /// Scans a number or a literal.
     mutating func skipScalar(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         switch peek(bytes) {
         case UInt8(ascii: "t"): try skipLiteral("true", bytes)
@@ -55,7 +54,6 @@ extension JSONScanner {
         }
     }
 
-    /// Scans exactly the characters of `literal`.
     private mutating func skipLiteral(_ literal: StaticString, _ bytes: Span<UInt8>) throws(JSONStructureError) {
         for offset in 0..<literal.utf8CodeUnitCount {
             guard consume(literal.utf8Start[offset], bytes) else { throw error(expecting: "a value") }

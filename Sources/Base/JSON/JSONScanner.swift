@@ -13,15 +13,11 @@ package struct JSONScanner {
     /// The maximum nesting depth of objects and arrays. Apple's responses have four levels.
     package static let maximumDepth = 64
 
-    /// The offset of the next byte.
     var position: Int
     /// The maximum nesting depth of a single value.
     let valueDepth: Int
 
-    /// - Parameters:
-    ///   - position: offset of the byte to start at.
-    ///   - valueDepth: the maximum nesting depth of a single value, at most ``maximumDepth``; the object around it is
-    ///     one more level.
+    /// `position` is the offset of the byte to start at. `valueDepth` is at most ``maximumDepth``.
     package init(at position: Int = 0, valueDepth: Int = JSONScanner.maximumDepth - 1) {
         self.position = position
         self.valueDepth = min(valueDepth, Self.maximumDepth)
@@ -29,9 +25,7 @@ package struct JSONScanner {
 
     /// Scans a document that consists of exactly one object. Passes each member to `body` in document order,
     /// duplicate names included.
-    package mutating func scanDocument(
-        _ bytes: Span<UInt8>, _ body: (Member) -> Void
-    ) throws(JSONStructureError) {
+    package mutating func scanDocument(_ bytes: Span<UInt8>, _ body: (Member) -> Void) throws(JSONStructureError) {
         skipWhiteSpace(bytes)
         try scanObject(bytes, body)
         skipWhiteSpace(bytes)
@@ -51,7 +45,6 @@ package struct JSONScanner {
         guard consume(UInt8(ascii: "}"), bytes) else { throw error(expecting: "a comma or }") }
     }
 
-    /// Scans an array. Passes each element to `body` in document order.
     package mutating func scanArray(_ bytes: Span<UInt8>, _ body: (Value) -> Void) throws(JSONStructureError) {
         guard consume(UInt8(ascii: "["), bytes) else { throw error(expecting: "an array") }
         skipWhiteSpace(bytes)
@@ -83,15 +76,12 @@ package struct JSONScanner {
 // MARK: - Bytes
 
 extension JSONScanner {
-    /// Returns the error for the current position.
     func error(expecting expected: String) -> JSONStructureError {
         JSONStructureError(offset: position, expected: expected)
     }
 
     /// Returns the next byte without moving; `nil` at the end.
-    func peek(_ bytes: Span<UInt8>) -> UInt8? {
-        position < bytes.count ? bytes[position] : nil
-    }
+    func peek(_ bytes: Span<UInt8>) -> UInt8? { position < bytes.count ? bytes[position] : nil }
 
     /// Skips the next byte if it equals `byte`. Returns whether it did.
     mutating func consume(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
@@ -100,7 +90,6 @@ extension JSONScanner {
         return true
     }
 
-    /// Skips spaces, tabs and line breaks.
     mutating func skipWhiteSpace(_ bytes: Span<UInt8>) {
         while position < bytes.count {
             switch bytes[position] {
@@ -112,17 +101,13 @@ extension JSONScanner {
 }
 
 extension JSONScanner {
-    /// One member of an object: its name and the position of its value.
     package struct Member: Sendable, Hashable {
-        /// The string before the colon.
         package let name: JSONString
-        /// The value after the colon.
         package let value: Value
     }
 
     /// The type of a value and its byte range in the document.
     package enum Value: Sendable, Hashable {
-        /// A string.
         case string(JSONString)
         /// A number, `true`, `false` or `null`, exactly as written.
         case scalar(Range<Int>)

@@ -11,11 +11,8 @@ package struct JSONString: Sendable, Hashable {
     }
 
     /// The position of a number or a literal, which has no quotes and no escapes.
-    package init(range: Range<Int>) {
-        self.init(range: range, isEscaped: false)
-    }
+    package init(range: Range<Int>) { self.init(range: range, isEscaped: false) }
 
-    /// Returns whether the unescaped string equals `text`.
     package func matches(_ text: StaticString, in bytes: Span<UInt8>) -> Bool {
         guard isEscaped else { return bytes.holds(text, at: range) }
         // The longest escape sequence for one byte, `\u00XX`, has six bytes.
@@ -91,7 +88,6 @@ extension Span<UInt8> {
         return UnicodeScalar(0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
     }
 
-    /// Decodes four hexadecimal digits; `nil` if one of them is not a digit.
     private func codeUnit(at start: Int) -> UInt16? {
         guard start + 4 <= count else { return nil }
         var unit: UInt16 = 0

@@ -1,24 +1,20 @@
 /// Members of an object with a key and a value. A missing value is written as `null`.
 extension JSONWriter {
-    /// Writes a string.
     package mutating func member(_ name: String, _ text: String?) {
         key(name)
         if let text { value(text) } else { null() }
     }
 
-    /// Writes a number.
     package mutating func member(_ name: String, _ number: Int64?) {
         key(name)
         if let number { value(number) } else { null() }
     }
 
-    /// Writes `true` or `false`.
     package mutating func member(_ name: String, _ flag: Bool?) {
         key(name)
         if let flag { value(flag) } else { null() }
     }
 
-    /// Writes an array of strings.
     package mutating func member(_ name: String, _ texts: [String]) {
         key(name)
         values(texts)
@@ -37,13 +33,11 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an object.
     package mutating func object(_ name: String, _ members: (inout JSONWriter) -> Void) {
         key(name)
         object(members)
     }
 
-    /// Writes an array; `write` writes one element.
     package mutating func array<Element>(
         _ name: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
     ) {
@@ -53,7 +47,6 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes an array of objects; `members` writes the members of one.
     package mutating func objects<Element>(
         _ name: String, _ elements: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
     ) {
@@ -61,24 +54,20 @@ extension JSONWriter {
     }
 }
 
-/// Members that are left out if they have no value.
+/// Members that are left out if they have no value: if it is `nil`, and encoded JSON also if it is empty.
 extension JSONWriter {
-    /// Writes a string; nothing for `nil`.
     package mutating func member(_ name: String, ifPresent text: String?) {
         if let text { member(name, text) }
     }
 
-    /// Writes a number; nothing for `nil`.
     package mutating func member(_ name: String, ifPresent number: Int64?) {
         if let number { member(name, number) }
     }
 
-    /// Writes `true` or `false`; nothing for `nil`.
     package mutating func member(_ name: String, ifPresent flag: Bool?) {
         if let flag { member(name, flag) }
     }
 
-    /// Writes a value that is already encoded; nothing if it is `nil` or empty.
     package mutating func member(_ name: String, ifPresent json: [UInt8]?) {
         if let json, !json.isEmpty { member(name, json: json) }
     }
@@ -86,19 +75,16 @@ extension JSONWriter {
 
 /// Values without a key.
 extension JSONWriter {
-    /// Writes a string, or `null`.
     package mutating func value(_ text: String?) {
         if let text { value(text) } else { null() }
     }
 
-    /// Writes an array of strings. For example, `["a","b"]`.
     package mutating func values(_ texts: [String]) {
         beginArray()
         for text in texts { value(text) }
         endArray()
     }
 
-    /// Writes an object.
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         beginObject()
         members(&self)
@@ -106,18 +92,14 @@ extension JSONWriter {
     }
 }
 
-/// Complete JSON texts.
+/// Complete JSON texts. The capacity is the approximate size in bytes.
 extension JSONWriter {
-    /// Returns an object as JSON text.
-    ///
-    /// - Parameter capacity: the approximate size in bytes.
     package static func object(reserving capacity: Int = 1_024, _ members: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter(reserving: capacity)
         writer.object(members)
         return writer.finish()
     }
 
-    /// Returns an array of objects as JSON text; `write` writes the members of one.
     package static func array<Element>(
         _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
     ) -> [UInt8] {
@@ -128,14 +110,12 @@ extension JSONWriter {
         return writer.finish()
     }
 
-    /// Returns a string as JSON text.
     package static func string(_ text: String) -> String {
         var writer = JSONWriter(reserving: text.utf8.count + 2)
         writer.value(text)
         return String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    /// Returns an array of strings as JSON text.
     package static func array(_ texts: [String]) -> [UInt8] {
         var writer = JSONWriter(reserving: 2 + 24 * texts.count)
         writer.values(texts)

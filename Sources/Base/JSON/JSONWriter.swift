@@ -14,15 +14,14 @@ public struct JSONWriter: ~Copyable {
     @usableFromInline var memory: [UInt8]
     @usableFromInline var used = 0
 
-    /// - Parameter capacity: the approximate size of the JSON text in bytes.
+    /// The capacity is the approximate size of the text in bytes.
     @inlinable public init(reserving capacity: Int = 256) {
         memory = [UInt8](unsafeUninitializedCapacity: max(capacity, 16)) { $1 = $0.count }
     }
 
-    /// The number of bytes written so far.
+    /// In bytes.
     @inlinable public var count: Int { used }
 
-    /// Returns the JSON text.
     @inlinable public consuming func finish() -> [UInt8] {
         memory.removeLast(memory.count - count)
         return memory
@@ -48,16 +47,11 @@ public struct JSONWriter: ~Copyable {
         memory = larger
     }
 
-    /// Writes `{`.
     @inlinable public mutating func beginObject() { open(0x7B) }
-    /// Writes `}`.
     @inlinable public mutating func endObject() { byte(0x7D) }
-    /// Writes `[`.
     @inlinable public mutating func beginArray() { open(0x5B) }
-    /// Writes `]`.
     @inlinable public mutating func endArray() { byte(0x5D) }
 
-    /// Writes the key of the next value.
     @inlinable public mutating func key(_ key: JSONKey) { member(key.bytes) }
 
     /// Writes the key of the next value, if it is not known in advance.
@@ -67,19 +61,16 @@ public struct JSONWriter: ~Copyable {
         byte(0x3A)
     }
 
-    /// Writes the key of the next value from UTF-8.
     @inlinable public mutating func key(utf8: [UInt8]) {
         value(utf8: utf8)
         byte(0x3A)
     }
 
-    /// Writes a JSON string.
     @inlinable public mutating func value(_ text: String) {
         separate()
         quoted(text)
     }
 
-    /// Writes a JSON string from UTF-8.
     @inlinable public mutating func value(utf8: [UInt8]) {
         separate()
         byte(0x22)
@@ -93,13 +84,11 @@ public struct JSONWriter: ~Copyable {
         digits(number)
     }
 
-    /// Writes `true` or `false`.
     @inlinable public mutating func value(_ flag: Bool) {
         separate()
         ascii(flag ? "true" : "false")
     }
 
-    /// Writes `null`.
     @inlinable public mutating func null() {
         separate()
         ascii("null")
@@ -132,18 +121,12 @@ public struct JSONWriter: ~Copyable {
 /// Pieces of a value, for callers that encode the constant parts of their members once. The pieces together must be
 /// valid JSON.
 extension JSONWriter {
-    /// Writes the encoded beginning of a member: `,"key":` and possibly more. The comma is dropped for the first
-    /// member of an object.
-    ///
-    /// - Returns: the offset of the first byte after the comma.
+    /// Writes the encoded beginning of a member: `,"key":` and possibly more. The comma is dropped for the first member
+    /// of an object. Returns the offset of the first byte after the comma.
     @discardableResult @inlinable
-    public mutating func member(_ beginning: [UInt8]) -> Int {
-        beginning.withUnsafeBufferPointer { member($0) }
-    }
+    public mutating func member(_ beginning: [UInt8]) -> Int { beginning.withUnsafeBufferPointer { member($0) } }
 
-    /// Writes the encoded beginning of a member, which is not empty.
-    ///
-    /// - Returns: the offset of the first byte after the comma.
+    /// The beginning is not empty.
     @discardableResult @inlinable @inline(__always)
     public mutating func member(_ beginning: UnsafeBufferPointer<UInt8>) -> Int {
         let position = used
@@ -152,13 +135,9 @@ extension JSONWriter {
         return position + 1 - comma
     }
 
-    /// Writes bytes unchanged.
     @inlinable
-    public mutating func raw(_ piece: [UInt8]) {
-        piece.withUnsafeBufferPointer { raw($0) }
-    }
+    public mutating func raw(_ piece: [UInt8]) { piece.withUnsafeBufferPointer { raw($0) } }
 
-    /// Writes bytes unchanged.
     @inlinable @inline(__always)
     public mutating func raw(_ piece: UnsafeBufferPointer<UInt8>) {
         write(atMost: piece.count) { output in
@@ -188,7 +167,6 @@ extension JSONWriter {
         raw(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Writes one byte unchanged.
     @inlinable
     public mutating func byte(_ byte: UInt8) {
         if memory.count == count { grow(by: 1) }
@@ -229,7 +207,6 @@ extension JSONWriter {
         }
     }
 
-    /// Overwrites bytes that were written before.
     @inlinable
     public mutating func overwrite(_ range: Range<Int>, _ body: (UnsafeMutableBufferPointer<UInt8>) -> Void) {
         precondition(range.upperBound <= count)
@@ -239,10 +216,8 @@ extension JSONWriter {
 
 /// A key that is encoded once for ``JSONWriter``: with comma, quotes, escapes and colon.
 public struct JSONKey: Sendable {
-    /// The encoded key: `,"key":`
     public let bytes: [UInt8]
 
-    /// Encodes any text as a key, with escapes if they are necessary.
     public init(_ text: String) {
         var writer = JSONWriter(reserving: text.utf8.count + 4)
         writer.byte(0x2C)

@@ -9,7 +9,6 @@ package final class Counter: Sendable {
     /// Adds the amount. Relaxed ordering is enough because no other memory depends on the count.
     package func add(_ amount: Int64 = 1) { value.wrappingAdd(amount, ordering: .relaxed) }
 
-    /// The current value.
     package var count: Int64 { value.load(ordering: .relaxed) }
 }
 
@@ -19,14 +18,12 @@ package final class Counter: Sendable {
 package protocol MetricLabel: CaseIterable, Hashable, Sendable where AllCases == [Self] {
     /// The value of the label in the metrics output.
     var text: String { get }
-    /// The place in `allCases`.
     var index: Int { get }
     /// The values of the label in the metrics output, in the order of the indexes.
     static var texts: [String] { get }
 }
 
 extension MetricLabel {
-    /// Defaults to the name of the case.
     package var text: String { "\(self)" }
 
     package var index: Int { Self.allCases.firstIndex(of: self) ?? -1 }
@@ -35,7 +32,6 @@ extension MetricLabel {
 }
 
 extension MetricLabel where Self: RawRepresentable<String> {
-    /// Defaults to the raw value.
     package var text: String { rawValue }
 }
 
@@ -43,12 +39,11 @@ extension MetricLabel where Self: RawRepresentable<String> {
 ///
 /// All counters are allocated when the table is made, so incrementing one creates none.
 package final class CounterTable: Sendable {
-    /// The values of each label. The index of the last label changes fastest.
     private let labels: [[String]]
     private let cells: [Counter]
 
-    /// - Parameter labels: The values of each label: ``MetricLabel/texts``, or values that are known only at run time,
-    ///   for example the routes.
+    /// The values of each label are ``MetricLabel/texts``, or known only at run time, for example the routes. The index
+    /// of the last label changes fastest.
     package init(_ labels: [String]...) {
         self.labels = labels
         cells = (0..<labels.reduce(1) { $0 * $1.count }).map { _ in Counter() }
@@ -63,10 +58,8 @@ package final class CounterTable: Sendable {
     /// Adds to the counter at these label indexes. Indexes outside the table are ignored.
     package func add(at indexes: Int...) { cell(indexes)?.add() }
 
-    /// The count of these label values; 0 if they are outside the table.
     package func count(_ labels: any MetricLabel...) -> Int64 { cell(labels.map(\.index))?.count ?? 0 }
 
-    /// The counter at the given indexes; `nil` if they are outside the table.
     private func cell(_ indexes: [Int]) -> Counter? {
         var cell = 0
         for (index, label) in zip(indexes, labels) {
@@ -76,7 +69,6 @@ package final class CounterTable: Sendable {
         return indexes.count == labels.count ? cells[cell] : nil
     }
 
-    /// The sum of all counters.
     package var total: Int64 { cells.reduce(0) { $0 + $1.count } }
 
     /// Calls the closure with each counter and the values of its labels, in the order of the labels.
@@ -93,10 +85,15 @@ package final class CounterTable: Sendable {
 }
 
 extension CounterTable {
+    /// The counters above zero, with the values of their labels.
+    package var counted: [(values: [String], count: Int64)] {
+        var counted: [(values: [String], count: Int64)] = []
+        forEach { values, count in if count > 0 { counted.append((values, count)) } }
+        return counted
+    }
+
     /// The counters above zero as text. Example: `whitespace 3, quotes 1`.
     package var words: String {
-        var words: [String] = []
-        forEach { values, count in if count > 0 { words.append("\(values.joined(separator: " ")) \(count)") } }
-        return words.joined(separator: ", ")
+        counted.map { "\($0.values.joined(separator: " ")) \($0.count)" }.joined(separator: ", ")
     }
 }

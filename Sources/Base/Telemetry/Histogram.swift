@@ -22,10 +22,8 @@ package final class Histogram: Sendable {
         nanoseconds.add(time)
     }
 
-    /// The number of recorded durations.
     package var count: Int64 { buckets.reduce(0) { $0 + $1.count } }
 
-    /// The sum of all recorded durations, in seconds.
     package var seconds: Double { Double(nanoseconds.count) / 1e9 }
 
     /// Returns the upper bound, in seconds, of the bucket that contains the given quantile.

@@ -18,9 +18,7 @@ package struct MetricsText {
         write("# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.kind.rawValue)\n")
     }
 
-    /// Writes one sample of the family that was begun last.
-    ///
-    /// - Parameter labels: The values of the family's labels.
+    /// Writes one sample of the family that was begun last, with the values of its labels.
     package mutating func sample(_ family: MetricFamily, _ labels: [String], _ value: some MetricValue) {
         sample(family.name, zip(family.labels, labels).map { ($0, $1) }, value)
     }
@@ -31,9 +29,7 @@ package struct MetricsText {
         if let value { sample(family, [], value) }
     }
 
-    /// Writes a family with a sample for each element.
-    ///
-    /// - Parameter sample: Returns the values of the family's labels, and the value.
+    /// Writes a family with a sample for each element: the values of the family's labels, and the value.
     package mutating func family<Element>(
         _ family: MetricFamily, of elements: some Sequence<Element>,
         _ sample: (Element) -> (labels: [String], value: some MetricValue)
@@ -55,15 +51,12 @@ package struct MetricsText {
     /// Writes the samples of one table of several in a family.
     ///
     /// - Parameter labels: Values of the family's labels that stand before those of the table.
-    package mutating func samples(
-        _ family: MetricFamily, _ labels: [String] = [], of table: CounterTable
-    ) {
+    package mutating func samples(_ family: MetricFamily, _ labels: [String] = [], of table: CounterTable) {
         table.forEach { values, count in sample(family, labels + values, count) }
     }
 
-    /// Writes the buckets, the sum and the count of a histogram.
-    ///
-    /// - Parameter omitsEmpty: Pass `true` if most label values never occur and no alert uses the family.
+    /// Writes the buckets, the sum and the count of a histogram. Pass `true` for `omitsEmpty` if most label values
+    /// never occur and no alert uses the family.
     package mutating func samples(
         _ family: MetricFamily, _ labels: [String] = [], of histogram: Histogram, omitsEmpty: Bool = false
     ) {
@@ -110,7 +103,6 @@ package struct MetricsText {
 
 /// A number as the value of a sample.
 package protocol MetricValue {
-    /// The number as Prometheus expects it.
     var metricText: String { get }
 }
 

@@ -43,7 +43,6 @@ package struct ProcessFigures: Sendable {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Writes all figures as metric families.
     package func write(into text: inout MetricsText) {
         text.single(.processCPU, cpuSeconds)
         text.single(.processStart, startTime)

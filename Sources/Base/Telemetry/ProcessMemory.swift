@@ -16,7 +16,6 @@ package enum ProcessMemory {
         case records, identities
         /// Identifiers of customers whose data changed.
         case changes
-        /// Responses.
         case responses
         /// Records that wait to be written to the store.
         case waitingWrites
@@ -37,7 +36,6 @@ package enum ProcessMemory {
             }
         }
 
-        /// Returns the size in bytes.
         package func size(within limit: Int = ProcessMemory.limit) -> Int {
             let total = Self.allCases.reduce(0) { $0 + $1.maximum }
             return min(maximum, Int(Double(limit) / 8 / Double(total) * Double(maximum)))
@@ -46,10 +44,8 @@ package enum ProcessMemory {
 
     /// The limits of the control groups of a process and of those around them, in bytes.
     ///
-    /// - Parameters:
-    ///   - groups: The text of `/proc/self/cgroup`; see cgroups(7). A line is `0::/path` (version 2) or
-    ///     `9:memory:/path` (version 1). In a container, the path may not exist, and its limit is that of the root.
-    ///   - read: Returns the text of a file; `nil` if it does not exist.
+    /// The groups are the text of `/proc/self/cgroup`; see cgroups(7). A line is `0::/path` (version 2) or
+    /// `9:memory:/path` (version 1). In a container, the path may not exist, and its limit is that of the root.
     package static func limits(of groups: String, read: (String) -> String?) -> [Int] {
         groups.split(separator: "\n").flatMap { line -> [Int] in
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
@@ -66,7 +62,7 @@ package enum ProcessMemory {
             return (0...names.count).compactMap { count in
                 let path = ([root] + names.prefix(count).map(String.init) + [file]).joined(separator: "/")
                 // Version 2 writes `max` for no limit, and version 1 a number near 2^63.
-                return read(path).flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+                return read(path).flatMap { Int($0.filter { !$0.isWhitespace }) }
             }
         }
     }

@@ -193,7 +193,6 @@ package enum Base64Text {
         }
     }
 
-    /// Writes all characters but the padding.
     private static func encode(
         _ bytes: UnsafeBufferPointer<UInt8>, _ pairs: [(UInt8, UInt8)], to output: UnsafeMutableBufferPointer<UInt8>
     ) {

@@ -2,11 +2,8 @@ import Foundation
 
 extension Span<UInt8> {
     /// Returns the bytes of a range as an array.
-    package func copy(_ range: Range<Int>) -> [UInt8] {
-        extracting(range).withUnsafeBufferPointer { [UInt8]($0) }
-    }
+    package func copy(_ range: Range<Int>) -> [UInt8] { extracting(range).withUnsafeBufferPointer { [UInt8]($0) } }
 
-    /// Returns whether two ranges contain the same bytes.
     package func equal(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard left.count == right.count, !left.isEmpty else { return left.count == right.count }
         return withUnsafeBufferPointer { bytes in

@@ -21,7 +21,6 @@ public struct CivilTime: Sendable, Hashable {
 
     /// The form of a date as text; always ``length`` bytes.
     package static let placeholder = "0000-00-00 00:00:00"
-    /// The number of bytes that ``write(into:separator:)`` writes.
     @inlinable public static var length: Int { 19 }
 
     /// - Parameter seconds: seconds since 1970-01-01 00:00:00, in the local time of the desired time zone.
@@ -46,11 +45,8 @@ public struct CivilTime: Sendable, Hashable {
         second = Int(rest % 60)
     }
 
-    /// Returns the time after a number of seconds. Only if that is another day, the date is computed.
-    ///
-    /// - Parameters:
-    ///   - offset: usually the offset of a time zone.
-    ///   - seconds: the seconds since 1970 from which this time was made.
+    /// Returns the time after an offset, usually that of a time zone. Only if that is another day, the date is
+    /// computed. `seconds` are those since 1970 that this time was made from.
     @inlinable public func moved(by offset: Int64, from seconds: Int64) -> CivilTime {
         let (hours, rest) = offset.quotientAndRemainder(dividingBy: 3_600)
         let moved = hour + Int(hours)
@@ -58,18 +54,13 @@ public struct CivilTime: Sendable, Hashable {
         return CivilTime(self, hour: moved)
     }
 
-    /// The same time in another hour.
     @inlinable init(_ time: CivilTime, hour: Int) {
         (year, month, day) = (time.year, time.month, time.day)
         (self.hour, minute, second) = (hour, time.minute, time.second)
     }
 
-    /// Returns the number of days from 1970-01-01 to a date.
-    ///
-    /// - Parameters:
-    ///   - year: any year, astronomical: the year before 1 is 0.
-    ///   - month: 1 to 12.
-    ///   - day: 1 to 31. A day after the end of the month counts from its beginning, so February 30 is March 1 or 2.
+    /// Returns the number of days from 1970-01-01 to a date. Years are astronomical: the year before 1 is 0. A day
+    /// after the end of the month counts from its beginning, so February 30 is March 1 or 2.
     @inlinable public static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         // Years are counted from March, so that a leap day is the last day of its year.
         let shifted = month > 2 ? year : year - 1
@@ -86,7 +77,6 @@ public struct CivilTime: Sendable, Hashable {
         days(year: year, month: month, day: day) * Seconds.day + hour * Seconds.hour + minute * 60 + second
     }
 
-    /// Returns the number of days in a month.
     package static func days(inMonth month: Int64, ofYear year: Int64) -> Int64 {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
@@ -114,7 +104,6 @@ extension CivilTime {
         bytes.storeBytes(of: end.littleEndian, toByteOffset: 11, as: UInt64.self)
     }
 
-    /// The date and time as `YYYY-MM-DD HH:MM:SS`.
     package var text: String {
         String(unsafeUninitializedCapacity: Self.length) { buffer in
             write(into: buffer)

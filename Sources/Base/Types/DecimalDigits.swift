@@ -4,10 +4,8 @@
 /// It is `public` and `@inlinable` because the compiler does not inline `package` functions into other modules
 /// (BER.swift).
 public enum DecimalDigits {
-    /// Returns the two digits of each of four numbers.
-    ///
-    /// - Parameter numbers: each below 100, in 16 bits, the first in the lowest.
-    /// - Returns: in each 16 bits two ASCII characters, the first in the lower byte. For example, `0x3234` for 42.
+    /// Returns the two digits of each of four numbers below 100, in 16 bits each, the first in the lowest: two ASCII
+    /// characters, the first in the lower byte. For example, `0x3234` for 42.
     @inlinable @inline(__always)
     public static func pairs(_ numbers: UInt64) -> UInt64 {
         // 103 / 1,024 is near enough to a tenth for numbers below 179.
@@ -15,10 +13,7 @@ public enum DecimalDigits {
         return 0x3030_3030_3030_3030 + (tens | (numbers - tens * 10) << 8)
     }
 
-    /// Returns eight digits, with zeros in front.
-    ///
-    /// - Parameter number: below 100,000,000.
-    /// - Returns: eight ASCII characters, the first in the lowest byte.
+    /// Returns eight ASCII digits of a number below 100,000,000, with zeros in front, the first in the lowest byte.
     @inlinable @inline(__always)
     public static func eight(_ number: UInt32) -> UInt64 {
         let (high, low) = number.quotientAndRemainder(dividingBy: 10_000)

@@ -17,9 +17,8 @@ package enum FormText {
         }
     }
 
-    /// Decodes percent encoding, and plus signs as blanks.
-    ///
-    /// - Returns: the bytes; `nil` if a percent sign is not followed by two hexadecimal digits.
+    /// Decodes percent encoding, and plus signs as blanks; `nil` if a percent sign is not followed by two hexadecimal
+    /// digits.
     package static func bytes(_ encoded: ArraySlice<UInt8>) -> [UInt8]? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(encoded.count)

@@ -1,5 +1,4 @@
 extension UInt8 {
-    /// Whether the byte is an ASCII letter or digit.
     @inlinable package var isASCIIAlphanumeric: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -13,7 +12,6 @@ package enum Hexadecimal {
     private static let lowerCase = Array("0123456789abcdef".utf8)
     private static let upperCase = Array("0123456789ABCDEF".utf8)
 
-    /// Returns two lower-case digits for each byte.
     package static func digits(of bytes: some Collection<UInt8>) -> [UInt8] {
         var digits: [UInt8] = []
         digits.reserveCapacity(2 * bytes.count)
@@ -21,12 +19,10 @@ package enum Hexadecimal {
         return digits
     }
 
-    /// Returns two lower-case digits for each byte.
     package static func text(of bytes: some Collection<UInt8>) -> String {
         String(decoding: digits(of: bytes), as: UTF8.self)
     }
 
-    /// Appends the two digits of a byte.
     package static func append(_ byte: UInt8, to digits: inout [UInt8], uppercase: Bool = false) {
         let alphabet = uppercase ? upperCase : lowerCase
         digits.append(alphabet[Int(byte >> 4)])

@@ -9,9 +9,8 @@ package enum AppStoreEnvironment: String, Sendable, Hashable, CaseIterable, Coda
     case xcode = "Xcode"
 }
 
-/// The bundle identifier of an app, as written in a receipt: 1 to 255 bytes of printable text.
-///
-/// Example: `com.example.app`.
+/// The bundle identifier of an app, as written in a receipt: 1 to 255 bytes of printable text, for example
+/// `com.example.app`.
 package struct BundleIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: String
 
@@ -33,7 +32,6 @@ package struct BundleIdentifier: RawRepresentable, Sendable, Hashable, CustomStr
 /// The digits are stored in the value itself, because a receipt can hold hundreds of identifiers: comparing them
 /// compares integers, and copying them changes no reference count.
 package struct TransactionIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
-    /// Maximum number of digits.
     private static let maximumCount = 20
 
     /// The digits in ASCII, followed by zero bytes, as big-endian integers. So the order of the integers is the order
@@ -50,7 +48,6 @@ package struct TransactionIdentifier: RawRepresentable, Sendable, Hashable, Cust
         self = identifier
     }
 
-    /// Returns `nil` for the same texts as ``init(rawValue:)``.
     package init?(utf8 text: UnsafeBufferPointer<UInt8>) {
         guard text.count <= Self.maximumCount else { return nil }
         var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
@@ -123,7 +120,6 @@ package struct TransactionIdentifier: RawRepresentable, Sendable, Hashable, Cust
         return text.utf8.count == 16 && (text.hasPrefix("100000") || text.hasPrefix("200000"))
     }
 
-    /// Whether the text of this identifier comes before that of the other one.
     fileprivate func precedes(_ other: TransactionIdentifier) -> Bool {
         if first != other.first { return first < other.first }
         return second != other.second ? second < other.second : third < other.third
@@ -152,9 +148,7 @@ package struct CustomerIdentifiers: Sendable, Hashable {
     /// only the order of requests, so it is not part of equality.
     private var subscriptions: [TransactionIdentifier] = []
 
-    /// - Parameters:
-    ///   - originalTransactionIds: texts in any order, also repeated; those that are no identifiers are left out.
-    ///   - transactionIds: the same.
+    /// The texts are in any order, also repeated. Those that are no identifiers are left out.
     package init(originalTransactionIds: [String?], transactionIds: [String?]) {
         func identifiers(_ texts: [String?]) -> [TransactionIdentifier] {
             texts.compactMap { $0.flatMap(TransactionIdentifier.init(rawValue:)) }
@@ -162,9 +156,6 @@ package struct CustomerIdentifiers: Sendable, Hashable {
         self.init(originals: identifiers(originalTransactionIds), transactions: identifiers(transactionIds))
     }
 
-    /// - Parameters:
-    ///   - originals: identifiers in any order, also repeated.
-    ///   - transactions: the same.
     package init(originals: [TransactionIdentifier], transactions: [TransactionIdentifier]) {
         originalTransactionIds = Self.sorted(originals)
         transactionIds = Self.sorted(transactions)
@@ -177,7 +168,6 @@ package struct CustomerIdentifiers: Sendable, Hashable {
         return keys
     }
 
-    /// Whether the first identifier of ``inOrder`` is known to be that of a subscription.
     package var beginsWithSubscription: Bool { !subscriptions.isEmpty }
 
     /// Every identifier once, in the order of lookup: subscriptions, other original transactions, other transactions.
@@ -197,7 +187,6 @@ package struct CustomerIdentifiers: Sendable, Hashable {
 
     package var isEmpty: Bool { originalTransactionIds.isEmpty && transactionIds.isEmpty }
 
-    /// Sorts as text and leaves out what is repeated.
     private static func sorted(_ identifiers: [TransactionIdentifier]) -> [TransactionIdentifier] {
         var identifiers = identifiers
         identifiers.sort { $0.precedes($1) }

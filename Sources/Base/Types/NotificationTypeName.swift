@@ -9,7 +9,6 @@ package enum NotificationTypeName {
         "RENEWAL_EXTENDED", "RENEWAL_EXTENSION", "RESCIND_CONSENT", "REVOKE", "SUBSCRIBED", "TEST",
     ]
 
-    /// Whether Apple documents the type.
     package static func isKnown(_ name: String) -> Bool { all.contains(name) }
 
     /// Returns a sentence about a name that is most likely a misspelling; `nil` for a type of Apple's, and for a name

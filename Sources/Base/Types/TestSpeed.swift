@@ -7,7 +7,6 @@ import Foundation
 /// It applies to pauses that this program chooses: between retries, between two looks at the store, and while another
 /// process has a lock. It applies neither to deadlines of requests nor to pauses that the App Store asks for.
 package enum TestSpeed {
-    /// The name of the environment variable.
     package static let variable = "RECEIPT_BRIDGE_TEST_SPEED"
 
     /// Read once, when the first pause is needed.

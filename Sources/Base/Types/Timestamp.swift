@@ -4,13 +4,9 @@ import Foundation
 package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     package let milliseconds: Int64
 
-    package init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    package init(seconds: Int64) {
-        self.milliseconds = seconds * 1000
-    }
+    package init(seconds: Int64) { self.milliseconds = seconds * 1000 }
 
     /// The years 0 to 9999. A time from outside that is read with this range can be moved by any usual duration.
     package static let range =
@@ -28,10 +24,8 @@ package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     /// The number of days since 1970-01-01, in UTC.
     package var day: Int64 { seconds / Seconds.day }
 
-    /// The time since 1970-01-01T00:00:00Z.
     package var sinceEpoch: Duration { .milliseconds(milliseconds) }
 
-    /// Returns the instant after a duration, or before it if it is negative, in whole milliseconds.
     package func advanced(by duration: Duration) -> Timestamp {
         Timestamp(milliseconds: milliseconds + duration.inMilliseconds)
     }
@@ -49,7 +43,6 @@ public enum Seconds {
 extension Duration {
     package static func minutes(_ count: Int64) -> Duration { .seconds(60 * count) }
     package static func hours(_ count: Int64) -> Duration { .seconds(Seconds.hour * count) }
-    /// Days of 24 hours.
     package static func days(_ count: Int64) -> Duration { .seconds(Seconds.day * count) }
 
     /// Whole milliseconds, as SQL and the wire have them.

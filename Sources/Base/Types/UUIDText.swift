@@ -3,7 +3,6 @@ package struct UUIDText: Sendable, Hashable {
     /// The version, which is the first digit of the third group. 4 stands for random digits (RFC 9562, section 4.2).
     package let version: Int
 
-    /// Returns `nil` if the text has another form.
     package init?(_ text: String) {
         let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard groups.map(\.count) == [8, 4, 4, 4, 12] else { return nil }

@@ -1,18 +1,15 @@
-/// A status code: the `status` of a verifyReceipt response. Apple defines the numbers, and may return numbers not
-/// listed here.
+/// The `status` of a verifyReceipt response. Apple defines the numbers, and may return numbers not listed here.
 ///
 /// https://developer.apple.com/documentation/appstorereceipts/status
 package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: Int
 
-    /// Accepts any number, including those without a name here.
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     package var description: String { String(rawValue) }
 
     /// The receipt is authentic. An App Receipt with this status may still hold only subscriptions that have expired.
     package static let valid = Self(rawValue: 0)
-    /// The request was not a POST.
     package static let notPost = Self(rawValue: 21000)
     /// `receipt-data` is missing or malformed. Apple also returns it during outages, for receipts that are fine.
     package static let malformedReceipt = Self(rawValue: 21002)

@@ -2,15 +2,12 @@ import ReceiptBridgeComparison
 
 /// The checkpoint of a comparison, which is stored in its progress file.
 struct ComparisonProgress: Sendable, RunCheckpoint {
-    /// Results up to the checkpoint.
     struct Findings: Sendable, Codable {
         /// Number of processed rows, including failed ones.
         var rows: Int64 = 0
         /// Size of the destination file in bytes.
         var bytes: Int64 = 0
-        /// Counts of all compared receipts.
         var tally = ComparisonSummary()
-        /// Receipts for the side-by-side display.
         var samples = PairSamples()
         /// Rows to retry in a later run, at most ``maximumRetries``.
         var retries: [Retry] = []
@@ -30,7 +27,6 @@ struct ComparisonProgress: Sendable, RunCheckpoint {
         let scope: ComparisonReport.Scope
     }
 
-    /// Limit on the stored retries.
     static let maximumRetries = 100_000
 
     /// Options of the first run. Later runs must have the same.
@@ -40,7 +36,6 @@ struct ComparisonProgress: Sendable, RunCheckpoint {
     /// Position after the last processed row; `nil` for the beginning of the source.
     var position: SourcePosition?
     var findings = Findings()
-    /// `true` if all rows have been read.
     var isComplete = false
     /// `true` if the last row had no line break. If the source grows afterwards, that row would be counted twice.
     var hasCountedTail = false

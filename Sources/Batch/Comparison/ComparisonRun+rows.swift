@@ -8,9 +8,7 @@ extension ComparisonRun {
     /// Number of rows in a batch: enough to keep all workers busy, and few enough that progress is visible.
     private var batchRows: Int { min(max(options.workers * 4, 16), 256) }
 
-    /// Reads and compares the remaining rows of the source.
-    ///
-    /// - Returns: The reason if the run stopped before the end of the source.
+    /// Compares the remaining rows of the source. Returns the reason if the run stopped before its end.
     mutating func compareRows() async throws(RunError) -> RunStop? {
         // Save before writing to the destination: the checkpoint proves that the destination belongs to this
         // comparison.
@@ -44,9 +42,8 @@ extension ComparisonRun {
         return nil
     }
 
-    /// Retries rows with a temporary failure, once each.
-    ///
-    /// - Returns: The reason if the run stopped before all retries were done.
+    /// Retries rows with a temporary failure, once each. Returns the reason if the run stopped before all retries were
+    /// done.
     mutating func retryFailed() async throws(RunError) -> RunStop? {
         guard rowsRead == 0, !progress.findings.retries.isEmpty else { return nil }
         var waiting = progress.findings.retries
@@ -86,9 +83,7 @@ extension ComparisonRun {
         }
     }
 
-    /// Adds the outcomes of rows to the results.
-    ///
-    /// - Parameter position: Position of the batch that contains the rows.
+    /// Adds the outcomes of rows, which are in the batch at the position, to the results.
     private mutating func record(
         _ outcomes: [RowComparer.RowOutcome], of rows: [SourceRow], at position: SourcePosition?
     ) throws(RunError) {
@@ -123,45 +118,18 @@ extension ComparisonRun {
         progress.findings = findings
     }
 
-    /// Compares several rows concurrently and returns the outcomes in the order of the rows.
-    ///
-    /// - Returns: `nil` if the run has to stop. Comparisons in flight are canceled, and the next run repeats them as
-    ///   after a crash.
+    /// Compares several rows concurrently and returns the outcomes in the order of the rows; `nil` if the run has to
+    /// stop. Comparisons in flight are canceled, and the next run repeats them as after a crash.
     private func outcomes(of rows: [SourceRow]) async -> [RowComparer.RowOutcome]? {
-        await withTaskGroup(of: CallEvent<(row: Int, outcome: RowComparer.RowOutcome)>.self) {
-            [comparer, options] group in
-            var outcomes = [RowComparer.RowOutcome?](repeating: nil, count: rows.count)
-            var next = 0
-            var inFlight = 0
-            func begin() {
-                guard next < rows.count else { return }
-                let (index, row) = (next, rows[next])
-                next += 1
-                inFlight += 1
-                group.addTask { .answer((index, await comparer.compare(row.value, id: Self.id(of: row)))) }
-            }
-            for _ in 0..<max(options.workers, 1) { begin() }
-            group.addTask { await .nextTick() }
-            while inFlight > 0, let event = await group.next() {
-                switch event {
-                case .tick:
-                    show(progress.findings)
-                    group.addTask { await .nextTick() }
-                case .answer((let index, let outcome)):
-                    inFlight -= 1
-                    outcomes[index] = outcome
-                    // After a rejection, do not start another comparison.
-                    if comparer.rejection == nil { begin() }
-                }
-                // Do not wait for comparisons that wait for the hourly rate limit.
-                if comparer.rejection != nil || inFlight > 0 && stopReason() != nil {
-                    group.cancelAll()
-                    return nil
-                }
-            }
-            group.cancelAll()
-            return outcomes.compactMap { $0 }
+        var (rest, outcomes) = (rows[...], [RowComparer.RowOutcome]())
+        let run = Run(workers: options.workers, cancels: true) { [comparer, options, monitor, rowsRead] _ in
+            comparer.stop ?? options.limits.stop(after: rowsRead, isStopped: monitor.isStopped)
         }
+        let stop = await run.run(
+            next: { rest.popFirst() },
+            perform: { [comparer] in await comparer.compare($0.value, id: Self.id(of: $0)) },
+            stop: { _ in comparer.stop }, tick: { show(progress.findings) }, finish: { outcomes.append($1) })
+        return stop == nil ? outcomes : nil
     }
 
     /// Id of the row, or `#` and its number. For example, `#12`.

@@ -17,7 +17,6 @@ package struct ComparisonRun {
         package var stop: RunStop?
         /// Number of processed rows, including those of earlier runs.
         package var rows: Int64
-        /// Number of compared rows.
         package var compared: Int64
         /// Number of compared rows with an unexpected difference.
         package var unexpected: Int64
@@ -34,9 +33,7 @@ package struct ComparisonRun {
     let ledger: ProgressFile?
     var source: any RowSource
     var progress: ComparisonProgress
-    /// The differences.
     var output: LineOutput
-    /// Number of rows that this run has read from the source.
     var rowsRead: Int64 = 0
 
     /// Returns limits for the source. A row may contain both sides, so it may be large. Files that the run writes are
@@ -51,9 +48,8 @@ package struct ComparisonRun {
         return limits
     }
 
-    /// Opens the source, the progress file and the destination.
-    ///
-    /// - Parameter write: Receives differences as JSON lines if there is no destination.
+    /// Opens the source, the progress file and the destination, or without one, `write` receives the differences as
+    /// JSON lines.
     package init(
         _ options: ComparisonRunOptions, comparer: RowComparer, monitor: ComparisonMonitor,
         write: @escaping @Sendable ([UInt8]) -> Void
@@ -136,10 +132,8 @@ package struct ComparisonRun {
         return ending
     }
 
-    /// Returns the reason to stop; `nil` if the run can continue.
     func stopReason() -> RunStop? {
-        if let reason = comparer.rejection { return .refused(reason) }
-        return options.limits.stop(after: rowsRead, isStopped: monitor.isStopped)
+        comparer.stop ?? options.limits.stop(after: rowsRead, isStopped: monitor.isStopped)
     }
 
     func show(_ findings: ComparisonProgress.Findings) {
@@ -175,7 +169,6 @@ package struct ComparisonRun {
             unexpected: tally.compared - tally.equal, failed: tally.failed, calls: comparer.calls)
     }
 
-    /// Returns the file name without directories.
     private static func name(_ path: String) -> String {
         path == "-" ? "standard input" : String(path.split(separator: "/").last ?? "")
     }
@@ -188,17 +181,13 @@ package struct ComparisonRunOptions: Sendable {
     /// Path of the file for differences, one JSON line each. If `nil`, ``ComparisonRun``'s `write` receives them, and
     /// the run cannot be resumed.
     package var destination: String?
-    /// Format options of the source.
     package var sourceOptions = SourceOptions()
     /// Start over, even if there is a checkpoint to resume from.
     package var isFresh = false
-    /// The limits of this run, by rows.
     package var limits = RunLimits()
-    /// Number of rows that are compared concurrently.
     package var workers: Int
     /// Time between checkpoints: the work that a crash can lose.
     package var checkpointInterval = Duration.seconds(1)
-    /// Paths of the reports to write at the end.
     package var reports: [String] = []
     /// Maximum number of receipts whose documents the report shows side by side.
     package var shownPairs = 40

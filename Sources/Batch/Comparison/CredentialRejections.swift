@@ -14,13 +14,8 @@ final class CredentialRejections: Sendable {
         var accepted: Set<BundleIdentifier> = []
     }
 
-    /// Number of consecutive rejections that are tolerated for a key that has worked before, because Apple
-    /// occasionally rejects a valid key.
-    private static let toleratedRejections = 11
-
     private let state = Mutex(State())
 
-    /// Description of the problem to fix; `nil` if there is none.
     var reason: String? { state.withLock { $0.reason } }
 
     /// Records that Apple rejected the shared secret (status 21004).
@@ -32,12 +27,10 @@ final class CredentialRejections: Sendable {
         }
     }
 
-    /// Records that a host cannot be reached.
     func recordUnreachable(_ service: String, _ reason: String) {
         state.withLock { $0.reason = $0.reason ?? "\(service) cannot be reached (\(reason))" }
     }
 
-    /// Records that a key was accepted.
     func recordSuccess(of app: BundleIdentifier) {
         state.withLock { state in
             state.consecutiveRejections[app] = nil
@@ -45,12 +38,12 @@ final class CredentialRejections: Sendable {
         }
     }
 
-    /// Records that a key was rejected.
     func recordRejectedKey(of app: BundleIdentifier, _ error: UpstreamError) {
         state.withLock { state in
             let count = (state.consecutiveRejections[app] ?? 0) + 1
             state.consecutiveRejections[app] = count
-            guard count > (state.accepted.contains(app) ? Self.toleratedRejections : 0) else { return }
+            // Apple occasionally rejects a valid key.
+            guard count >= RunLimits.failuresInARow || !state.accepted.contains(app) else { return }
             state.reason =
                 state.reason
                 ?? "the App Store rejected the key of \(app.rawValue) (\(error.reason)): check issuerId, keyId and privateKey of its serverAPI"

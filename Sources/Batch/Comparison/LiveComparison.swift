@@ -1,27 +1,16 @@
 import ReceiptBridgeAppStore
 import ReceiptBridgeReceipts
-package import ReceiptBridgeBase
-package import ReceiptBridgeCore
+import ReceiptBridgeBase
+import ReceiptBridgeCore
 
 /// Requests the data of a receipt from both of Apple's endpoints.
-package struct LiveComparison: Sendable {
-    private let verifyReceipt: BatchVerifyReceiptClient
-    private let serverAPI: ServerAPISource
+struct LiveComparison: Sendable {
+    let verifyReceipt: BatchVerifyReceipt
+    let serverAPI: ServerAPISource
+    let now: @Sendable () -> Timestamp
     private let rejections = CredentialRejections()
-    private let now: @Sendable () -> Timestamp
 
-    package init(
-        verifyReceipt: BatchVerifyReceiptClient, serverAPI: ServerAPISource,
-        now: @escaping @Sendable () -> Timestamp = { .now }
-    ) {
-        self.verifyReceipt = verifyReceipt
-        self.serverAPI = serverAPI
-        self.now = now
-    }
-
-    /// Responses of both endpoints for one receipt.
     struct Answers: Sendable {
-        /// Response of verifyReceipt.
         let verifyReceipt: AppleResponse
         /// Records of the customer; `nil` if the App Store Server API does not know the customer.
         let serverAPI: CustomerRecords?
@@ -33,23 +22,12 @@ package struct LiveComparison: Sendable {
 
     /// Reason why no further receipt can be compared: Apple rejects a shared secret or a key, or a host cannot be
     /// reached. `nil` if there is none.
-    var rejection: String? { rejections.reason }
+    var stop: RunStop? { rejections.reason.map { .refused($0) } }
 
-    /// Returns whether there is a key for the app.
-    func handles(_ bundleId: BundleIdentifier) -> Bool { serverAPI.handles(bundleId) }
-
-    /// Number of App Store Server API calls so far.
-    package var calls: Int64 { serverAPI.calls }
-
-    /// The wait for a rate limit; `nil` if no call is waiting.
-    package var rateLimitWait: RateLimitWait? { serverAPI.rateLimitWait }
-
-    /// Requests the data of a receipt from both endpoints.
-    ///
-    /// - Throws: ``RowFailure`` if one of them cannot respond now.
+    /// Requests the data of a receipt from both endpoints. Throws an error if one of them cannot respond now.
     func answers(to receipt: DecodedReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
         let answer: AppleResponse
-        do throws(BatchVerifyReceiptClient.Unavailable) {
+        do throws(BatchVerifyReceipt.Unavailable) {
             answer = try await verifyReceipt.answer(to: receipt)
         } catch {
             if error.isUnreachable { rejections.recordUnreachable("verifyReceipt", error.reason) }

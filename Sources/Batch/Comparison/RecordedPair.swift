@@ -6,15 +6,13 @@ import ReceiptBridgeBase
 ///      "history": {"signedTransactions": ["eyJ…"], …}, "statuses": {"data": […], …},
 ///      "historyVersion": 2, "excludeOldTransactions": false, "receipt": "MII…"}
 ///
-/// Each response is an object, or its JSON text in a string. `history` may be an array of pages.
+/// Each response is an object, or its JSON text in a string. `history` may be an array of pages. What was not recorded
+/// is `nil`.
 struct RecordedPair {
-    /// The verifyReceipt response; `nil` if it was not recorded.
     let verifyReceipt: [UInt8]?
-    /// Pages of the history; `nil` if it was not recorded.
     let history: [[UInt8]]?
-    /// The response with all subscription statuses; `nil` if it was not recorded.
     let statuses: [UInt8]?
-    /// The receipt in the verifyReceipt request, in any stored format; `nil` if it was not recorded.
+    /// That of the verifyReceipt request, in any stored format.
     let receipt: [UInt8]?
     /// Version of Get Transaction History: 1 or 2.
     let historyVersion: Int

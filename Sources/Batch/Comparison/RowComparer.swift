@@ -1,13 +1,12 @@
 import ReceiptBridgeAppStore
-package import ReceiptBridgeReceipts
+import ReceiptBridgeReceipts
 package import ReceiptBridgeBase
-package import ReceiptBridgeComparison
-import ReceiptBridgeCryptography
+import ReceiptBridgeComparison
+package import ReceiptBridgeCryptography
 package import ReceiptBridgeCore
 
 /// Compares one row of a source: a recorded pair, or a stored receipt whose data is requested from Apple.
 package struct RowComparer: Sendable {
-    /// Outcome of one row.
     struct RowOutcome: Sendable {
         /// App and environment that the outcome is counted under.
         var scope: ComparisonReport.Scope
@@ -15,12 +14,11 @@ package struct RowComparer: Sendable {
     }
 
     private let reader: ReceiptReader
-    /// Verifies recorded JWS rows.
     private let verifier: SignedPayloadVerifier
-    /// Renders the response that the source `api` would return, which is compared too.
-    private let renderer: BatchResponseRenderer
+    /// Has the response that the source `api` would return, which is compared too.
+    private let verifyReceipt: BatchVerifyReceipt
     private let live: LiveComparison?
-    private let overrides: [String: [String: ComparisonContext.Override]]
+    private let overrides: [String: [String: RuleOverride]]
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
 
@@ -28,32 +26,32 @@ package struct RowComparer: Sendable {
     private static let pause = Duration.seconds(2)
 
     /// - Parameters:
-    ///   - live: Requests data from Apple. If `nil`, only recorded pairs are compared.
-    ///   - overrides: Overrides by bundle id, then by rule name.
+    ///   - serverAPI: requests records from Apple. If `nil`, only recorded pairs are compared.
+    ///   - overrides: overrides by bundle id, then by rule name.
     package init(
-        reader: ReceiptReader, verifier: SignedPayloadVerifier, renderer: BatchResponseRenderer, live: LiveComparison?,
-        overrides: [String: [String: ComparisonContext.Override]] = [:],
+        trust: TrustStore, verifyReceipt: BatchVerifyReceipt, asking serverAPI: ServerAPISource? = nil,
+        overrides: [String: [String: RuleOverride]] = [:],
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
-        self.reader = reader
-        self.verifier = verifier
-        self.renderer = renderer
-        self.live = live
-        self.overrides = overrides
-        self.now = now
-        self.sleep = sleep
+        (reader, verifier) = (ReceiptReader(trust: trust), SignedPayloadVerifier(trust: trust))
+        live = serverAPI.map { LiveComparison(verifyReceipt: verifyReceipt, serverAPI: $0, now: now) }
+        (self.verifyReceipt, self.overrides, self.now, self.sleep) = (verifyReceipt, overrides, now, sleep)
     }
 
+    /// Whether data is requested from Apple.
+    package var isLive: Bool { live != nil }
+
+    /// The wait for a rate limit; `nil` if no call is waiting.
+    package var rateLimitWait: RateLimitWait? { live?.serverAPI.rateLimitWait }
+
     /// Number of App Store Server API calls so far.
-    var calls: Int64 { live?.calls ?? 0 }
+    var calls: Int64 { live?.serverAPI.calls ?? 0 }
 
     /// Reason why no further receipt can be compared; `nil` if there is none.
-    var rejection: String? { live?.rejection }
+    var stop: RunStop? { live?.stop }
 
-    /// Compares one row.
-    ///
-    /// - Parameter id: Identifies the receipt in differences.
+    /// Compares one row. The id identifies the receipt in differences.
     func compare(_ value: StoredValue, id: String) async -> RowOutcome {
         switch value {
         case .missing: return RowOutcome(scope: .unknown, result: .failure(RowFailure("missing")))
@@ -88,8 +86,8 @@ package struct RowComparer: Sendable {
             context.isAuthentic = receipt?.isVerified
             context.consumables = records?.consumables ?? ConsumableIdentifiers()
             let body = receipt.flatMap { receipt in
-                renderer.answer(
-                    to: receipt, records: records, at: left.requestDate ?? now(),
+                verifyReceipt.rendered(
+                    for: receipt, records: records, at: left.requestDate ?? now(),
                     excludesOldTransactions: pair.excludesOldTransactions)
             }
             let finding = RowFinding(
@@ -113,7 +111,9 @@ package struct RowComparer: Sendable {
         if receipt.isNothing, !receipt.unsigned.isEmpty { return failed("transactionIdsOnly") }
         if let failure = receipt.failure { return failed(failure.code.rawValue) }
         guard let live else { return failed("notRecorded") }
-        guard let bundleId = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), live.handles(bundleId) else {
+        guard let bundleId = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
+            live.serverAPI.handles(bundleId)
+        else {
             return failed("appNotConfigured")
         }
         do throws(RowFailure) {
@@ -128,7 +128,6 @@ package struct RowComparer: Sendable {
         }
     }
 
-    /// Requests the data of a receipt and compares it once.
     private func comparison(
         of receipt: DecodedReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
         _ live: LiveComparison
@@ -148,8 +147,8 @@ package struct RowComparer: Sendable {
                 try sides.serverAPI.map { records throws(ComparisonError) in try ComparedAnswer(records) }
                 ?? .unknownCustomer(comparedWith: left, environment: receipt.environment)
             // Render with the date of Apple's response, so that the two responses do not differ because of it.
-            let rendered = renderer.answer(
-                to: receipt, records: sides.serverAPI, at: left.requestDate ?? sides.time)
+            let rendered = verifyReceipt.rendered(
+                for: receipt, records: sides.serverAPI, at: left.requestDate ?? sides.time)
             let answer = try rendered.map(Self.answer)
             let finding = RowFinding(
                 verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id

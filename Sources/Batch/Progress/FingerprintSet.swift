@@ -14,8 +14,7 @@ package final class FingerprintSet {
     private let memoryLimit: Int
     private var onDisk: FingerprintFile?
 
-    /// - Parameter memoryLimit: maximum number of fingerprints in memory. The default is three quarters of 2²², where
-    ///   Swift's `Set` would double its storage.
+    /// The default limit, in fingerprints, is three quarters of 2²², where Swift's `Set` would double its storage.
     package init(memoryLimit: Int = 3 << 20) {
         self.memoryLimit = memoryLimit
     }
@@ -27,7 +26,6 @@ package final class FingerprintSet {
         return try insert(fingerprint)
     }
 
-    /// Inserts the bytes of a text as read from a database.
     func insert(_ text: UnsafeRawBufferPointer) throws(StorageError) -> Bool {
         try insert(Self.fingerprint(of: text))
     }

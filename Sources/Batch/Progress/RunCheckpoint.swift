@@ -2,7 +2,6 @@ package import ReceiptBridgeStorage
 
 /// The checkpoint of a run, which is stored in its progress file.
 package protocol RunCheckpoint: Codable {
-    /// Key in the progress file.
     static var key: String { get }
 }
 
@@ -10,7 +9,6 @@ extension RunCheckpoint {
     /// Returns whether a checkpoint was saved. A run that fails while it starts saves no checkpoint.
     static func isSaved(in file: ProgressFile) throws(StorageError) -> Bool { try file.state(key) != nil }
 
-    /// Returns the checkpoint; `nil` if none was saved.
     package static func saved(in file: ProgressFile) throws(StorageError) -> Self? {
         try file.state(key, as: Self.self)
     }

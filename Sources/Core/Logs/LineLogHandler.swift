@@ -13,17 +13,12 @@ package struct LineLogHandler: LogHandler {
     private let format: LogFormat
     private let output: NonBlockingLogOutput
 
-    /// - Parameters:
-    ///   - format: The form of the lines.
-    ///   - metadataProvider: Metadata that is added to every line, for example the id of the current request.
-    ///   - output: The destination of the lines.
+    /// - Parameter metadataProvider: Metadata that is added to every line, for example the id of the current request.
     package init(
         format: LogFormat = .json, metadataProvider: Logger.MetadataProvider? = nil,
         output: NonBlockingLogOutput = .standardError
     ) {
-        self.format = format
-        self.metadataProvider = metadataProvider
-        self.output = output
+        (self.format, self.metadataProvider, self.output) = (format, metadataProvider, output)
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -31,8 +26,7 @@ package struct LineLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    /// Writes the event. Metadata of the event overrides metadata of the provider, and this overrides metadata of the
-    /// logger.
+    /// Metadata of the event overrides that of the provider, which overrides that of the logger.
     package func log(event: LogEvent) {
         let surroundings = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })
         let members = surroundings.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })

@@ -11,9 +11,7 @@ package enum LogFormat: Sendable {
     ///
     ///     12:00:00Z error    …  host=https://buy.itunes.apple.com opened=3
     ///
-    /// - Parameters:
-    ///   - level: Styles the name of a level.
-    ///   - details: Styles the metadata.
+    /// The functions style the name of a level and the metadata.
     case text(level: @Sendable (String, Logger.Level) -> String, details: @Sendable (String) -> String)
 
     /// Returns a line with its line feed. Control characters and invisible characters are written as JSON escapes.
@@ -41,7 +39,6 @@ package enum LogFormat: Sendable {
         }
     }
 
-    /// Returns a number or a boolean as it is, and anything else as a string.
     private static func json(_ value: Logger.MetadataValue) -> [UInt8] {
         switch value {
         case .stringConvertible(let number as any BinaryInteger): Array("\(number)".utf8)
@@ -88,7 +85,6 @@ extension LogFormat {
         return escaped
     }
 
-    /// Appends `\u` and four hexadecimal digits.
     private static func append(_ unit: UInt16, to escaped: inout [UInt8]) {
         escaped += Array("\\u".utf8)
         Hexadecimal.append(UInt8(unit >> 8), to: &escaped)

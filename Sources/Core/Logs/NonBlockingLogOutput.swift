@@ -19,7 +19,6 @@ package final class NonBlockingLogOutput: Sendable {
         var minute: ContinuousClock.Instant?
         /// Part of a line was written, but not its end.
         var hasPartialLine = false
-        /// Lines dropped since the last written line.
         var missing: Int64 = 0
         /// Lines dropped since the start.
         var dropped: Int64 = 0
@@ -33,22 +32,16 @@ package final class NonBlockingLogOutput: Sendable {
     private let timeout: Duration
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - descriptor: The file descriptor to write to.
-    ///   - timeout: Longest total wait per minute.
     package init(descriptor: Int32, timeout: Duration = .seconds(1)) {
         self.descriptor = descriptor
         self.timeout = timeout
     }
 
-    /// Number of lines that were dropped.
     package var dropped: Int64 { state.withLock { $0.dropped } }
 
-    /// Writes a line, or drops it.
+    /// Writes a line with its line feed, or drops it.
     ///
-    /// - Parameters:
-    ///   - line: The line with its line feed.
-    ///   - notice: Returns a line that reports the number of dropped lines.
+    /// - Parameter notice: Returns a line that reports the number of dropped lines.
     package func write(_ line: [UInt8], notice: (_ missing: Int64) -> [UInt8]) {
         state.withLock { state in
             if state.missing > 0, writeLine(notice(state.missing), &state) { state.missing = 0 }

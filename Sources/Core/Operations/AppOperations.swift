@@ -4,7 +4,6 @@ package import ReceiptBridgeStorage
 
 /// The app and environment that a request names.
 package struct OperationTarget: Sendable, Hashable {
-    /// `nil` if the request names none.
     package let bundleId: String?
     /// For example `Sandbox`, in any case; `nil` for the default.
     package let environment: String?
@@ -14,8 +13,6 @@ package struct OperationTarget: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Returns the environment; `nil` if the request names none.
-    ///
     /// - Throws: `malformedRequest` for any other text than `Production` and `Sandbox`.
     func namedEnvironment() throws(OperationError) -> AppStoreEnvironment? {
         guard let environment else { return nil }
@@ -47,10 +44,8 @@ package struct AppOperations: Sendable {
 
     package var now: Timestamp { components.now() }
 
-    /// Looks at purchases that Apple asked about; `nil` if there is no store.
     package var refundDecisions: RefundDecisions? { store.map { RefundDecisions(components, store: $0) } }
 
-    /// The limits of the calls of one request.
     var options: CallOptions {
         CallOptions(priority: priority, timeLimit: components.deadline.whole, maximumCalls: 20)
     }
@@ -68,7 +63,6 @@ package struct AppOperations: Sendable {
         }
     }
 
-    /// Returns the client of an app.
     func client(for bundleId: BundleIdentifier) throws(OperationError) -> ServerAPIClient {
         guard let client = components.serverAPI?.client(for: bundleId) else {
             throw OperationError(
@@ -78,8 +72,6 @@ package struct AppOperations: Sendable {
         return client
     }
 
-    /// Returns the store.
-    ///
     /// - Throws: `storeNotConfigured`.
     func requiredStore() throws(OperationError) -> any Store {
         guard let store else { throw OperationError(.storeNotConfigured, "no store is configured") }
@@ -93,7 +85,6 @@ package struct AppOperations: Sendable {
         return id
     }
 
-    /// Returns the account token of a request.
     func accountToken(_ text: String?) throws(OperationError) -> AccountToken {
         guard let text else { throw OperationError(.malformedRequest, "appAccountToken is missing") }
         guard let token = AccountToken(text) else {
@@ -102,7 +93,6 @@ package struct AppOperations: Sendable {
         return token
     }
 
-    /// Runs the parts of an operation, and converts their errors.
     func converting<Value>(_ body: () async throws -> Value) async throws(OperationError) -> Value {
         do {
             return try await body()

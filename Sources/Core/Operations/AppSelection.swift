@@ -22,8 +22,6 @@ extension AppRegistry {
         return bundleId
     }
 
-    /// The error for an app that is neither configured nor stored.
-    ///
     /// - Parameter stored: The apps in the store; `nil` if that does not matter.
     package func unknown(_ name: String, stored: [String]? = nil) -> InvalidOperation {
         let known = Set(names).union(stored ?? []).sorted()

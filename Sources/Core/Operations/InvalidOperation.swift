@@ -1,6 +1,5 @@
 /// An error that is detected before anything is sent: the input breaks one of Apple's rules or of this program's.
 package struct InvalidOperation: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The rule that is broken.
     package enum Kind: Sendable, Hashable {
         /// A value has the wrong form, is out of range or contradicts another one.
         case input
@@ -10,9 +9,7 @@ package struct InvalidOperation: Error, Sendable, Hashable, CustomStringConverti
         case deadline
     }
 
-    /// A sentence for users.
     package let reason: String
-    /// Recommended action; `nil` if there is none.
     package let hint: String?
     package let kind: Kind
 

@@ -35,10 +35,8 @@ extension ProxyConfiguration {
         try checkKeys { bundleId == nil || $0.rawValue == bundleId }
     }
 
-    /// Checks the keys without which an app gets no response at all, because `answer` names nothing but `api`. An app
-    /// with another source is served without its key.
-    ///
-    /// - Throws: ``ConfigurationError`` with one line for each unusable key.
+    /// Checks the keys without which an app gets no response at all, because `answer` names nothing but `api`. Throws
+    /// as ``checkKeys(of:)``.
     package func checkIndispensableKeys() throws(ConfigurationError) {
         let dependent = Set(apps.filter { $0.answer.allSatisfy { $0 == .api } }.compactMap(\.bundleId))
         try checkKeys(where: dependent.contains)

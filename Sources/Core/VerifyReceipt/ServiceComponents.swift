@@ -8,47 +8,34 @@ package import ReceiptBridgeStorage
 package import ReceiptBridgeTransport
 
 /// What the services of one configuration share: trusted certificates, API clients, caches, observations and counters.
+/// Without network connections ``serverAPI`` and ``apple`` are `nil`.
 ///
 /// A reload creates new components from the previous ones. Rules and API clients are new. Metrics, cached records, used
 /// rate limits, revocations and replay detection are taken over, because a reload must not lose them.
 package struct ServiceComponents: Sendable {
-    /// Decodes receipts with the profile of the settings.
     let decoder: ReceiptDecoder
-    /// The configured apps.
     package let apps: AppRegistry
     /// Verifies signed payloads with the same trusted certificates as ``decoder``.
     package let verifier: SignedPayloadVerifier
-    /// The App Store Server API; `nil` if there are no network connections.
     package let serverAPI: ServerAPISource?
-    /// Apple's verifyReceipt; `nil` if there are no network connections.
     let apple: VerifyReceiptSource?
     /// The records of customers that need no call to Apple.
     let records: RecordsSource
-    /// Apple's archived responses; `nil` if none are archived.
     let lastGood: ResponseArchive?
-    /// What Apple's responses revealed.
     let observations: UpstreamObservations
-    /// For which time the store's notifications are complete.
     package let coverage: NotificationCoverage
-    /// Detects a purchase that several users present.
     let replays: ReplayDetector
     /// The gradual switches of apps to another source. Without a store they do not begin.
     package let rollouts: RolloutRegistry
-    /// The records of customers in memory.
     package let recordsAtHand: RecordsAtHand
     /// The other servers with the same store; `nil` if there can be none.
     package let cluster: ServerCluster?
-    /// The metrics of all services.
     package let counts: ProxyMetrics
-    /// The metrics of each configured app.
     package let countedApps: AppMetricsRegistry
     /// The time from a request to its response.
     package let deadline: RequestDeadline.Limit
-    /// The clock.
     package let now: @Sendable () -> Timestamp
-    /// Waits between two calls to Apple.
     let sleep: @Sendable (Duration) async -> Void
-    /// The log of all services.
     package let logger: Logger
     let store: (any Store)?
     /// Loads the observations from the store as soon as it is open.
@@ -63,22 +50,15 @@ package struct ServiceComponents: Sendable {
         counts.unconfiguredApps.recent(at: now()).filter { apps.unconfigured($0.bundleId) != nil }
     }
 
-    /// Finds the app of a request that names none.
     package var resolver: AppResolver { AppResolver(self) }
 
     /// The purchases that became known as revoked.
     package var revocations: KnownRevocations { observations.revocations }
 
-    /// Creates the components of a configuration.
-    ///
     /// - Parameters:
     ///   - transport: `nil` if there are no network connections.
     ///   - store: `nil` if nothing is stored across restarts.
-    ///   - previous: the components of the previous configuration. After a reload their caches, metrics and used rate
-    ///     limits stay in use.
     ///   - deadline: the time of every request, or `nil` for that of the settings.
-    ///   - now: the clock.
-    ///   - sleep: waits between two calls to Apple.
     /// - Throws: ``ConfigurationError`` if the settings name something unusable, for example a certificate that cannot
     ///   be parsed.
     package init(
@@ -146,7 +126,6 @@ package struct ServiceComponents: Sendable {
         (self.now, self.sleep, self.logger) = (now, sleep, logger)
     }
 
-    /// Creates the observations, which write new ones to the store.
     private static func observations(
         of store: (any Store)?, _ atHand: RecordsAtHand, _ counts: ProxyMetrics, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
@@ -184,7 +163,6 @@ extension ServiceComponents {
 }
 
 extension VerifyReceiptService {
-    /// Creates the service without a store and without the other services.
     package convenience init(
         settings: ProxyConfiguration, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },

@@ -7,15 +7,6 @@ package import ReceiptBridgeStorage
 
 /// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out. A class,
 /// because thousands of requests that wait for Apple each refer to it.
-///
-/// A request passes these steps, each of which may end it:
-///
-/// 1. The response cache, if an app's first source is `stored` or `api`.
-/// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002. Signed transactions are
-///    verified by ``SignedItemVerifier``.
-/// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
-/// 4. Replay detection, if the caller names its user.
-/// 5. The app's rules and sources, in ``RequestEvaluation``. The rules are checked again on what the response shows.
 package final class VerifyReceiptService: Sendable {
     private let decoder: ReceiptDecoder
     private let apps: AppRegistry
@@ -24,22 +15,15 @@ package final class VerifyReceiptService: Sendable {
     private let countedApps: AppMetricsRegistry
     /// Counts refused receipts that the tolerant profile would have accepted; `nil` if that profile is in use.
     private let repairSampler: RepairSampler?
-    /// The cached responses; `nil` if no app has responses that can be cached.
     private let responseCache: ResponseCache?
     private let rules: AppRules
-    /// The gradual switches of apps to another source.
     package let rollouts: RolloutRegistry
     private let evaluation: RequestEvaluation
-    /// Verifies what is presented instead of a receipt.
     private let signedItems: SignedItemVerifier
-    /// The time from a request to its response.
     private let deadline: RequestDeadline.Limit
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
-    /// Creates the service of a configuration.
-    ///
-    /// - Parameter tables: the fields of a rendered response.
     package init(_ components: ServiceComponents, tables: FieldTables) {
         self.components = components
         decoder = components.decoder
@@ -65,9 +49,7 @@ package final class VerifyReceiptService: Sendable {
         /// Whether `sources` are the app's own ones after that of a rollout, so that responses in the archive belong to
         /// them too. Not with `stored` first: an archived response would be compared as one of the new source.
         var isArchived = false
-        /// The priority of calls to the App Store Server API.
         package var priority = HourlyBudget.Priority.live
-        /// Whether cached records must not be used.
         package var isFresh = false
         /// The caller's name for its user, from the header that `userHeader` names; `nil` if the caller names none.
         /// Replay detection compares its digest.
@@ -76,21 +58,15 @@ package final class VerifyReceiptService: Sendable {
         private(set) var userDigest: [UInt8]?
 
         /// Creates options.
-        package init(
-            sources: [AnswerSource]? = nil, priority: HourlyBudget.Priority = .live, isFresh: Bool = false
-        ) {
-            self.sources = sources
-            self.priority = priority
-            self.isFresh = isFresh
+        package init(sources: [AnswerSource]? = nil, priority: HourlyBudget.Priority = .live, isFresh: Bool = false) {
+            (self.sources, self.priority, self.isFresh) = (sources, priority, isFresh)
         }
     }
 
     /// Answers a request.
     ///
     /// - Parameter sources: tried instead of the app's `answer`; `nil` for the app's own.
-    package func answer(
-        body: [UInt8], route: UpstreamRouter.Route, sources: [AnswerSource]?
-    ) async -> SourcedAnswer {
+    package func answer(body: [UInt8], route: UpstreamRouter.Route, sources: [AnswerSource]?) async -> SourcedAnswer {
         await answer(body: body, route: route, requestOptions: RequestOptions(sources: sources))
     }
 
@@ -120,32 +96,28 @@ package final class VerifyReceiptService: Sendable {
         try await components.observations.reload(from: store.revocations)
     }
 
-    /// See ``AppRegistry/explanations(of:)``.
     package func explanations(of reply: SourcedAnswer) -> [String] { apps.explanations(of: reply) }
 
     /// Counts a response that another part of the server wrote. The responses of ``answer(body:route:requestOptions:)``
     /// are counted already.
     package func count(_ reply: SourcedAnswer) {
-        countedApps[reply.claimedApp].verdicts.add(
-            StatusLabel(reply.answer.status), reply.source, reply.environment)
+        countedApps[reply.claimedApp].verdicts.add(StatusLabel(reply.answer.status), reply.source, reply.environment)
     }
 
-    /// Parses a request with the profile of this service.
     package func read(_ body: [UInt8]) throws(VerifyReceiptRequest.Failure) -> VerifyReceiptRequest {
         try VerifyReceiptRequest(body: body, profile: decoder.profile)
     }
 
-    /// Answers a request without counting it. The checks are in this order, so that a cheap one spares an expensive
-    /// one:
+    /// The steps of a request, each of which may end it. A cheap one spares an expensive one.
     ///
-    /// 1. The same request was answered before, and nothing has changed that its response depends on.
+    /// 1. ``ResponseCache``: the same request was answered before, and what its response depends on is unchanged.
     /// 2. The request is JSON with a receipt. Otherwise 21002.
     /// 3. The receipt is authentic, see ``ReceiptVerification``; a signed transaction, see
     ///    ``SignedItemVerifier``. What this server cannot judge goes on.
-    /// 4. The app of the receipt is configured, or `unknownApps` allows it.
+    /// 4. The app of the receipt is configured, or `unknownApps` allows it. Otherwise 21003; 21002 if the text is none.
     /// 5. No other user presented the purchase first, under `replay: refuse`.
     /// 6. The other rules of the app about the item: sandbox, testers, password
-    /// (``AppRules/refusalBeforeSources(of:)``).
+    ///    (``AppRules/refusalBeforeSources(of:)``).
     /// 7. The sources in their order, until one has a response (``RequestEvaluation``).
     /// 8. The rules again, about what the response shows (``AppRules/refusalOfAnswer(_:to:)``).
     private func cachedOrEvaluated(
@@ -192,7 +164,6 @@ package final class VerifyReceiptService: Sendable {
         }
     }
 
-    /// The response to a request for which no source is asked.
     private func answerWithoutSource(_ status: VerifyReceiptStatus, environment: AppStoreEnvironment) -> SourcedAnswer {
         SourcedAnswer(
             status == .temporarilyUnavailable ? .temporarilyUnavailable() : .failure(status), source: .receipt,
@@ -226,7 +197,6 @@ package final class VerifyReceiptService: Sendable {
         }
     }
 
-    /// Answers a request whose item is verified and whose app is known.
     private func afterRules(
         _ verification: ReceiptVerification, of app: AppConfiguration, in request: consuming VerifyReceiptRequest,
         on route: UpstreamRouter.Route, _ requestOptions: RequestOptions, within deadline: RequestDeadline,
@@ -298,7 +268,6 @@ package final class VerifyReceiptService: Sendable {
 }
 
 extension VerifyReceiptRequest {
-    /// The form of what is presented as a receipt.
     fileprivate var presentedItem: PresentedItem {
         let text = receiptText.reveal()
         return PresentedItem(text.span)

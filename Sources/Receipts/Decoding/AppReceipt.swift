@@ -56,9 +56,7 @@ package struct AppReceipt: Sendable, Hashable {
         set { unknown = .values(newValue) }
     }
 
-    /// The bytes of ``opaqueValue``.
     var opaqueBytes: ReceiptBytes?
-    /// The bytes of ``sha1Hash``.
     var sha1Bytes: ReceiptBytes?
     /// ``unknownAttributes``, or where they are in the receipt.
     var unknown = UnknownAttributes.values([])
@@ -86,9 +84,7 @@ package struct ReceiptProductType: RawRepresentable, Sendable, Hashable {
     package static let nonConsumable = ReceiptProductType(rawValue: 0)
     /// A product that can be bought repeatedly. It is in receipts only until the app finishes its transaction.
     package static let consumable = ReceiptProductType(rawValue: 1)
-    /// A subscription for a limited time that does not renew.
     package static let nonRenewing = ReceiptProductType(rawValue: 2)
-    /// A subscription that renews until it is canceled.
     package static let autoRenewable = ReceiptProductType(rawValue: 3)
     /// A subscription without a price, from the time of Newsstand.
     package static let freeSubscription = ReceiptProductType(rawValue: 4)
@@ -105,11 +101,8 @@ struct ReceiptBytes: Sendable, Hashable {
         self.range = range
     }
 
-    init(_ bytes: [UInt8]) {
-        self.init(bytes.indices, of: Redacted(bytes))
-    }
+    init(_ bytes: [UInt8]) { self.init(bytes.indices, of: Redacted(bytes)) }
 
-    /// The bytes in an array of their own.
     var copied: [UInt8] { Array(bytes.reveal()[range]) }
 
     static func == (left: Self, right: Self) -> Bool { left.copied == right.copied }

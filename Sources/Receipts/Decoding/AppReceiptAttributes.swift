@@ -20,7 +20,6 @@ enum AppReceiptAttributes {
         }
     }
 
-    /// Returns a cursor at the first attribute.
     static func cursor(over bytes: borrowing Span<UInt8>) throws(BERError) -> BERCursor {
         var outer = BERCursor(0..<bytes.count)
         let payload = try outer.next(in: bytes)
@@ -60,11 +59,9 @@ extension AppReceipt {
     /// The attributes that have a property.
     static let knownTypes: Set<Int64> = [0, 1, 2, 3, 4, 5, 8, 10, 12, 13, 15, 16, 17, 18, 19, 21, 25]
 
-    /// Reads all attributes. The purchases keep the bytes, which contain their texts.
-    ///
-    /// - Parameter range: where the content of the receipt is in the bytes.
-    /// - Throws: ``ReceiptDecodingError`` if the structure is broken or a limit is exceeded. The offsets in it count
-    ///   from the beginning of the range.
+    /// Reads all attributes of a range of the bytes. The purchases keep the bytes, which contain their texts. Throws an
+    /// error if the structure is broken or a limit is exceeded. The offsets in it count from the beginning of the
+    /// range.
     init(attributes all: [UInt8], in range: Range<Int>) throws(ReceiptDecodingError) {
         self.init()
         let shared = Redacted(all)
@@ -97,9 +94,7 @@ extension AppReceipt {
         }
     }
 
-    /// Appends the purchase of an attribute 17.
-    ///
-    /// - Parameter rest: the size of the attributes after it.
+    /// Appends the purchase of an attribute 17. The rest is the size of the attributes after it.
     private mutating func append(
         _ attribute: ReceiptAttribute, before rest: Int, in bytes: borrowing Span<UInt8>, of shared: Redacted<[UInt8]>,
         base: Int

@@ -7,8 +7,7 @@ enum LineMarks {
 
     /// Returns the characters of the first line, of all lines of the most common width, and of the last one; `nil` if
     /// there are fewer than four lines. What is between them is dropped, also characters of base64 between others.
-    ///
-    /// - Parameter limit: the number of characters; `.max` if it is not known.
+    /// `limit` is the number of characters; `.max` if it is not known.
     static func unmarked(_ text: [UInt8], _ limit: Int) -> (symbols: [UInt8], end: Int)? {
         var counts = [Int](repeating: 0, count: widths.upperBound + 1)
         forEachRun(in: text) { run in
@@ -58,12 +57,10 @@ enum LineMarks {
 enum BreakMarks {
     /// Maximum length of a mark, for example `u000du000a`.
     private static let maximumMark = 12
-    /// Maximum number of readings.
     private static let maximumCount = 8
 
-    /// Returns the readings in which something is after every line and was dropped.
-    ///
-    /// - Parameter limit: the number of characters that remain; `.max` if it is not known.
+    /// Returns the readings in which something is after every line and was dropped. `limit` is the number of characters
+    /// that remain; `.max` if it is not known.
     static func unmarked(_ text: [UInt8], _ limit: Int) -> [[UInt8]] {
         guard limit == .max || text.count > limit else { return [] }
         var readings: [[UInt8]] = []
@@ -84,8 +81,7 @@ enum BreakMarks {
             let lines = (limit == .max ? 0 : limit - 1) / width
             for length in 1...maximumMark where isPossible(length, lines: lines, text.count, limit) {
                 let mark = Array(text[width..<width + length])
-                add(
-                    reading(of: text, width, limit, &budget) { text[$0...].starts(with: mark) ? length : nil }, [mark])
+                add(reading(of: text, width, limit, &budget) { text[$0...].starts(with: mark) ? length : nil }, [mark])
             }
         }
         return readings

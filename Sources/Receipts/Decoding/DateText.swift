@@ -19,8 +19,7 @@ enum DateText {
             (1...12).contains(month), day >= 1,
             day <= 28 || day <= CivilTime.days(inMonth: month, ofYear: year), hour < 24, minute < 60, second < 61
         else { return nil }
-        let seconds = CivilTime.seconds(
-            year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+        let seconds = CivilTime.seconds(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
         if range.count == 20, text[19] == UInt8(ascii: "Z") { return Timestamp(milliseconds: seconds * 1000) }
         var position = start + 19
         guard let fraction = milliseconds(&position, end: range.upperBound, in: bytes),
@@ -29,7 +28,6 @@ enum DateText {
         return Timestamp(milliseconds: (seconds - offset) * 1000 + fraction)
     }
 
-    /// Reads `count` decimal digits; `nil` if one of the bytes is not a digit.
     @inline(__always)
     private static func number(_ start: Int, _ count: Int, in bytes: borrowing Span<UInt8>) -> Int64? {
         var value: Int64 = 0
@@ -43,9 +41,7 @@ enum DateText {
 
     /// Reads an optional fraction after the seconds: `.` and digits, of which the first three count. Returns
     /// milliseconds.
-    private static func milliseconds(
-        _ position: inout Int, end: Int, in bytes: borrowing Span<UInt8>
-    ) -> Int64? {
+    private static func milliseconds(_ position: inout Int, end: Int, in bytes: borrowing Span<UInt8>) -> Int64? {
         guard bytes[position] == UInt8(ascii: ".") else { return 0 }
         position += 1
         var value: Int64 = 0

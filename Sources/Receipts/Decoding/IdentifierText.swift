@@ -17,9 +17,7 @@ enum IdentifierText: Hashable {
     /// The characters of ids, of lists of ids, and of floating-point numbers.
     static let characters = Set("0123456789.,+-eE;{}[]\"'`\\= \t\r\n".utf8)
 
-    /// Returns `nil` for any other text.
-    ///
-    /// - Parameter minimumCount: Minimum number of digits.
+    /// Returns `nil` for any other text, and for fewer digits than `minimumCount`.
     init?(_ text: ArraySlice<UInt8>, minimumCount: Int = 1) {
         guard text.count <= Self.maximumSize else { return nil }
         let isQuote = Self.quotes.contains

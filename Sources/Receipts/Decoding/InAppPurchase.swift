@@ -36,27 +36,19 @@ package struct InAppPurchase: Sendable {
 
     /// The bytes that contain the texts: those of the receipt, followed by texts that were set later.
     package internal(set) var bytes: Redacted<[UInt8]>
-    /// The text of ``productId`` in ``bytes``, valid UTF-8.
+    /// A text in ``bytes``, valid UTF-8, as the three that follow.
     package internal(set) var productIdText = ReceiptText.none
-    /// The text of ``transactionId``.
     package internal(set) var transactionIdText = ReceiptText.none
-    /// The text of ``originalTransactionId``.
     package internal(set) var originalTransactionIdText = ReceiptText.none
-    /// The text of ``promotionalOfferId``.
     package internal(set) var promotionalOfferIdText = ReceiptText.none
     /// The attributes of the purchase in ``bytes``; they were read once without an error.
     var attributes = ReceiptText.none
-    /// Replaces the unknown attributes among ``attributes``.
     private var replacedAttributes: [UnknownAttribute]?
 
-    package init() {
-        self.init(of: Redacted([]))
-    }
+    package init() { self.init(of: Redacted([])) }
 
     /// A purchase without attributes, for the ranges of these bytes.
-    init(of bytes: Redacted<[UInt8]>) {
-        self.bytes = bytes
-    }
+    init(of bytes: Redacted<[UInt8]>) { self.bytes = bytes }
 
     /// Whether the purchase is an auto-renewable subscription. Only those have an expiry date.
     package var isAutoRenewable: Bool { expiresDate != nil }
@@ -75,11 +67,8 @@ package struct ReceiptText: Sendable {
     }
 
     /// - Parameter range: its bounds are below 4 GB, because receipts are below 8 MB.
-    init(_ range: Range<Int>) {
-        self.init(start: UInt32(range.lowerBound), end: UInt32(range.upperBound))
-    }
+    init(_ range: Range<Int>) { self.init(start: UInt32(range.lowerBound), end: UInt32(range.upperBound)) }
 
-    /// The range; `nil` if there is no text.
     package var range: Range<Int>? { start <= end ? Int(start)..<Int(end) : nil }
 }
 
@@ -108,7 +97,6 @@ extension InAppPurchase {
 
     /// ``transactionId``, if it is an identifier that the App Store Server API knows.
     var transactionIdentifier: TransactionIdentifier? { identifier(transactionIdText) }
-    /// ``originalTransactionId``, if it is an identifier that the App Store Server API knows.
     var originalTransactionIdentifier: TransactionIdentifier? { identifier(originalTransactionIdText) }
 
     /// The attributes that have no property above, with their raw values; empty attributes are left out.
@@ -125,15 +113,12 @@ extension InAppPurchase {
         return bytes.reveal().withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
     }
 
-    private func string(_ text: ReceiptText) -> String? {
-        withUTF8(text) { String(decoding: $0, as: UTF8.self) }
-    }
+    private func string(_ text: ReceiptText) -> String? { withUTF8(text) { String(decoding: $0, as: UTF8.self) } }
 
     private func identifier(_ text: ReceiptText) -> TransactionIdentifier? {
         withUTF8(text) { TransactionIdentifier(utf8: $0) } ?? nil
     }
 
-    /// Appends a text to the bytes.
     private mutating func stored(_ text: String?) -> ReceiptText {
         guard let text else { return .none }
         var all = bytes.reveal()
@@ -150,11 +135,8 @@ extension InAppPurchase {
         1701, 1702, 1703, 1704, 1705, 1706, 1707, 1708, 1710, 1711, 1712, 1713, 1719, 1720, 1721, 1722,
     ]
 
-    /// Reads the purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`.
-    ///
-    /// - Parameters:
-    ///   - index: the index of the purchase in the receipt, for error messages.
-    ///   - base: the offset of `bytes` in ``bytes``.
+    /// Reads the purchase from the value of an attribute 17, which is again a `SET OF ReceiptAttribute`. The index in
+    /// the receipt is for error messages, and `base` is the offset of `bytes` in ``bytes``.
     mutating func read(
         _ purchase: ReceiptAttribute, index: Int, in bytes: borrowing Span<UInt8>, base: Int
     ) throws(ReceiptDecodingError) {
@@ -221,7 +203,6 @@ extension InAppPurchase: Hashable {
         hasher.combine(strings)
     }
 
-    /// Every number and date.
     private var numbers: [Int64?] {
         [
             quantity, purchaseDate?.milliseconds, originalPurchaseDate?.milliseconds, productType?.rawValue,
@@ -230,6 +211,5 @@ extension InAppPurchase: Hashable {
         ]
     }
 
-    /// Every text.
     private var strings: [String?] { [productId, transactionId, originalTransactionId, promotionalOfferId] }
 }

@@ -11,7 +11,6 @@ struct MarkedBase64 {
     struct Whole {
         let bytes: [UInt8]
         let repairs: [ReceiptRepair]
-        /// Whether another receipt follows.
         var isFollowed = false
     }
 
@@ -125,7 +124,6 @@ struct MarkedBase64 {
         return nil
     }
 
-    /// The reading in which the spaces are `+`.
     private func withPluses(
         _ text: [UInt8], _ extent: ReceiptExtent, _ repairs: [ReceiptRepair], _ trailingSpaces: Int
     ) -> Whole? {

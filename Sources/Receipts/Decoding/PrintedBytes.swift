@@ -76,10 +76,8 @@ enum PrintedBytes {
     }
 
     /// Passes the parts between single or double quotes to `body`, as in `b'…'`, `X'…'`, `Optional("…")` and
-    /// `{'receipt': '…'}`. An escaped quote does not end a part, and the end of the text does.
-    ///
-    /// - Parameter body: receives the part without its quotes, and whether an `x` or `X` is before it, as before the
-    ///   hexadecimal digits in SQL.
+    /// `{'receipt': '…'}`: without the quotes, and whether an `x` or `X` is before them, as before the hexadecimal
+    /// digits in SQL. An escaped quote does not end a part, and the end of the text does.
     static func quotedParts(of text: [UInt8], _ body: (ArraySlice<UInt8>, Bool) -> Void) {
         var opening: Int?
         func pass(_ start: Int, _ end: Int) {

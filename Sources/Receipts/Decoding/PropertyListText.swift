@@ -14,7 +14,6 @@ import ReceiptBridgeBase
 /// - The last `;` may be missing. Comments, nested dictionaries, arrays and data do not occur and are rejected.
 /// - A repeated key is rejected, because it is ambiguous which of the values is meant.
 struct PropertyListText {
-    /// One entry of the dictionary.
     struct Entry {
         let key: String
         /// The value in UTF-8, with escapes replaced.
@@ -24,16 +23,13 @@ struct PropertyListText {
     /// Maximum number of entries; genuine receipts have about 30.
     static let maximumEntries = 256
 
-    /// The entries in the order of the list.
     private(set) var entries: [Entry] = []
 
     /// Parses a list.
     ///
     /// - Parameter place: the name of the list for error messages.
     /// - Throws: ``ReceiptDecodingError`` if the list is malformed, truncated or too long.
-    init(
-        _ bytes: borrowing Span<UInt8>, at place: String, limit: Int = maximumEntries
-    ) throws(ReceiptDecodingError) {
+    init(_ bytes: borrowing Span<UInt8>, at place: String, limit: Int = maximumEntries) throws(ReceiptDecodingError) {
         var parser = Parser(place: place)
         try parser.expect(UInt8(ascii: "{"), in: bytes)
         while try parser.peek(in: bytes) != UInt8(ascii: "}") {
@@ -55,20 +51,15 @@ struct PropertyListText {
     }
 
     /// Returns the value of a key; `nil` if the key is absent.
-    subscript(key: String) -> [UInt8]? {
-        entries.first { $0.key == key }?.value
-    }
+    subscript(key: String) -> [UInt8]? { entries.first { $0.key == key }?.value }
 
     /// A parser of the tokens. It stores only the current position; the bytes are passed to each method.
     private struct Parser {
         let place: String
         var position = 0
 
-        init(place: String) {
-            self.place = place
-        }
+        init(place: String) { self.place = place }
 
-        /// Returns an error with the current position.
         func failure(_ reason: String) -> ReceiptDecodingError {
             ReceiptDecodingError(.malformed, at: place, "\(reason) at byte \(position)")
         }
@@ -91,27 +82,21 @@ struct PropertyListText {
 
         /// Consumes `byte`, after optional whitespace.
         mutating func expect(_ byte: UInt8, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
-            guard try peek(in: bytes) == byte else {
-                throw failure("expected \(Character(UnicodeScalar(byte)))")
-            }
+            guard try peek(in: bytes) == byte else { throw failure("expected \(Character(UnicodeScalar(byte)))") }
             position += 1
         }
 
         /// Reads a key as text.
         mutating func text(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> String {
             let token = try token(in: bytes)
-            guard let text = token.span.text(0..<token.count) else {
-                throw failure("text that is not valid UTF-8")
-            }
+            guard let text = token.span.text(0..<token.count) else { throw failure("text that is not valid UTF-8") }
             return text
         }
 
-        /// Reads a key or a value, quoted or not.
         mutating func token(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             try peek(in: bytes) == UInt8(ascii: "\"") ? quoted(in: bytes) : word(in: bytes)
         }
 
-        /// Reads a value without quotes.
         private mutating func word(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             let start = position
             while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }

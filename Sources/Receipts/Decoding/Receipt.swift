@@ -51,7 +51,6 @@ package enum ReceiptContents: Sendable, Hashable {
             first: subscriptions.compactMap { receipt.purchases[$0.index].originalTransactionIdentifier })
     }
 
-    /// Whether the receipt contains an auto-renewable subscription.
     package var hasAutoRenewable: Bool {
         switch self {
         case .app(let receipt): receipt.purchases.contains(where: \.isAutoRenewable)
@@ -61,7 +60,6 @@ package enum ReceiptContents: Sendable, Hashable {
 }
 
 extension [InAppPurchase] {
-    /// The identifiers of all purchases.
     fileprivate var identifiers: CustomerIdentifiers {
         var originals: [TransactionIdentifier] = []
         var transactions: [TransactionIdentifier] = []
@@ -81,7 +79,6 @@ extension [InAppPurchase] {
 
 /// An authentic receipt. Only ``ReceiptDecoder`` creates it, after it has verified the signature.
 package struct Receipt: Sendable {
-    /// The decoded contents.
     package let contents: ReceiptContents
     /// The bytes of the receipt in the base64 form that Apple writes: standard alphabet, padded, no line breaks.
     /// Bytes after the end of the container are not included. Encoded at each access.

@@ -9,7 +9,6 @@ import ReceiptBridgeCryptography
 /// Source: Apple, "Validating receipts on the device". The value contains a DER-encoded text or number, or raw bytes.
 /// An empty value and an empty text count as absent.
 struct ReceiptAttribute {
-    /// The attribute number, for example 1702.
     let type: Int64
     /// The OCTET STRING with the value.
     let value: BERElement
@@ -71,7 +70,6 @@ struct ReceiptAttribute {
         return try inner.next(BERTag.integer, in: bytes).integer(in: bytes)
     }
 
-    /// Returns the value as a text; `nil` if it is empty.
     func text(in bytes: borrowing Span<UInt8>) throws(BERError) -> String? {
         guard let range = try textRange(in: bytes) else { return nil }
         guard let text = bytes.text(range) else { throw BERError(.unexpectedTag, at: range.lowerBound) }
@@ -85,7 +83,6 @@ struct ReceiptAttribute {
         return ReceiptText(base + range.lowerBound..<base + range.upperBound)
     }
 
-    /// Returns the value as a date; `nil` if it is empty.
     func date(in bytes: borrowing Span<UInt8>) throws(BERError) -> Timestamp? {
         guard let range = try textRange(in: bytes) else { return nil }
         guard let date = DateText.timestamp(of: range, in: bytes) else {
@@ -94,9 +91,7 @@ struct ReceiptAttribute {
         return date
     }
 
-    /// Returns the bytes of the value; `nil` if it is empty.
-    ///
-    /// - Parameter base: added to the offsets of the attribute.
+    /// Returns the bytes of the value; `nil` if it is empty. `base` is added to the offsets of the attribute.
     func raw(of bytes: Redacted<[UInt8]>, base: Int) -> ReceiptBytes? {
         value.content.isEmpty ? nil : ReceiptBytes(base + value.contentStart..<base + value.contentEnd, of: bytes)
     }

@@ -6,7 +6,6 @@ struct ReceiptCandidates {
     /// Maximum number of receipts and signed texts in one text.
     static let maximumCount = 8
 
-    /// What was found in a text.
     struct Findings {
         /// The receipt or signed text that is most plausible, or the reason why nothing was found.
         let first: Result<ReceiptInput, ReceiptDecodingError>
@@ -18,7 +17,6 @@ struct ReceiptCandidates {
         }
     }
 
-    /// A receipt or a signed text.
     private struct Candidate {
         let input: ReceiptInput
         let plausibility: Plausibility
@@ -53,7 +51,6 @@ struct ReceiptCandidates {
     var interruption: ReceiptDecodingError?
     /// The error that says most about what the text is.
     private var failure: ReceiptDecodingError?
-    /// The first bytes that were decoded but are of no known kind.
     private var unknown: ReceiptInput?
 
     /// Returns what to authenticate, or why the text is no receipt.
@@ -87,9 +84,7 @@ struct ReceiptCandidates {
     }
 
     /// The number of candidates that are worth authenticating.
-    var plausibleCount: Int {
-        candidates.count { $0.plausibility < .fragment }
-    }
+    var plausibleCount: Int { candidates.count { $0.plausibility < .fragment } }
 
     /// Adds a receipt or a signed text; anything else is left out.
     mutating func add(_ input: ReceiptInput, _ path: ReceiptFinder.Path) {
@@ -128,7 +123,6 @@ struct ReceiptCandidates {
         }
     }
 
-    /// Keeps the error that says most.
     mutating func note(_ error: ReceiptDecodingError) {
         func vagueness(_ code: ReceiptDecodingError.Code) -> Int {
             switch code {
@@ -149,7 +143,6 @@ struct ReceiptCandidates {
         note(ReceiptDecodingError(.truncatedDescription, at: "text", reason))
     }
 
-    /// Keeps the first bytes that were decoded but are of no known kind.
     mutating func keep(unknown input: ReceiptInput) { unknown = unknown ?? input }
 
     /// The beginning of a receipt, whether it is complete or not; `nil` without one.

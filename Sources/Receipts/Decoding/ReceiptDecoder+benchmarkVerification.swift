@@ -3,9 +3,7 @@ package import ReceiptBridgeCryptography
 
 extension ReceiptDecoder {
     /// Prepares the one signature verification that ``decode(_:)`` performs for this receipt, so that a benchmark can
-    /// measure it separately.
-    ///
-    /// - Throws: the same errors as `decode`.
+    /// measure it separately. Throws the same errors as `decode`.
     package func bareVerification(of text: borrowing Span<UInt8>) throws -> BenchmarkVerification {
         var input = try ReceiptInput(text, profile: profile)
         _ = try authenticatedContents(of: &input)

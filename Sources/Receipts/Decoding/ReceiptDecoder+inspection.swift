@@ -4,7 +4,6 @@ extension ReceiptDecoder {
     /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
     /// only; never the source of a verifyReceipt response.
     package struct Inspection: Sendable {
-        /// The kind of the decoded bytes.
         package var kind: ReceiptKind
         /// The repairs in the order in which they were applied.
         package var repairs: [ReceiptRepair]
@@ -19,15 +18,6 @@ extension ReceiptDecoder {
         package var bytes: Redacted<[UInt8]>?
 
         package var isVerified: Bool { failure == nil }
-
-        package init(
-            kind: ReceiptKind, repairs: [ReceiptRepair], failure: ReceiptDecodingError?, contents: ReceiptContents?
-        ) {
-            self.kind = kind
-            self.repairs = repairs
-            self.failure = failure
-            self.contents = contents
-        }
     }
 
     /// Reads as much as possible, whether the receipt is authentic or not. Of several receipts in a stored text, the

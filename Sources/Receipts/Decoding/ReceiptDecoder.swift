@@ -6,9 +6,7 @@ package import ReceiptBridgeCryptography
 /// The order of the steps: slice the container, verify the signer's certificate chain at the time of signing, verify
 /// the signature, and only then read the purchases.
 package struct ReceiptDecoder: Sendable {
-    /// The trusted root certificates and the known intermediate certificates.
     package let trust: TrustStore
-    /// The repairs that are applied before decoding.
     package let profile: ReceiptProfile
 
     package init(trust: TrustStore, profile: ReceiptProfile) {
@@ -18,8 +16,6 @@ package struct ReceiptDecoder: Sendable {
 
     /// Decodes and authenticates a receipt. Of several receipts in a stored text, the first authentic one counts. If
     /// there is a signed text instead, the error is `signedTransaction`.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
         guard profile == .stored else { return try receipt(in: ReceiptInput(text, profile: profile)) }
         let findings = ReceiptInput.findings(in: text, profile: profile)
@@ -105,7 +101,6 @@ package struct ReceiptDecoder: Sendable {
         input.repairs.append(.trailingBytes)
     }
 
-    /// Verifies the signature of an App Receipt.
     private func authenticate(
         _ container: SignedData, content: borrowing Span<UInt8>, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) {
@@ -148,9 +143,7 @@ package struct ReceiptDecoder: Sendable {
             in: bytes, role: .storeReceipt, time: .at(created.seconds))
     }
 
-    /// Verifies the signature of a transactionReceipt.
-    ///
-    /// - Returns: the bytes that the signature covers.
+    /// Verifies the signature of a transactionReceipt. Returns the bytes that the signature covers.
     private func authenticate(_ blob: TransactionReceiptBlob) throws(ReceiptDecodingError) -> [UInt8] {
         let key = try signerKey(of: blob)
         let signature = try blob.signature.get()

@@ -7,9 +7,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
     /// A stable error code, printed by `decode` and `migrate`.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         // Not a receipt.
-        /// The file cannot be opened.
         case unreadable
-        /// The text is empty.
         case empty
         /// The text exceeds the size limit.
         case tooLarge
@@ -30,17 +28,13 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         /// The text is a printed description of the data, for example `{length = 5432, bytes = 0x3082 … 6f70}`, which
         /// contains only some of the bytes.
         case truncatedDescription
-        /// Bytes follow the end of the receipt.
         case trailingBytes
 
         // Forged.
-        /// There is no signature.
         case unsigned
         /// The certificate that the signature names is not in the receipt.
         case signerCertificateMissing
-        /// A certificate cannot be parsed.
         case malformedCertificate
-        /// The key is too weak.
         case keyRefused
         /// The certificate does not have the extension that marks Apple's receipt signers.
         case notAReceiptSigner
@@ -48,7 +42,6 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case untrustedChain
         /// The certificate chain was not valid at the time of signing.
         case outsideValidity
-        /// The signature does not match the contents.
         case badSignature
         /// The receipt was signed by StoreKit Testing on a developer's machine.
         case xcodeReceipt
@@ -60,9 +53,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case missingAttribute
         /// A part has a structure that this program does not know, inside a container of the expected kind.
         case unknownStructure
-        /// A version of the structure that this program does not know.
         case unsupportedVersion
-        /// There is more than one signature.
         case severalSigners
         /// An algorithm, or a kind of key, that this program does not verify.
         case unsupportedAlgorithm
@@ -85,11 +76,9 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case notJudged
     }
 
-    /// The stable code.
     package let code: Code
     /// The place in the receipt, for example `attribute 17[3] › 1708` or `SignerInfo.signature`.
     package let place: String
-    /// A sentence for people.
     package let reason: String
 
     package init(_ code: Code, at place: String, _ reason: String) {
@@ -103,12 +92,10 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
 
     package var description: String { "\(code.rawValue) at \(place): \(reason)" }
 
-    /// The meaning of the code for a verifyReceipt response.
     package var verdict: ReceiptVerdict { code.verdict }
 }
 
 extension ReceiptDecodingError.Code {
-    /// The meaning of the code for a verifyReceipt response.
     package var verdict: ReceiptDecodingError.ReceiptVerdict {
         switch self {
         case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .bridgeHandle,
@@ -142,7 +129,6 @@ extension ReceiptDecodingError {
         verdict == .notAReceipt ? ReceiptDecodingError(.unknownStructure, at: place, reason) : self
     }
 
-    /// An error of the cryptography, with the corresponding code.
     init(_ error: CryptographyError, at place: String) {
         let code: Code =
             switch error.code {

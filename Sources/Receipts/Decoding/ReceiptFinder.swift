@@ -21,7 +21,6 @@ struct ReceiptFinder {
 
     /// How a text was reached.
     struct Path {
-        /// The repairs so far.
         var repairs: [ReceiptRepair] = []
         /// Index of the member's name in ``ReceiptRepairer/wrappers``, or their number for any other name.
         var preference = ReceiptRepairer.wrappers.count
@@ -38,7 +37,6 @@ struct ReceiptFinder {
         }
     }
 
-    /// What was found so far.
     var found = ReceiptCandidates()
     private var budget: Int
     /// Whether the text is the beginning of a print, in which a few bytes suffice to recognize it.
@@ -51,9 +49,7 @@ struct ReceiptFinder {
         return finder.found.findings(of: text)
     }
 
-    private init(budget: Int, isFragment: Bool) {
-        (self.budget, self.isFragment) = (budget, isFragment)
-    }
+    private init(budget: Int, isFragment: Bool) { (self.budget, self.isFragment) = (budget, isFragment) }
 
     // MARK: - Search
 
@@ -153,16 +149,13 @@ struct ReceiptFinder {
         for field in FormText.Fields(of: text) {
             guard (1...Self.maximumName).contains(field.name.count),
                 field.name.allSatisfy({ $0 > 0x20 && !"\"'{<".utf8.contains($0) })
-            else {
-                return
-            }
+            else { return }
             searchInside(FormText.bytes(field.value) ?? Array(field.value), path.inside([.formBody]))
             count += 1
         }
         if count > 1 { found.note(ReceiptDecodingError(.notAReceipt, at: "text", "a form without a receipt")) }
     }
 
-    /// Tries each part between quotes.
     private mutating func searchQuotes(_ text: [UInt8], _ path: Path) {
         PrintedBytes.quotedParts(of: text) { part, isHexadecimal in
             if part.count + 2 >= text.count {
@@ -190,8 +183,7 @@ struct ReceiptFinder {
             }
             guard !marked.isFollowedByAnother else { return found.note(.twoReceipts) }
             let kind = ReceiptInput.kind(of: whole.bytes)
-            found.add(
-                ReceiptInput(kind: kind, bytes: whole.bytes, repairs: whole.repairs), path.inside([.literal]))
+            found.add(ReceiptInput(kind: kind, bytes: whole.bytes, repairs: whole.repairs), path.inside([.literal]))
             place = start + whole.bytes.count
         }
     }

@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// The bytes of a receipt, extracted from the submitted text, and the repairs that were necessary.
 struct ReceiptInput: Sendable {
-    /// The kind of the decoded bytes.
     var kind: ReceiptKind
     /// The decoded bytes; for a JWS, its text.
     var bytes: [UInt8]
@@ -14,8 +13,6 @@ struct ReceiptInput: Sendable {
     static let maximumTextSize = 8 << 20
 
     /// Decodes the text according to the profile.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` if it cannot be decoded.
     init(_ text: borrowing Span<UInt8>, profile: ReceiptProfile) throws(ReceiptDecodingError) {
         guard text.count <= Self.maximumTextSize else { throw Self.tooLarge }
         if !text.isEmpty, let bytes = Base64Text.decode(text, .receipt), !bytes.isEmpty {
@@ -67,8 +64,7 @@ struct ReceiptInput: Sendable {
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         let stripped = text.copy(0..<text.count).filter { !ReceiptRepairer.isWhiteSpace($0) }
         if let bytes = Base64Text.decode(stripped.span, .receipt), kind(of: bytes) == .transactionReceipt {
-            return ReceiptInput(
-                kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace])
+            return ReceiptInput(kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace])
         }
         if isCompactJWS(stripped) {
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")

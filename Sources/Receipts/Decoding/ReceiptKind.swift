@@ -6,6 +6,5 @@ package enum ReceiptKind: String, Sendable, Hashable {
     case transactionReceipt
     /// A JSON Web Signature from StoreKit 2 or the App Store Server API.
     case jws
-    /// Neither of these.
     case unknown
 }

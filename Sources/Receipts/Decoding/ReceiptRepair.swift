@@ -9,8 +9,7 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     /// Percent-encoding was decoded twice, for example `%252B` to `+`.
     case doublePercentEncoding
     /// Characters between those of the base64 were removed: quotation marks, spaces of Unicode, numbers of lines, and
-    /// the
-    /// `rn` that is left of an escaped line break.
+    /// the `rn` that is left of an escaped line break.
     case marks
     /// Tags and character references of HTML, or the escapes of quoted-printable, were decoded between the characters
     /// of the base64.
@@ -21,9 +20,7 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     case missingPadding
     /// JSON escapes were decoded, for example `\/`.
     case jsonEscapes
-    /// The quotes around the text were removed.
     case quotes
-    /// The text was base64 of base64.
     case doubleBase64
     /// The text was hexadecimal digits, with the prefix `0x` or `\x` or without a prefix.
     case hexadecimal
@@ -58,7 +55,6 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     case pemArmour
     /// The text was the property list or the container itself, without base64.
     case rawBytes
-    /// A UTF-8 byte order mark was removed.
     case byteOrderMark
     /// The text was UTF-16, with or without a byte order mark.
     case utf16

@@ -12,9 +12,8 @@ extension ReceiptRepairer {
         return unwrapOnce(bytes)
     }
 
-    /// Returns the receipt if the text is exactly one, with or without other characters between its own.
-    ///
-    /// - Throws: `trailingBytes` if it is two receipts.
+    /// Returns the receipt if the text is exactly one, with or without other characters between its own. Throws
+    /// `trailingBytes` if it is two receipts.
     private mutating func receipt() throws(ReceiptDecodingError) -> ReceiptInput? {
         guard let marked = MarkedBase64(text, trailingSpaces: trailingSpaces) else { return nil }
         if let whole = marked.whole() {

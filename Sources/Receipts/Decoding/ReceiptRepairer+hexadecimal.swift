@@ -45,11 +45,8 @@ extension ReceiptRepairer {
         return bytes
     }
 
-    /// Decodes `{length = 5432, bytes = 0x30821534 … 6f70}`, which NSData prints since iOS 13, if it contains all
-    /// bytes.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` with the code `truncatedDescription` if bytes are missing. `5432 bytes`, as
-    ///   printed by Swift, contains none of them.
+    /// Decodes `{length = 5432, bytes = 0x30821534 … 6f70}`, which NSData prints since iOS 13. Throws
+    /// `truncatedDescription` if bytes are missing. `5432 bytes`, as printed by Swift, contains none of them.
     mutating func describedData() throws(ReceiptDecodingError) -> [UInt8]? {
         if let count = Self.countOfBytes(text) { throw Self.incomplete(count, shown: 0) }
         let head = text.prefix(64).filter { !Self.isWhiteSpace($0) }

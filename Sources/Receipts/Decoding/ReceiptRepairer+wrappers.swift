@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// Removes wrappers around a receipt and decodes other spellings of its characters, before base64 is decoded.
 extension ReceiptRepairer {
-    /// Removes a UTF-8 byte order mark.
     mutating func removeByteOrderMark() {
         guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
         text.removeFirst(3)
@@ -35,7 +34,6 @@ extension ReceiptRepairer {
         text.count >= 4 && (0..<4).allSatisfy { (text[$0] == 0) == ($0 % 2 == odd) }
     }
 
-    /// Removes single or double quotes around the text.
     mutating func unquote() {
         guard text.count >= 2, let first = text.first, first == text.last, first == 0x22 || first == 0x27 else {
             return
@@ -51,9 +49,8 @@ extension ReceiptRepairer {
     ]
 
     /// Replaces a JSON object by the receipt in it: Unity's wrapper, a verifyReceipt request or response, or a
-    /// notification. The object is read in one pass; its other members are validated but not stored.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` if the text is not JSON, or contains no receipt.
+    /// notification. The object is read in one pass; its other members are validated but not stored. Throws an error if
+    /// the text is not JSON, or contains no receipt.
     mutating func unwrapJSON() throws(ReceiptDecodingError) {
         let bytes = text
         var found = [JSONScanner.Value?](repeating: nil, count: Self.wrappers.count)
@@ -83,10 +80,8 @@ extension ReceiptRepairer {
             ?? ReceiptDecodingError(.notAReceipt, at: "text", "JSON that contains no receipt")
     }
 
-    /// Decodes JSON escapes, for example `\/`.
-    ///
-    /// - Parameter isPrint: whether the escapes that C, Python, Ruby, Go and PostgreSQL print for bytes are decoded
-    ///   too, for example `\x82`, `\202` and `\a`.
+    /// Decodes JSON escapes, for example `\/`. In a print, also those that C, Python, Ruby, Go and PostgreSQL print for
+    /// bytes, for example `\x82`, `\202` and `\a`.
     mutating func unescape(isPrint: Bool = false) {
         guard text.contains(UInt8(ascii: "\\")) else { return }
         var plain: [UInt8] = []
@@ -160,9 +155,7 @@ extension ReceiptRepairer {
         let dashes = Array("-----".utf8)
         let begin = Array("-----BEGIN ".utf8)
         guard text.starts(with: begin), let label = text.prefix(128).dropFirst(begin.count).firstRange(of: dashes)
-        else {
-            return
-        }
+        else { return }
         let body = text[label.upperBound...]
         text = Array(body[..<(body.start(of: "-----".utf8) ?? body.endIndex)])
         repairs.append(.pemArmour)

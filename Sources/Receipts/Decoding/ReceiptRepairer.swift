@@ -5,7 +5,6 @@ import ReceiptBridgeCryptography
 /// of a known kind. Every step takes time proportional to the size of the text and is tried only once, so the total
 /// work is linear.
 struct ReceiptRepairer {
-    /// The text after the repairs so far.
     var text: [UInt8]
     /// The repairs so far, in the order in which they were applied.
     var repairs: [ReceiptRepair] = []
@@ -16,21 +15,14 @@ struct ReceiptRepairer {
     private(set) var trailingSpaces = 0
 
     /// Returns whether a byte is a space, a tab or part of a line break.
-    static func isWhiteSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
-    }
+    static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
-    /// Repairs and decodes a text.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` if no repair makes it decodable.
     static func repair(_ text: [UInt8]) throws(ReceiptDecodingError) -> ReceiptInput {
         var repairer = ReceiptRepairer(text: text)
         return try repairer.run()
     }
 
-    init(text: [UInt8]) {
-        self.text = text
-    }
+    init(text: [UInt8]) { self.text = text }
 
     /// Applies the repairs in a fixed order: first the encoding of the file, then wrappers and escapes, then the
     /// alphabet and the padding of base64.
@@ -69,7 +61,6 @@ struct ReceiptRepairer {
 
     // MARK: - Results
 
-    /// Returns the result for a text that is the bytes of a receipt.
     private func raw(_ kind: ReceiptKind) -> ReceiptInput {
         ReceiptInput(kind: kind, bytes: text, repairs: repairs + [.rawBytes])
     }
@@ -102,7 +93,6 @@ struct ReceiptRepairer {
         if end - start < text.count { text = Array(text[start..<max(start, end)]) }
     }
 
-    /// Removes all whitespace and reports the repair if there was any.
     private mutating func removeWhiteSpace() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         text.removeAll(where: Self.isWhiteSpace)

@@ -19,7 +19,6 @@ struct SignatureTrace {
     let bytes: [UInt8]
     private(set) var certificates: [CertificateSummary] = []
     private(set) var marks: [Mark] = []
-    /// The kind of signer.
     private(set) var role = SignerRole.storeReceipt
 
     /// Maximum number of certificates, and of signatures.

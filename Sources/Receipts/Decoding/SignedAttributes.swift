@@ -18,7 +18,6 @@ struct SignedAttributes: Sendable {
     /// The attributes as a DER SET OF: tag 0x31 in place of [0], and sorted by their encodings. This is what the
     /// signature covers.
     let message: [UInt8]
-    /// The value of messageDigest.
     let contentDigest: [UInt8]
 
     /// 1.2.840.113549.1.9.3, without tag and length.
@@ -27,14 +26,12 @@ struct SignedAttributes: Sendable {
     private static let messageDigest: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x04]
     /// Maximum number of attributes. OpenSSL writes four.
     private static let maximumCount = 32
-    /// Maximum size of all attributes in bytes.
+    /// In bytes, of all attributes.
     private static let maximumSize = 16_384
 
-    /// Reads the attributes. The content type is checked here; the digest is checked by ``check(content:digest:)``.
-    ///
-    /// - Parameter element: the element [0].
-    /// - Throws: `badSignature` if an attribute is malformed, if one of the mandatory two is missing or ambiguous, or
-    ///   if a limit is exceeded.
+    /// Reads the attributes from the element [0]. The content type is checked here; the digest is checked by
+    /// ``check(content:digest:)``. Throws `badSignature` if an attribute is malformed, if one of the mandatory two is
+    /// missing or ambiguous, or if a limit is exceeded.
     init(_ element: BERElement, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         guard element.content.count <= Self.maximumSize else {
             throw Self.failure("more than \(Self.maximumSize) bytes")
@@ -67,10 +64,8 @@ struct SignedAttributes: Sendable {
         message = Self.set(of: encodings, in: bytes)
     }
 
-    /// Checks that the attributes belong to the content.
-    ///
-    /// - Throws: `badSignature` if messageDigest is not the content's digest; `unavailable` if OpenSSL on this system
-    ///   refuses the algorithm.
+    /// Checks that the attributes belong to the content. Throws `badSignature` if messageDigest is not the content's
+    /// digest; `unavailable` if OpenSSL on this system refuses the algorithm.
     func check(content: borrowing Span<UInt8>, digest algorithm: DigestAlgorithm) throws(ReceiptDecodingError) {
         guard let digest = algorithm.digest(of: content) else {
             throw ReceiptDecodingError(
@@ -79,7 +74,6 @@ struct SignedAttributes: Sendable {
         guard digest == contentDigest else { throw Self.failure("messageDigest is not the digest of the content") }
     }
 
-    /// Returns the only value of the only attribute of a type.
     private static func onlyValue(
         of attributes: [BERElement], _ name: String, _ tag: UInt8, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) -> BERElement {

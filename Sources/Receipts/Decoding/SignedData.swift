@@ -26,10 +26,8 @@ struct SignedData: Sendable {
     /// Genuine receipts contain one or three certificates.
     private static let maximumCertificates = 16
 
-    /// Slices the container.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` if the structure around the content is broken. Errors in the certificates
-    ///   or the signature are stored in `signature` instead.
+    /// Slices the container. Throws an error if the structure around the content is broken. Errors in the certificates
+    /// or the signature are stored in `signature` instead.
     init(ber bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let contentInfo = try Self.container(in: bytes)
         var fields: BERCursor
@@ -65,7 +63,6 @@ struct SignedData: Sendable {
         }
     }
 
-    /// Returns the content of eContent.
     static func content(
         of encapsulated: BERElement, in bytes: borrowing Span<UInt8>
     ) throws(BERError) -> SignedContent {
@@ -100,14 +97,11 @@ struct SignedData: Sendable {
 
 /// The bytes that a container signs. Apple writes them in one piece, which is not copied.
 enum SignedContent: Sendable {
-    /// A range of the container.
     case slice(Range<Int>)
     /// The pieces of a constructed OCTET STRING, concatenated.
     case joined([UInt8])
 
     /// Returns the array that contains the bytes, and their range in it.
-    ///
-    /// - Parameter container: the bytes of the container.
     func location(in container: [UInt8]) -> (bytes: [UInt8], range: Range<Int>) {
         switch self {
         case .slice(let range): (container, range)

@@ -14,9 +14,7 @@ struct SignerInfo: Sendable {
     let issuer: Range<Int>
     /// The range of the serial number, without its tag and length.
     let serialNumber: Range<Int>
-    /// The digest algorithm of the signature.
     let digest: DigestAlgorithm
-    /// The range of the signature.
     let signature: Range<Int>
     /// The signed attributes; `nil` if the signature covers the content directly.
     let signedAttributes: SignedAttributes?
@@ -32,10 +30,8 @@ struct SignerInfo: Sendable {
     /// 1.2.840.113549.1.1.11
     private static let sha256WithRSA: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0B]
 
-    /// Reads the SET of signers.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` unless there is exactly one signer, with an RSA signature over a SHA-1 or
-    ///   SHA-256 digest.
+    /// Reads the SET of signers. Throws an error unless there is exactly one signer, with an RSA signature over a SHA-1
+    /// or SHA-256 digest.
     init(only fields: inout BERCursor, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let first: BERElement?
         let hasMore: Bool
@@ -46,16 +42,13 @@ struct SignerInfo: Sendable {
         } catch {
             throw ReceiptDecodingError(error, at: "SignedData.signerInfos")
         }
-        guard let first else {
-            throw ReceiptDecodingError(.unsigned, at: "SignedData.signerInfos", "no signer")
-        }
+        guard let first else { throw ReceiptDecodingError(.unsigned, at: "SignedData.signerInfos", "no signer") }
         guard !hasMore else {
             throw ReceiptDecodingError(.severalSigners, at: "SignedData.signerInfos", "more than one signer")
         }
         try self.init(first, in: bytes)
     }
 
-    /// Reads one SignerInfo and checks its algorithms.
     private init(_ element: BERElement, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let digestName: BERElement
         let signatureName: BERElement

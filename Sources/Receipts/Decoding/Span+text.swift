@@ -8,10 +8,8 @@ extension Span<UInt8> {
         }
     }
 
-    /// Returns the text at a place of a receipt; `nil` without a text.
     func text(_ text: ReceiptText) -> String? { text.range.flatMap { self.text($0) } }
 
-    /// Returns whether the bytes are UTF-8.
     func isText(_ range: Range<Int>) -> Bool {
         withUnsafeBufferPointer { buffer in
             let bytes = UnsafeBufferPointer(rebasing: buffer[range])

@@ -41,9 +41,7 @@ package struct TransactionReceipt: Sendable, Hashable {
     }
 
     /// Returns the value of a key of `purchase-info`, spelled with hyphens.
-    package subscript(key: String) -> String? {
-        purchaseInfo.first { $0.key == key }?.value
-    }
+    package subscript(key: String) -> String? { purchaseInfo.first { $0.key == key }?.value }
 
     package var transactionId: String? { self["transaction-id"] }
     package var originalTransactionId: String? { self["original-transaction-id"] }
@@ -63,9 +61,7 @@ package struct TransactionReceipt: Sendable, Hashable {
 
     /// Returns the value of a key of `purchase-info`. If a date in milliseconds is missing, it is read from the line
     /// that has the same date as a text.
-    package func value(of key: String) -> String? {
-        self[key] ?? textDate(key).map { "\($0.milliseconds)" }
-    }
+    package func value(of key: String) -> String? { self[key] ?? textDate(key).map { "\($0.milliseconds)" } }
 
     /// Returns the date of a line in milliseconds since 1970. If it is missing or unreadable, it is read from the line
     /// that has the same date as a text.
@@ -92,17 +88,12 @@ package struct TransactionReceipt: Sendable, Hashable {
 extension TransactionReceipt {
     /// Sandbox if the unsigned line says so, or if the transaction id is in the sandbox's range; otherwise
     /// production.
-    package var environment: AppStoreEnvironment {
-        claimsSandbox || hasSandboxIdentifier ? .sandbox : .production
-    }
+    package var environment: AppStoreEnvironment { claimsSandbox || hasSandboxIdentifier ? .sandbox : .production }
 
     /// Whether the unsigned line and the signed transaction id contradict each other. Such a receipt is treated as a
     /// sandbox receipt.
-    package var environmentConflict: Bool {
-        claimsSandbox != hasSandboxIdentifier
-    }
+    package var environmentConflict: Bool { claimsSandbox != hasSandboxIdentifier }
 
-    /// Whether the unsigned line says that this is a sandbox receipt.
     private var claimsSandbox: Bool { claimedEnvironment == "Sandbox" }
 
     /// Whether the signed transaction id is in the sandbox's range: 16 digits that begin with 100000 or 200000.

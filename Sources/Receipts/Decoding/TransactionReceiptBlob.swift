@@ -22,7 +22,6 @@ struct TransactionReceiptBlob: Sendable {
     /// The parsed signature, or the reason why it cannot be read. The receipt can be inspected in either case.
     let signature: Result<Signature, ReceiptDecodingError>
 
-    /// The parts of the `signature` value.
     struct Signature: Sendable {
         /// The kind of signer, which depends on the version.
         let role: SignerRole
@@ -36,10 +35,7 @@ struct TransactionReceiptBlob: Sendable {
         let certificate: [UInt8]
     }
 
-    /// Parses the outer list and the signed list.
-    ///
-    /// - Throws: ``ReceiptDecodingError`` if one of the lists cannot be parsed. An unreadable signature is stored in
-    ///   `signature` instead.
+    /// Parses the outer list and the signed list. An unreadable signature is no error; see `signature`.
     init(_ bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
         let outer = try PropertyListText(bytes, at: "transactionReceipt")
         guard let encodedInfo = outer["purchase-info"] else {
@@ -55,9 +51,7 @@ struct TransactionReceiptBlob: Sendable {
             throw ReceiptDecodingError(.notBase64, at: "purchase-info", "not base64")
         }
         let entries = try Self.entries(of: info)
-        func text(_ key: String) -> String? {
-            outer[key].flatMap { String(validating: $0, as: UTF8.self) }
-        }
+        func text(_ key: String) -> String? { outer[key].flatMap { String(validating: $0, as: UTF8.self) } }
         receipt = TransactionReceipt(
             purchaseInfo: entries, claimedEnvironment: text("environment"), pod: text("pod"),
             signingStatus: text("signing-status"))
@@ -82,9 +76,7 @@ struct TransactionReceiptBlob: Sendable {
         }
     }
 
-    private static func signature(
-        _ encoded: [UInt8]?, over info: [UInt8]
-    ) -> Result<Signature, ReceiptDecodingError> {
+    private static func signature(_ encoded: [UInt8]?, over info: [UInt8]) -> Result<Signature, ReceiptDecodingError> {
         do throws(ReceiptDecodingError) {
             guard let encoded, !encoded.isEmpty else {
                 throw ReceiptDecodingError(.unsigned, at: "transactionReceipt", "no signature")

@@ -76,9 +76,7 @@ package struct UnsignedIdentifiers: Sendable, Hashable {
 
     // MARK: - Search
 
-    /// Finds the ids in a text.
-    ///
-    /// - Parameter name: What the member around the text is called; `nil` if its name says nothing about ids.
+    /// Finds the ids in a text, in a member of this name; `nil` if the name says nothing about ids.
     private mutating func search(_ text: [UInt8], as name: IdentifierName?, round: Int) {
         guard round <= Self.maximumRounds else { return }
         let isSpace = ReceiptRepairer.isWhiteSpace
@@ -173,9 +171,7 @@ package struct UnsignedIdentifiers: Sendable, Hashable {
     }
 
     /// Reads what is said about the ids beside it.
-    private mutating func visit(
-        _ value: [UInt8], _ name: IdentifierName, _ depth: Int, _ untyped: inout UntypedIds
-    ) {
+    private mutating func visit(_ value: [UInt8], _ name: IdentifierName, _ depth: Int, _ untyped: inout UntypedIds) {
         switch name {
         case .bundleId where bundleIds.count < 8 && !value.isEmpty:
             bundleIds.insert(String(decoding: value.prefix(Self.maximumName), as: UTF8.self))

@@ -20,7 +20,6 @@ package struct DecodedReceipt: Sendable {
     package let unsigned: UnsignedIdentifiers
     /// The SHA-256 digest of the decoded bytes, in hexadecimal; `nil` if nothing was decoded.
     package let digest: String?
-    /// The decoded bytes; `nil` if nothing was decoded.
     package let bytes: Redacted<[UInt8]>?
     /// The creation date of an App Receipt, the purchase date of a transactionReceipt, or the signing date of a signed
     /// text.
@@ -55,9 +54,7 @@ package struct ReceiptReader: Sendable {
     private let verifier: SignedPayloadVerifier
     private let now: @Sendable () -> Timestamp
 
-    /// - Parameters:
-    ///   - trust: the trusted certificates.
-    ///   - now: the clock. A JWS without a signing date is checked at this time.
+    /// A JWS without a signing date is checked at the time of the clock.
     package init(trust: TrustStore, now: @escaping @Sendable () -> Timestamp = { .now }) {
         decoder = ReceiptDecoder(trust: trust, profile: .stored)
         verifier = SignedPayloadVerifier(trust: trust)

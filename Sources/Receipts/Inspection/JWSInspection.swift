@@ -11,15 +11,12 @@ package struct JWSInspection: Sendable {
     package let nested: [(name: String, claims: [UInt8])]
     /// `nil` exactly if the JWS, and every JWS inside it, is authentic.
     package let failure: ReceiptDecodingError?
-    /// The environment that the payload names.
     package let environment: String?
-    /// The bundle id that the payload names.
     package let bundleId: String?
     /// The identifiers of a transaction or a renewal; for a notification, those of the JWS inside it.
     package let lookupKeys: CustomerIdentifiers
     /// The id of the customer's download of the app, of the payload or of a JWS inside a notification.
     package let appTransactionId: String?
-    /// The signing date that the payload names.
     package let signedDate: Timestamp?
     /// The expiry date of a transaction, of the payload or of a JWS inside a notification.
     package let expiresDate: Timestamp?
@@ -71,9 +68,7 @@ package struct JWSInspection: Sendable {
     }
 
     /// Replaces line breaks, which JSON allows only between tokens.
-    private static func onOneLine(_ json: [UInt8]) -> [UInt8] {
-        json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
-    }
+    private static func onOneLine(_ json: [UInt8]) -> [UInt8] { json.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } }
 
     private static func text(_ name: StaticString, _ object: JSONObject?) -> String? {
         (try? object?.text(name)) ?? nil

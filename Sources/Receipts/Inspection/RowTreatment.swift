@@ -28,9 +28,6 @@ package struct RowTreatment: Sendable {
     /// Ids that are not in the signed part.
     package let unverifiedIds: [String]
 
-    /// - Parameters:
-    ///   - stored: The receipt; `nil` if there is none.
-    ///   - beside: The ids beside the receipt.
     package init(_ stored: DecodedReceipt?, beside: UnsignedIdentifiers, _ rule: UnverifiedRule) {
         var unsigned = beside
         if let stored { unsigned.formUnion(stored.unsigned) }
@@ -79,6 +76,5 @@ package struct StoredFailure: Sendable, Codable {
 }
 
 extension Set {
-    /// The only element; `nil` if there is none or several.
     fileprivate var only: Element? { count == 1 ? first : nil }
 }

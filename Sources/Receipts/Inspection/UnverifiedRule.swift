@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// What becomes of a row whose ids nothing proves: it is refused, or looked up by its ids.
 package struct UnverifiedRule: Sendable {
-    /// Whether such rows are looked up.
     private let isAllowed: Bool
     /// The app of rows that name none; `nil` if they must name one.
     private let app: String?
@@ -40,7 +39,6 @@ package enum IdentifierRefusal: String, Error, CaseIterable {
 
     var failure: StoredFailure { StoredFailure(code: rawValue, reason: reason) }
 
-    /// A sentence for people.
     package var reason: String {
         switch self {
         case .needsAllowUnverified:

@@ -15,17 +15,14 @@ package struct ArchivedResponse: Sendable, Hashable {
     /// The decoded base64 of `latest_receipt`; `nil` if it equals the submitted receipt, or is absent.
     package let latestReceipt: [UInt8]?
 
-    /// Creates the value from an archived row.
     package init(status: VerifyReceiptStatus, body: [UInt8], latestReceipt: [UInt8]?) {
         (self.status, self.body, self.latestReceipt) = (status, body, latestReceipt)
     }
 
-    /// Creates the archived form of a response. Returns `nil` if the response is not a success, or its volatile
-    /// fields cannot be restored later, for example because one of them occurs twice.
+    /// `nil` if the response is not a success, or its volatile fields cannot be restored later, for example because one
+    /// of them occurs twice.
     ///
-    /// - Parameters:
-    ///   - answer: Apple's response, byte for byte.
-    ///   - submitted: the receipt that the response belongs to, in canonical base64.
+    /// - Parameter submitted: the receipt that the response belongs to, in canonical base64.
     package init?(_ answer: Answer, to submitted: [UInt8]) {
         guard answer.status.promisesReceipt,
             let response = try? ResponseDocument(answer.body)
@@ -50,7 +47,6 @@ package struct ArchivedResponse: Sendable, Hashable {
         latestReceipt = archivedReceipt
     }
 
-    /// The memory size in bytes.
     package var size: Int { body.count + (latestReceipt?.count ?? 0) }
 }
 
@@ -74,7 +70,6 @@ enum VolatileFields {
         return fields
     }
 
-    /// Returns the members whose values are strings.
     private static func texts(
         of members: [(name: String, value: DocumentValue)]
     ) -> [(name: String, text: JSONString)] {
@@ -84,13 +79,11 @@ enum VolatileFields {
 
 /// A list of replacements that are applied to a byte array in one pass.
 struct ByteReplacements {
-    /// The ranges in the original array, and the bytes that replace them.
     private var replacements: [(range: Range<Int>, bytes: [UInt8])] = []
 
     /// Adds a replacement. The ranges of different replacements must not overlap.
     mutating func replace(_ range: Range<Int>, with bytes: [UInt8]) { replacements.append((range, bytes)) }
 
-    /// Returns `text` with all ranges replaced.
     func applied(to text: [UInt8]) -> [UInt8] {
         let replacements = replacements.sorted { $0.range.lowerBound < $1.range.lowerBound }
         var result: [UInt8] = []

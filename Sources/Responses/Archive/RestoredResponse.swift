@@ -9,7 +9,6 @@ package struct RestoredResponse: Sendable {
     private let rows: [ResponseDocument.Purchase]
     /// The renewals by original transaction id, when the response was archived.
     private let renewals: [String: ResponseDocument.Renewal]
-    /// When Apple sent the response.
     private let archivedAt: Timestamp
 
     /// Returns `nil` if the body cannot be parsed, which means that this type did not archive it.
@@ -53,23 +52,20 @@ package struct RestoredResponse: Sendable {
         }
     }
 
-    /// Returns the original transaction ids of the subscriptions without a current period. A change to one of them
-    /// makes the response outdated.
+    /// The subscriptions without a current period. A change to one of them makes the response outdated.
     package func ended(at now: Timestamp, revocations: RevocationIndex) -> [String] {
         subscriptions(revocations).compactMap { original, subscription in
             subscription.ends.map { $0 <= now } ?? false ? original : nil
         }
     }
 
-    /// The state of one subscription, derived from all of its rows.
     private struct Subscription {
         /// The end of the last period; `nil` if every period was revoked.
         var ends: Timestamp?
         var isFlat = false
     }
 
-    /// Returns the state of each subscription by original transaction id. The end of a period includes its grace
-    /// period.
+    /// By original transaction id. The end of a period includes its grace period.
     private func subscriptions(_ revocations: RevocationIndex) -> [String: Subscription] {
         var subscriptions: [String: Subscription] = [:]
         for row in rows {
@@ -87,7 +83,6 @@ package struct RestoredResponse: Sendable {
         return subscriptions
     }
 
-    /// Returns the recorded revocation of a purchase, if there is one.
     private func revocation(of row: ResponseDocument.Purchase, _ revocations: RevocationIndex) -> RevocationIndex
         .Revocation?
     {
@@ -100,9 +95,7 @@ package struct RestoredResponse: Sendable {
     /// Returns `nil` if a revocation would change more than the rows, which is the status of a flat response.
     ///
     /// - Parameter submitted: the submitted receipt, in canonical base64.
-    package func answer(
-        requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex
-    ) -> Answer? {
+    package func answer(requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex) -> Answer? {
         var replacements = ByteReplacements()
         for row in rows where !row.isCancelled {
             guard let revocation = revocation(of: row, revocations) else { continue }
@@ -121,7 +114,6 @@ package struct RestoredResponse: Sendable {
         !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
 
-    /// Returns the current value of a volatile field.
     private func value(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {
         switch name {
         case VolatileFields.requestDates[0]: Array(date.text.utf8)

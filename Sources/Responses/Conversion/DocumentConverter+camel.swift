@@ -26,8 +26,6 @@ extension DocumentConverter {
         return writer.finish()
     }
 
-    /// Reads a verifyReceipt response.
-    ///
     /// - Throws: ``ConversionError`` if the document has none of the keys that only such a response has.
     func response(_ answer: [UInt8]) throws(ConversionError) -> ResponseDocument {
         // The other keys also occur in version 1 notifications.
@@ -44,7 +42,6 @@ extension DocumentConverter {
         response.isFlat && response.root[tables.names.receipt] == nil ? .init() : try response.parts()
     }
 
-    /// Writes the response to an App Receipt.
     private func write(
         _ parts: ResponseDocument.Parts, _ environment: FieldValue?, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -64,8 +61,7 @@ extension DocumentConverter {
             return object
         }
         writer.member(AnswerField.receipt.rawValue, try parts.receipt?.camelCase(tables.appReceipt))
-        writer.member(
-            DocumentKey.transactions, try rows(parts.receipt == nil ? nil : parts.snapshot, tables.inApp))
+        writer.member(DocumentKey.transactions, try rows(parts.receipt == nil ? nil : parts.snapshot, tables.inApp))
         writer.member(DocumentKey.latestTransactions, try rows(parts.latest, tables.transaction))
         writer.member(DocumentKey.renewals, renewals)
     }
@@ -82,8 +78,7 @@ extension DocumentConverter {
         }
         own?.normalizeTransaction(bundleId: nil, environment: environment)
         var latest = try parts.latest?.first?.camelCase(tables.flatTransaction)
-        latest?.normalizeRow(
-            bundleId: parts.receipt?.object.text("bid").map(FieldValue.text), environment: environment)
+        latest?.normalizeRow(bundleId: parts.receipt?.object.text("bid").map(FieldValue.text), environment: environment)
         var renewal = ServerAPIObject()
         for row in tables.answer.rows where row.field.belongsToRenewal {
             renewal[row.field.rawValue] = try top.camelCase(row)
@@ -98,8 +93,7 @@ extension DocumentConverter {
 }
 
 extension LocatedObject {
-    /// Returns the values of all rows of a table, in the order of the table and in the types of the App Store Server
-    /// API.
+    /// All rows of a table, in its order and in the types of the App Store Server API.
     fileprivate func camelCase<Field>(_ table: FieldTable<Field>) throws(ConversionError) -> ServerAPIObject {
         var object = ServerAPIObject()
         for row in table.rows { object[row.field.rawValue] = try camelCase(row) }
@@ -130,11 +124,8 @@ extension JSONWriter {
 
 /// The names of the arrays in the camelCase document. No table contains them.
 enum DocumentKey {
-    /// The transactions of the receipt.
     static let transactions = "transactions"
-    /// The transactions of `latest_receipt_info`.
     static let latestTransactions = "latestTransactions"
-    /// The renewals of `pending_renewal_info`.
     static let renewals = "renewals"
 }
 

@@ -58,14 +58,12 @@ extension DocumentConverter {
         return found.keys.sorted()
     }
 
-    /// Properties that a response expresses in another place or by other keys.
     private static let expressedOtherwise: Set<String> = [
         "bundleId", "environment", "type", "offerType", "offerIdentifier", "offerDiscountType",
     ]
 }
 
 extension FieldTable {
-    /// The camelCase names of the properties.
     fileprivate var names: Set<String> { Set(rows.map(\.field.rawValue)) }
 }
 

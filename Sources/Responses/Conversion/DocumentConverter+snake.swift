@@ -25,8 +25,6 @@ extension DocumentConverter {
         return writer.finish()
     }
 
-    /// Reads a camelCase document.
-    ///
     /// - Throws: ``ConversionError`` if the document has none of the top-level keys of such a document.
     func camelDocument(_ document: [UInt8]) throws(ConversionError) -> ServerAPIDocument {
         let keys = [
@@ -37,7 +35,6 @@ extension DocumentConverter {
         return ServerAPIDocument(root: LocatedObject(object: DocumentObject(outline: outline, index: 0), path: ""))
     }
 
-    /// Writes the response to an App Receipt.
     private func write(_ document: ServerAPIDocument, into writer: inout JSONWriter) throws(ConversionError) {
         let isHistory = document.isHistory
         let receipt = try document.receipt()
@@ -77,7 +74,6 @@ extension DocumentConverter {
         }
     }
 
-    /// Writes `receipt` with its purchases as `in_app`.
     private func write(
         _ receipt: LocatedObject?, of document: ServerAPIDocument, _ purchases: [ServerAPITransaction],
         into writer: inout JSONWriter
@@ -97,7 +93,6 @@ extension DocumentConverter {
         writer.endObject()
     }
 
-    /// Writes an array of rows.
     private func write<Field>(
         _ transactions: [ServerAPITransaction], _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -115,7 +110,6 @@ extension DocumentConverter {
         writer.endObject()
     }
 
-    /// Writes one element of `pending_renewal_info`.
     private func write(_ renewal: ServerAPIRenewal, into writer: inout JSONWriter) throws(ConversionError) {
         writer.beginObject()
         for column in tables.renewal.columns { writer.member(try renewal.value(column.field), as: column) }
@@ -142,8 +136,7 @@ extension DocumentConverter {
         let renewal = try document.renewals()?.first { !isCustomerView || $0.payload.originalTransactionId == original }
         for column in tables.answer.columns {
             switch column.field {
-            case .status:
-                writer.member(status, as: column)
+            case .status: writer.member(status, as: column)
             case .receipt:
                 writer.member(column.key.beginning)
                 writer.beginObject()
@@ -158,15 +151,12 @@ extension DocumentConverter {
             case .autoRenewProductId, .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod:
                 guard let renewal else { continue }
                 writer.member(RenewalKey(rawValue: column.field.rawValue)?.value(of: renewal.payload), as: column)
-            case .environment, .pendingRenewalInfo:
-                continue
-            default:
-                writer.member(try document.root.value(column.field), as: column)
+            case .environment, .pendingRenewalInfo: continue
+            default: writer.member(try document.root.value(column.field), as: column)
             }
         }
     }
 
-    /// Returns the last period of a subscription.
     private static func newest(
         of originalTransactionId: String?, in history: [ServerAPITransaction]
     ) -> ServerAPITransaction? {
@@ -176,7 +166,6 @@ extension DocumentConverter {
             })
     }
 
-    /// Returns the transaction that was purchased last.
     private static func newest(of transactions: [ServerAPITransaction]) -> ServerAPITransaction? {
         transactions.indices.max {
             LatestRow(transactions[$0].payload, at: $0) < LatestRow(transactions[$1].payload, at: $1)

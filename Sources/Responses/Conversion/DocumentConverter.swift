@@ -24,9 +24,7 @@ package struct DocumentConverter: Sendable {
     let tables: FieldTables
 
     /// - Parameter tables: usually ``FieldTables/bundled``.
-    package init(tables: FieldTables) {
-        self.tables = tables
-    }
+    package init(tables: FieldTables) { self.tables = tables }
 
     /// Parses a document and checks its style. One that has only the target style is refused: its conversion would be
     /// almost empty, and look complete.
@@ -62,9 +60,7 @@ package struct DocumentConverter: Sendable {
 
 /// The names by which the style of a document is recognized.
 struct DocumentNames {
-    /// The names of the top-level members.
     let top: Set<String>
-    /// The names of the members of `receipt`.
     let receipt: Set<String>
 
     init(_ outline: JSONOutline) {
@@ -77,15 +73,11 @@ struct DocumentNames {
 
 /// The two styles of documents that can be converted.
 enum DocumentStyle: Sendable, Hashable {
-    /// A verifyReceipt response.
     case answer
-    /// A document with the names of the App Store Server API.
     case camelCase
 
-    /// The style into which a document of this style can be converted.
     var other: DocumentStyle { self == .answer ? .camelCase : .answer }
 
-    /// The error message if the document already has the requested style.
     var alreadyConverted: String {
         switch self {
         case .answer: "this is already a verifyReceipt response; use --to camel to convert it"
@@ -107,7 +99,6 @@ extension DocumentConverter {
         return !names.top.isDisjoint(with: top) || !names.receipt.isDisjoint(with: receipt)
     }
 
-    /// Returns the keys of a table that are spelled differently in the other style.
     private static func distinguishingKeys<Field>(_ table: FieldTable<Field>, _ style: DocumentStyle) -> Set<String> {
         let wires = Set(table.rows.flatMap { [$0.wire, $0.also].compactMap(\.self) })
         let names = Set(table.rows.map(\.field.rawValue))
@@ -125,7 +116,6 @@ package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertib
         case malformed
         /// The document is a JSON object but neither a verifyReceipt response nor a camelCase document.
         case notADocument
-        /// The document already has the requested style.
         case wrongDirection
         /// A value has the wrong type, or does not fit into the type, for example a date that cannot be parsed.
         case badValue
@@ -133,7 +123,6 @@ package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertib
         case noSuchEnvironment
     }
 
-    /// The error code.
     package let code: Code
     /// The path of the value, for example `receipt.in_app[2].purchase_date`, with indices from 0; empty for the whole
     /// document.
@@ -141,6 +130,5 @@ package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertib
     /// A sentence for people. It never contains a value of the document.
     package let reason: String
 
-    /// The place and the reason in one line.
     package var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
 }

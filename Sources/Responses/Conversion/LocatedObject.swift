@@ -1,6 +1,5 @@
 /// One object of a document that is read strictly, with its path for error messages.
 package struct LocatedObject {
-    /// The object in the document.
     package let object: DocumentObject
     /// The path of the object in the document; empty for the whole document.
     let path: String
@@ -8,14 +7,12 @@ package struct LocatedObject {
     /// Returns a member; `nil` if it is absent or `null`.
     subscript(name: String) -> DocumentValue? { object[name] }
 
-    /// Returns a nested object; `nil` if it is absent.
     func object(_ name: String) throws(ConversionError) -> LocatedObject? {
         guard let value = self[name] else { return nil }
         guard let object = value.one?.object else { throw error(name, "an object") }
         return LocatedObject(object: object, path: path(of: name))
     }
 
-    /// Returns a nested array of objects; `nil` if it is absent.
     func objects(_ name: String) throws(ConversionError) -> [LocatedObject]? {
         guard let value = self[name] else { return nil }
         guard let rows = value.rows?.rows else { throw error(name, "an array of objects") }
@@ -27,8 +24,6 @@ package struct LocatedObject {
         return objects
     }
 
-    /// Returns the value of a property; `nil` if it is absent.
-    ///
     /// - Parameter keys: the keys from which it is read; that of its name if there are none.
     func value(_ name: String, _ keys: [String] = [], as kind: ValueKind) throws(ConversionError) -> FieldValue? {
         let reading = object.read(keys.isEmpty ? [name] : keys, as: kind)
@@ -39,7 +34,6 @@ package struct LocatedObject {
     /// Returns the path of a member, for example `transactions[0].purchaseDate`.
     func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
-    /// Returns the error of a member that has another type.
     func error(_ name: String, _ expected: String) -> ConversionError {
         ConversionError(code: .badValue, place: path(of: name), reason: "expected \(expected)")
     }

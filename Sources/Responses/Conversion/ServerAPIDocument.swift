@@ -3,10 +3,8 @@ import ReceiptBridgeBase
 
 /// A camelCase document whose parts are read on demand.
 struct ServerAPIDocument {
-    /// The top-level object.
     let root: LocatedObject
 
-    /// Returns the receipt's own properties; `nil` if the document has no receipt.
     func receipt() throws(ConversionError) -> LocatedObject? { try root.object("receipt") }
 
     /// The environment that the document names, otherwise production; `nil` if there is no such environment.
@@ -48,7 +46,6 @@ struct ServerAPIDocument {
         }
     }
 
-    /// Returns the transactions of an array; `nil` if it is absent.
     func transactions(_ key: String) throws(ConversionError) -> [ServerAPITransaction]? {
         guard let objects = try root.objects(key) else { return nil }
         let isHistory = isHistory
@@ -82,11 +79,9 @@ struct ServerAPIDocument {
 
 /// A transaction of a document: its payload, and its properties that the payload does not have.
 struct ServerAPITransaction {
-    /// The object in the document.
     let object: LocatedObject
     /// The same object as a signed payload of the App Store Server API has it.
     let payload: TransactionPayload
-    /// Whether it is part of a customer's history instead of a converted response.
     let isFromHistory: Bool
 
     /// Returns the value of the payload if it has this property; otherwise the value in the document. A key of an offer
@@ -112,9 +107,7 @@ struct ServerAPITransaction {
     }
 }
 
-/// A renewal of a document.
 struct ServerAPIRenewal {
-    /// The object in the document.
     let object: LocatedObject
     /// The same object as a signed payload of the App Store Server API has it.
     let payload: RenewalPayload
@@ -130,7 +123,5 @@ struct ServerAPIRenewal {
 
 extension LocatedObject {
     /// Whether a receipt of a camelCase document is an iOS 6 receipt, which is a single transaction.
-    var isFlat: Bool {
-        (self["transactionId"] ?? self["originalTransactionId"] ?? self["productId"]) != nil
-    }
+    var isFlat: Bool { (self["transactionId"] ?? self["originalTransactionId"] ?? self["productId"]) != nil }
 }

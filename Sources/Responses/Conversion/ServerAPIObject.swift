@@ -22,7 +22,6 @@ struct ServerAPIObject {
         }
     }
 
-    /// Removes a member and returns its value.
     mutating func take(_ name: String) -> FieldValue? {
         defer { self[name] = nil }
         return self[name]
@@ -32,7 +31,6 @@ struct ServerAPIObject {
         for name in names where isUnwanted(name) { self[name] = nil }
     }
 
-    /// Writes the object with its members in order.
     func write(into writer: inout JSONWriter) {
         writer.beginObject()
         for name in names {
@@ -117,7 +115,6 @@ extension ServerAPIObject {
 }
 
 extension FieldValue {
-    /// The text; `nil` if it is empty.
     fileprivate var nonEmptyText: String? {
         if case .text(let text?) = self, !text.isEmpty { text } else { nil }
     }

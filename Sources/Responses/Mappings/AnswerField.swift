@@ -29,7 +29,6 @@ package enum AnswerField: String, ModelField {
     package static let modelName = "VerifyReceiptAnswer"
     package static let place = "the answer"
     package static let addedLater = Set(refund + [.latestExpiredReceipt])
-    /// The keys of the refund of an iOS 6 subscription.
     package static let refund: [Self] = [
         .revocationDateFormatted, .revocationDate, .revocationDateFormattedPst, .revocationReason,
     ]

@@ -3,7 +3,6 @@
 /// Apple uses different JSON types in different places: the ids of apps are numbers, and everything in a purchase is
 /// text. An absent value gives no key, unless the conversion says otherwise.
 package enum Conversion: String, Sendable, CaseIterable {
-    /// A JSON string.
     case text
     /// A JSON number with exactly 64 bits.
     case number
@@ -15,7 +14,6 @@ package enum Conversion: String, Sendable, CaseIterable {
     case numberAsText
     /// A JSON string of decimal digits; 0 means that there is no value and gives no key.
     case nonZeroNumberAsText
-    /// A JSON boolean.
     case flag
     /// `"true"` or `"false"`.
     case flagAsText
@@ -34,7 +32,6 @@ package enum Conversion: String, Sendable, CaseIterable {
     /// An object, or an array of objects, with a table of its own.
     case nested
 
-    /// Returns whether this conversion can write values of this kind.
     package func fits(_ kind: ValueKind) -> Bool {
         switch self {
         case .text: [.text, .numberText, .millisecondsText, .flagText].contains(kind)

@@ -1,6 +1,4 @@
 extension FieldTable {
-    /// Parses and validates a whole table.
-    ///
     /// - Throws: ``FieldTableError`` for the first error: an unknown or missing key, the header of another file, a
     ///   repeated key or property, an unknown conversion or property, a conversion that does not fit the property, or
     ///   a property that is neither mapped nor omitted. Of the latter, ``ModelField/addedLater`` count as omitted.
@@ -37,8 +35,7 @@ extension FieldTable {
                 omitted.append(Omission(field: field, because: "the table is older than the property"))
                 continue
             }
-            throw document.error(
-                .unmappedModel, "\(Field.modelName).\(field.rawValue) is neither mapped nor omitted")
+            throw document.error(.unmappedModel, "\(Field.modelName).\(field.rawValue) is neither mapped nor omitted")
         }
         self.init(rows: rows, omitted: omitted)
     }
@@ -61,7 +58,6 @@ extension FieldTable {
             keys: [wire, also].compactMap(\.self).flatMap { field.kind.keys(of: $0) })
     }
 
-    /// Returns the property that the entry names.
     private static func field(_ entry: FieldTableDocument.Entry) throws(FieldTableError) -> Field {
         let name = try entry.text("model")
         guard let field = Field(rawValue: name) else {
@@ -84,7 +80,6 @@ extension FieldTable {
 package struct FieldTableError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A stable error code.
     package enum Code: String, Sendable, Hashable {
-        /// The file does not exist or cannot be read.
         case unreadable
         /// The file is not JSON, or JSON of another structure.
         case malformed
@@ -101,15 +96,11 @@ package struct FieldTableError: Error, Sendable, Hashable, CustomStringConvertib
         case unmappedModel
     }
 
-    /// The error code.
     package let code: Code
-    /// The name of the file.
     package let file: String
     /// The row, for example `rows[3] "quantity"`, counted from 1, or `header`.
     package let row: String
-    /// A sentence for people.
     package let reason: String
 
-    /// The file, the row and the reason in one line.
     package var description: String { "\(file), \(row): \(reason)" }
 }

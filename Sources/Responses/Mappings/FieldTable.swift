@@ -4,7 +4,6 @@ import ReceiptBridgeBase
 ///
 /// A value of this type is always valid; see ``init(json:file:)``.
 package struct FieldTable<Field: ModelField>: Sendable {
-    /// One row of the file.
     package struct Row: Sendable {
         /// The key in the response; for a date, the common part of its three keys.
         package let wire: String
@@ -12,9 +11,7 @@ package struct FieldTable<Field: ModelField>: Sendable {
         package let also: String?
         /// The key in a property list, if the table has that column.
         package let propertyListKey: String?
-        /// The property whose value is written.
         package let field: Field
-        /// The conversion; it fits the property.
         package let conversion: Conversion
         /// The keys from which the property is read, the most exact one first.
         let keys: [String]
@@ -22,9 +19,7 @@ package struct FieldTable<Field: ModelField>: Sendable {
 
     /// A property that the response does not contain, and the reason.
     package struct Omission: Sendable {
-        /// The omitted property.
         package let field: Field
-        /// The reason as a sentence for people.
         package let because: String
     }
 
@@ -35,7 +30,6 @@ package struct FieldTable<Field: ModelField>: Sendable {
     final class Column: Sendable {
         let field: Field
         let conversion: Conversion
-        /// The encoded key.
         let key: ColumnKey
 
         init(field: Field, conversion: Conversion, wire: String) {

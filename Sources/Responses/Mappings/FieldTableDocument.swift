@@ -3,13 +3,10 @@ import ReceiptBridgeBase
 /// A table file that was parsed as JSON and whose structure was checked: it contains only known keys, and all values
 /// are text.
 struct FieldTableDocument {
-    /// One element of `rows` or `omitted`.
     struct Entry {
-        /// The name of the file, for error messages.
         let file: String
         /// The position in the file, for example `rows[3]`, counted from 1.
         let place: String
-        /// The members that are text.
         let texts: [String: String]
 
         func has(_ key: String) -> Bool { texts[key] != nil }
@@ -20,8 +17,7 @@ struct FieldTableDocument {
             return text
         }
 
-        /// Returns a key of a response or of a property list. Its characters are restricted, so that it never needs
-        /// escaping.
+        /// A key of a response or of a property list. Its characters are restricted, so that it needs no escaping.
         func wire(_ key: String) throws(FieldTableError) -> String {
             let text = try text(key)
             let isPlain = text.utf8.allSatisfy { byte in
@@ -31,7 +27,6 @@ struct FieldTableDocument {
             return text
         }
 
-        /// Returns an error with the position and the key or property of this entry.
         func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
             let name = texts["wire"] ?? texts["model"]
             return FieldTableError(
@@ -40,7 +35,6 @@ struct FieldTableDocument {
     }
 
     let file: String
-    /// The texts at the top level.
     let header: Entry
     let rows: [Entry]
     let omitted: [Entry]
@@ -94,7 +88,6 @@ struct FieldTableDocument {
 }
 
 extension DocumentObject {
-    /// Maximum number of values in a table file.
     private static let maximumValues = 1 << 20
 
     /// Reads a table file; `nil` if it is not a JSON object.
@@ -105,7 +98,6 @@ extension DocumentObject {
         self.init(outline: outline, index: 0)
     }
 
-    /// The members that are strings.
     fileprivate var strings: [String: String] {
         Dictionary(members.compactMap { member in string(member.name).map { (member.name, $0) } }) { _, last in last }
     }

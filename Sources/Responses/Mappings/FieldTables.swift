@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// All field tables, loaded once and passed to the renderers.
 package struct FieldTables: Sendable {
-    /// The top level of the response.
     package let answer: FieldTable<AnswerField>
     /// `receipt` of an App Receipt.
     package let appReceipt: FieldTable<AppReceiptField>
@@ -10,7 +9,6 @@ package struct FieldTables: Sendable {
     package let inApp: FieldTable<InAppField>
     /// The rows of `latest_receipt_info`, from the Server API.
     package let transaction: FieldTable<TransactionField>
-    /// The rows of `pending_renewal_info`.
     package let renewal: FieldTable<RenewalField>
     /// The latest object of iOS 6 responses, from the Server API.
     package let flatTransaction: FieldTable<FlatTransactionField>
@@ -19,7 +17,6 @@ package struct FieldTables: Sendable {
     /// The mapping from version 2 notifications to version 1.
     package let notifications: NotificationTable
 
-    /// The keys of the lists and objects of a response.
     let names: ResponseNames
 
     /// The names of the files that a directory of tables must contain. `Mappings/` contains these and a README.
@@ -65,7 +62,6 @@ package struct FieldTables: Sendable {
         findings(contents: bundledFile)
     }
 
-    /// Returns the contents of an embedded file.
     static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
         switch name {
         case "answer.json": PackageResources.answer_json
@@ -82,13 +78,11 @@ package struct FieldTables: Sendable {
     /// The largest table that is read, in bytes.
     private static let maximumSize = 16 << 20
 
-    /// Returns the contents of a file in a directory.
     private static func file(_ name: String, in directory: String) throws(FieldTableError) -> [UInt8] {
         do throws(SystemFailure) {
             return try FileDescriptor(reading: "\(directory)/\(name)").readToEnd(atMost: maximumSize)
         } catch {
-            throw FieldTableError(
-                code: .unreadable, file: name, row: "file", reason: "cannot be read: \(error.reason)")
+            throw FieldTableError(code: .unreadable, file: name, row: "file", reason: "cannot be read: \(error.reason)")
         }
     }
 

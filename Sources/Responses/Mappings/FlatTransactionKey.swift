@@ -3,9 +3,7 @@ import ReceiptBridgeReceipts
 /// The newest transaction of an iOS 6 receipt's subscription, in the flat form of iOS 6 responses. It combines the
 /// transaction from the Server API with the values that only the submitted receipt has.
 package struct FlatTransaction: Sendable {
-    /// The newest transaction of the subscription, from the Server API.
     let transaction: TransactionPayload
-    /// The submitted receipt.
     let receipt: TransactionReceipt
     /// The Apple ID of the app; `nil` in the sandbox.
     let appAppleId: Int64?
@@ -43,7 +41,6 @@ package enum FlatTransactionKey: String, PayloadKey {
         }
     }
 
-    /// Returns the value of the property; it is absent if the response does not have the key.
     package func value(of flat: FlatTransaction) -> FieldValue {
         switch self {
         case .uniqueIdentifier: return .text(flat.receipt["unique-identifier"])

@@ -5,7 +5,6 @@ import ReceiptBridgeBase
 package enum TableListing: String, Sendable, CaseIterable {
     case text, markdown, json
 
-    /// Returns all references, with a line break at the end.
     package func render(_ references: [MappingReference]) -> String {
         switch self {
         case .text: references.map(\.text).joined(separator: "\n")
@@ -50,7 +49,6 @@ extension MappingReference {
         return text
     }
 
-    /// Returns an array with one object for each table.
     fileprivate static func json(_ references: [MappingReference]) -> String {
         var writer = JSONWriter(reserving: 16_384)
         writer.beginArray()
@@ -78,7 +76,5 @@ extension MappingReference {
 
 extension String {
     /// The text followed by spaces up to the width.
-    fileprivate func padded(_ width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
-    }
+    fileprivate func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -6,21 +6,16 @@ package struct MappingReference: Sendable {
         package let wires: [String]
         /// The key in `purchase-info`, if the table has that column.
         package let propertyListKey: String?
-        /// The name of the property in camelCase.
         package let model: String
-        /// The name of the conversion.
         package let conversion: String
     }
 
-    /// The name of the file in `Mappings/`.
     package let file: String
-    /// The model that has these properties.
     package let model: String
     /// The part of the response that the table describes.
     package let place: String
     /// The rows in the order of the response.
     package let rows: [Row]
-    /// The properties that the response does not contain, each with the reason.
     package let omitted: [(model: String, because: String)]
 
     init<Field>(_ table: FieldTable<Field>, file: String) {

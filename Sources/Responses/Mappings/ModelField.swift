@@ -15,14 +15,12 @@ package protocol ModelField: RawRepresentable<String>, CaseIterable, Sendable, H
     /// The properties that are newer than the first version of the table. A table that does not mention them omits
     /// them, so that a directory of tables from an earlier version remains valid.
     static var addedLater: Set<Self> { get }
-    /// The kind of value that the property has.
     var kind: ValueKind { get }
 }
 
 extension ModelField {
     /// Most tables do not have the column `plist`.
     package static var hasPropertyListKeys: Bool { false }
-    /// Most models have no such properties.
     package static var addedLater: Set<Self> { [] }
 }
 
@@ -44,7 +42,6 @@ package enum FieldValue: Sendable, Hashable {
     case bytes([UInt8]?)
     case attributes([UnknownAttribute]?)
 
-    /// The kind of the value.
     var kind: ValueKind {
         switch self {
         case .text: .text
@@ -80,6 +77,5 @@ package enum ValueKind: String, Sendable, Hashable {
     case millisecondsText
     /// A text of `purchase-info` that is `true` or `false`.
     case flagText
-    /// Objects with a table of their own.
     case nested
 }

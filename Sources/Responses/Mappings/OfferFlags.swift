@@ -18,9 +18,7 @@ extension TransactionPayload {
     /// Whether the period is free, whatever the type of the offer. An introductory offer without a discount type
     /// counts as free if its price is 0.
     var isTrial: Bool {
-        guard let discount = offerDiscountType else {
-            return isIntroductory && price == 0
-        }
+        guard let discount = offerDiscountType else { return isIntroductory && price == 0 }
         return discount == OfferDiscountType.freeTrial.rawValue
     }
 

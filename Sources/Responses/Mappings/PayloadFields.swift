@@ -30,7 +30,6 @@ package enum PayloadField<Key: PayloadKey>: ModelField {
         }
     }
 
-    /// Returns the value of the property; it is absent if the response does not have the key.
     package func value(of payload: Key.Payload) -> FieldValue {
         switch self {
         case .key(let key): key.value(of: payload)
@@ -52,7 +51,6 @@ package protocol PayloadKey: RawRepresentable<String>, CaseIterable, Sendable, H
     static var place: String { get }
     /// All other claims. Those of ``added`` are the last ones.
     static var others: [PayloadClaim] { get }
-    /// The claims that are newer than the first version of the table.
     static var added: [PayloadClaim] { get }
     static func other(_ index: Int, of payload: Payload) -> FieldValue
     var kind: ValueKind { get }
@@ -68,7 +66,6 @@ package struct PayloadClaim: Sendable {
         names.map { Self(name: $0, kind: kind) }
     }
 
-    /// Returns the value in a payload; absent if it cannot be read.
     fileprivate func value(in payload: [UInt8]) -> FieldValue {
         (try? ResponseDocument(payload))?.root.read([name], as: kind)?.value ?? .text(nil)
     }
@@ -84,7 +81,6 @@ package enum TransactionKey: String, PayloadKey {
     case revocationDate, revocationReason
     /// Derived from `offerType`, `offerDiscountType`, `offerIdentifier` and `purchaseDate`.
     case isTrialPeriod, isInIntroOfferPeriod, promotionalOfferId, offerCodeRefName
-    /// The payload as a whole.
     case claims
 
     package static let modelName = "TransactionPayload"
@@ -124,8 +120,7 @@ package enum TransactionKey: String, PayloadKey {
         case .appAccountToken: .text(transaction.appAccountToken)
         case .revocationDate: .cancellation(transaction.revocationDate, isConsumable: transaction.isConsumable)
         case .revocationReason:
-            .number(
-                transaction.revocationDate == nil || transaction.isConsumable ? nil : transaction.revocationReason)
+            .number(transaction.revocationDate == nil || transaction.isConsumable ? nil : transaction.revocationReason)
         case .isTrialPeriod: .flag(transaction.isTrial ? 1 : 0)
         case .isInIntroOfferPeriod:
             .flag(transaction.isAutoRenewable ? (transaction.isInIntroductoryPeriod ? 1 : 0) : nil)
@@ -142,7 +137,6 @@ package enum RenewalKey: String, PayloadKey {
     case isInBillingRetryPeriod, gracePeriodExpiresDate, priceIncreaseStatus
     /// Derived from `offerType` and `offerIdentifier`.
     case promotionalOfferId, offerCodeRefName
-    /// The payload as a whole.
     case claims
 
     package static let modelName = "RenewalPayload"
@@ -188,7 +182,6 @@ package enum RenewalKey: String, PayloadKey {
 }
 
 extension FieldValue {
-    /// The identifier of an offer if it has this type.
     fileprivate static func offer(_ type: OfferType, _ actual: Int64?, _ identifier: String?) -> FieldValue {
         .text(actual == type.rawValue ? identifier : nil)
     }

@@ -14,8 +14,7 @@ package enum AppReceiptField: String, ModelField {
 
     package var kind: ValueKind { self == .purchases ? .nested : value(of: AppReceipt(), requestDate: nil).kind }
 
-    /// Returns the value of the property; it is absent if the receipt does not have it. Also absent for ``purchases``,
-    /// which are nested objects, and for ``preorderDate``.
+    /// Absent if the receipt does not have it, for ``purchases``, which are nested objects, and for ``preorderDate``.
     package func value(of receipt: AppReceipt, requestDate: Timestamp?) -> FieldValue {
         switch self {
         case .receiptType: .text(receipt.receiptType)
@@ -54,7 +53,6 @@ package enum InAppField: String, ModelField {
 
     package var kind: ValueKind { value(of: InAppPurchase()).kind }
 
-    /// Returns where the text of the property is; `nil` if the property is no text.
     func text(of purchase: borrowing InAppPurchase) -> ReceiptText? {
         switch self {
         case .productId: purchase.productIdText
@@ -65,7 +63,6 @@ package enum InAppField: String, ModelField {
         }
     }
 
-    /// Returns the value of the property; it is absent if the purchase does not have it.
     package func value(of purchase: InAppPurchase) -> FieldValue {
         switch self {
         case .quantity: .number(purchase.quantity)
@@ -95,7 +92,6 @@ package enum InAppField: String, ModelField {
 }
 
 extension InAppPurchase {
-    /// The attributes that a receipt would hold of a transaction.
     package init(_ transaction: TransactionPayload) {
         self.init()
         quantity = transaction.quantity ?? 1
@@ -153,8 +149,7 @@ package enum PurchaseInfoField: String, ModelField {
         }
     }
 
-    /// Whether the property belongs to the transaction. If so, it is also written into the camelCase element of
-    /// `transactions`.
+    /// Such a property is also written into the camelCase element of `transactions`.
     var belongsToTransaction: Bool {
         switch self {
         case .originalPurchaseDate, .purchaseDate, .expiresDate, .revocationDate, .revocationReason, .transactionId,

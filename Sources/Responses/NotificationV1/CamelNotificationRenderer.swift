@@ -16,14 +16,10 @@ import ReceiptBridgeBase
 package struct CamelNotificationRenderer: Sendable {
     package init() {}
 
-    /// Returns the JSON text.
-    ///
     /// - Parameters:
     ///   - uuid: the id under which the notification is stored, used if the notification has no `notificationUUID`.
     ///   - appAccountToken: the account token of the customer; `nil` if it is not known.
-    package func render(
-        _ verified: VerifiedNotification, uuid: String, appAccountToken: String? = nil
-    ) -> [UInt8] {
+    package func render(_ verified: VerifiedNotification, uuid: String, appAccountToken: String? = nil) -> [UInt8] {
         let payload = verified.notification.payload
         let (transaction, renewal) = (verified.transaction?.payload.claims, verified.renewal?.payload.claims)
         let size = 1_024 + (transaction?.count ?? 0) + (renewal?.count ?? 0)

@@ -14,7 +14,6 @@ extension FieldTables {
 }
 
 extension NotificationTable {
-    /// Returns the table as text, as Markdown for documents, or as one JSON object.
     package func listing(_ format: TableListing) -> String {
         switch format {
         case .text: text
@@ -23,7 +22,6 @@ extension NotificationTable {
         }
     }
 
-    /// One line for each row.
     private var text: String {
         var text = "notifications.json: NotificationPayload, notification_type\n"
         for row in rows {
@@ -34,7 +32,6 @@ extension NotificationTable {
         return text
     }
 
-    /// A Markdown table with one line for each row.
     private var markdown: String {
         var text = "| version 2 | condition | version 1 | lost |\n|---|---|---|---|\n"
         for row in rows {
@@ -68,13 +65,11 @@ extension NotificationTable.Row {
     /// The type and, if there is one, the subtype: `EXPIRED/VOLUNTARY`.
     fileprivate var name: String { subtype == "-" ? type : "\(type)/\(subtype)" }
 
-    /// The version 1 types that are sent, or `nothing`.
     fileprivate var sent: String {
         guard !sends.isEmpty else { return "nothing" }
         return sends.map(\.rawValue).joined(separator: ", ") + (says.map { " (\"\($0)\")" } ?? "")
     }
 
-    /// The profile and the conditions; `nil` if there are none.
     fileprivate var circumstances: String? {
         let all = (profile.map { ["profile \($0.rawValue)"] } ?? []) + conditions.map(\.rawValue)
         return all.isEmpty ? nil : all.joined(separator: ", ")

@@ -23,8 +23,6 @@ extension NotificationTable {
         ("PRICE_CHANGE", ["-"]),
     ]
 
-    /// Parses and validates a table.
-    ///
     /// - Throws: ``FieldTableError`` for the first error. Keys, types, conditions and profiles must be known. A row
     ///   that sends nothing must describe the loss. A row must not be unreachable because an earlier row matches
     ///   everything that it matches. For every documented type and subtype, one row without conditions must match in
@@ -48,14 +46,7 @@ extension NotificationTable {
         var rows: [Row] = []
         for (index, element) in elements.enumerated() {
             var place = "rows[\(index + 1)]"
-            let row: Row
-            do throws(Fault) {
-                let entry = try Entry(element)
-                place += " \"\(entry.type) \(entry.subtype)\""
-                row = try Row(entry)
-            } catch {
-                throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
-            }
+            let row = try Row(element, file, at: &place)
             guard !rows.contains(where: { $0.makesUnreachable(row) }) else {
                 throw error(
                     .duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
@@ -69,92 +60,50 @@ extension NotificationTable {
             }
         }
     }
-
-    /// An error in one row.
-    fileprivate struct Fault: Error {
-        let code: FieldTableError.Code
-        let reason: String
-    }
-
-    /// One element of `rows` as in the file.
-    fileprivate struct Entry {
-        let type: String
-        let subtype: String
-        let when: [String]?
-        let profile: String?
-        let sends: [String]
-        let says: String?
-        let loss: String?
-
-        private static let keys = ["type", "subtype", "when", "profile", "sends", "says", "loss"]
-
-        init(_ element: DocumentValue?) throws(Fault) {
-            guard let object = element?.object else { throw Fault(code: .malformed, reason: "not a JSON object") }
-            for key in object.members.map(\.name).sorted() where !Self.keys.contains(key) {
-                throw Fault(code: .unknownKey, reason: "unknown key \(key)")
-            }
-            func value<Value>(_ key: String, _ read: (DocumentValue) -> Value?) throws(Fault) -> Value? {
-                guard let member = object[key] else { return nil }
-                guard let value = read(member) else {
-                    throw Fault(code: .malformed, reason: "\(key) has a value of another type")
-                }
-                return value
-            }
-            func required<Value>(_ key: String, _ value: Value?) throws(Fault) -> Value {
-                guard let value else { throw Fault(code: .malformed, reason: "missing key \(key)") }
-                return value
-            }
-            func text(_ value: DocumentValue) -> String? { value.string == nil ? nil : value.text }
-            func texts(_ value: DocumentValue) -> [String]? {
-                let texts = value.elements?.map { $0.flatMap(text) }
-                return texts.flatMap { $0.contains(nil) ? nil : $0.compactMap(\.self) }
-            }
-            type = try required("type", value("type", text))
-            subtype = try required("subtype", value("subtype", text))
-            when = try value("when", texts)
-            profile = try value("profile", text)
-            sends = try required("sends", value("sends", texts))
-            says = try value("says", text)
-            loss = try value("loss", text)
-        }
-    }
 }
 
 extension NotificationTable.Row {
-    /// Converts an entry and checks its words.
-    fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
-        /// Returns the words if all of them are known; `nil` stands for an unknown word.
-        func known<Word>(
-            _ words: [Word?], _ code: FieldTableError.Code, _ reason: String
-        ) throws(NotificationTable.Fault) -> [Word] {
-            guard words.allSatisfy({ $0 != nil }) else { throw NotificationTable.Fault(code: code, reason: reason) }
-            return words.compactMap { $0 }
+    private static let keys = ["type", "subtype", "when", "profile", "sends", "says", "loss"]
+
+    /// Reads one element of `rows`. Once its type and subtype are read, `place` contains them.
+    fileprivate init(_ element: DocumentValue?, _ file: String, at place: inout String) throws(FieldTableError) {
+        func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
+            FieldTableError(code: code, file: file, row: place, reason: reason)
         }
-        guard NotificationType(rawValue: entry.type).isKnown else {
-            throw NotificationTable.Fault(code: .unknownModel, reason: "unknown version 2 type")
+        guard let object = element?.object else { throw error(.malformed, "not a JSON object") }
+        for key in object.members.map(\.name).sorted() where !Self.keys.contains(key) {
+            throw error(.unknownKey, "unknown key \(key)")
         }
-        guard ["true", "false", nil].contains(entry.says) else {
-            throw NotificationTable.Fault(code: .malformed, reason: "says must be true or false")
+        func value<Value>(_ key: String, _ read: (DocumentValue) -> Value?) throws(FieldTableError) -> Value? {
+            guard let member = object[key] else { return nil }
+            guard let value = read(member) else { throw error(.malformed, "\(key) has a value of another type") }
+            return value
         }
-        type = entry.type
-        subtype = entry.subtype
-        conditions = try known(
-            (entry.when ?? []).map(NotificationCondition.init(rawValue:)), .unknownConversion,
-            "when contains an unknown condition")
-        profile = try known(
-            [entry.profile].compactMap { $0 }.map(NotificationV1Profile.init(rawValue:)), .unknownModel,
-            "unknown profile"
-        ).first
-        sends = try known(
-            entry.sends.map(NotificationV1Type.init(rawValue:)), .badWire, "sends contains an unknown version 1 type")
-        says = entry.says.map { $0 == "true" }
-        loss = entry.loss
+        func required<Value>(_ key: String, _ read: (DocumentValue) -> Value?) throws(FieldTableError) -> Value {
+            guard let found = try value(key, read) else { throw error(.missingKey, "missing key \(key)") }
+            return found
+        }
+        (type, subtype) = (try required("type", \.plainText), try required("subtype", \.plainText))
+        let (when, form) = (try value("when", \.plainTexts) ?? [], try value("profile", \.plainText))
+        let (sent, said) = (try required("sends", \.plainTexts), try value("says", \.plainText))
+        loss = try value("loss", \.plainText)
+        place += " \"\(type) \(subtype)\""
+        guard NotificationType(rawValue: type).isKnown else { throw error(.unknownModel, "unknown version 2 type") }
+        guard ["true", "false", nil].contains(said) else { throw error(.malformed, "says must be true or false") }
+        says = said.map { $0 == "true" }
+        conditions = when.compactMap(NotificationCondition.init(rawValue:))
+        guard conditions.count == when.count else {
+            throw error(.unknownConversion, "when contains an unknown condition")
+        }
+        profile = form.flatMap(NotificationV1Profile.init(rawValue:))
+        guard (profile == nil) == (form == nil) else { throw error(.unknownModel, "unknown profile") }
+        sends = sent.compactMap(NotificationV1Type.init(rawValue:))
+        guard sends.count == sent.count else { throw error(.badWire, "sends contains an unknown version 1 type") }
         guard !sends.isEmpty || loss?.isEmpty == false else {
-            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, but has no loss")
+            throw error(.missingKey, "sends nothing, but has no loss")
         }
     }
 
-    /// Returns whether this row matches everything that the other row matches.
     fileprivate func makesUnreachable(_ other: Self) -> Bool {
         type == other.type && (subtype == "*" || subtype == other.subtype)
             && (profile == nil || profile == other.profile) && Set(conditions).isSubset(of: other.conditions)
@@ -163,5 +112,16 @@ extension NotificationTable.Row {
     /// Returns whether this row always matches the type and subtype, without conditions and in every profile.
     fileprivate func alwaysMatches(_ type: String, _ subtype: String) -> Bool {
         matches(type, subtype) && profile == nil && conditions.isEmpty
+    }
+}
+
+extension DocumentValue {
+    /// The text of a string; `nil` for other types.
+    fileprivate var plainText: String? { string == nil ? nil : text }
+
+    /// The texts of a list of strings.
+    fileprivate var plainTexts: [String]? {
+        let texts = elements?.map { $0.flatMap(\.plainText) }
+        return texts.flatMap { $0.contains(nil) ? nil : $0.compactMap(\.self) }
     }
 }

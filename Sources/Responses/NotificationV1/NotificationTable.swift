@@ -8,20 +8,15 @@
 package struct NotificationTable: Sendable {
     /// One row: the notifications it matches, and the version 1 notifications that are sent for them.
     package struct Row: Sendable, Hashable {
-        /// The version 2 type, as Apple spells it.
         package let type: String
         /// The subtype; `-` for none, `*` for any or none.
         package let subtype: String
-        /// The conditions, all of which must be true.
         package let conditions: [NotificationCondition]
         /// The profile; `nil` if the row applies to every profile.
         package let profile: NotificationV1Profile?
-        /// The version 1 notifications to send, in this order.
         package let sends: [NotificationV1Type]
-        /// The value of the outer `auto_renew_status`, which overrides the renewal record; `nil` if the record is
-        /// used.
+        /// The value of the outer `auto_renew_status`, which overrides the renewal record.
         package let says: Bool?
-        /// The information that version 1 cannot express.
         package let loss: String?
 
         /// Returns whether the row is for this type and subtype, whatever its conditions.
@@ -38,7 +33,6 @@ package struct NotificationTable: Sendable {
         rows.contains { $0.matches(type, subtype) && !$0.sends.isEmpty }
     }
 
-    /// Returns whether the customer's history is needed to choose among the rows of this type.
     package func needsHistory(type: String, subtype: String?) -> Bool {
         rows.contains {
             $0.matches(type, subtype) && !Set($0.conditions).isDisjoint(with: [.sameProduct, .otherProduct])
@@ -98,9 +92,7 @@ package enum NotificationV1Profile: String, Sendable, Hashable, CaseIterable {
 package enum NotificationCondition: String, Sendable, Hashable, CaseIterable {
     /// The purchase was shared by a family member.
     case familyShared
-    /// The product is an auto-renewable subscription.
     case autoRenewable
-    /// The product is a consumable.
     case consumable
     /// The previous period of the subscription was for the same product.
     case sameProduct
@@ -128,7 +120,6 @@ package struct NotificationFacts: Sendable, Hashable {
 
     package init() {}
 
-    /// Returns whether the condition is true.
     func satisfies(_ condition: NotificationCondition) -> Bool {
         switch condition {
         case .familyShared: isFamilyShared

@@ -11,9 +11,7 @@ enum NotificationV1Receipt {
     /// Returns the rows in the order of the response.
     ///
     /// - Parameter own: the transaction of the event; `nil` if it has none.
-    static func rows(
-        of transactions: [TransactionPayload], about own: TransactionPayload?
-    ) -> [TransactionPayload] {
+    static func rows(of transactions: [TransactionPayload], about own: TransactionPayload?) -> [TransactionPayload] {
         let included = transactions.filter { !$0.isConsumable || isOwn($0, own) }
         let ordered = included.indices.map { LatestRow(included[$0], at: $0) }.sorted(by: >).map { included[$0.index] }
         var newest = Array(ordered.prefix(LatestRows.cap))
@@ -26,7 +24,6 @@ enum NotificationV1Receipt {
         }.map { isOwn($0.element, own) ? $0.element.showingItsRefund : $0.element }
     }
 
-    /// Returns whether a row is the transaction of the event.
     private static func isOwn(_ row: TransactionPayload, _ own: TransactionPayload?) -> Bool {
         row.transactionId != nil && row.transactionId == own?.transactionId
     }

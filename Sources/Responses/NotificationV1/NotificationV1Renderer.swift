@@ -8,11 +8,8 @@ package struct NotificationV1: Sendable {
     package var environment: AppStoreEnvironment
     /// The app's version at the time of the event.
     package var bundleVersion: String?
-    /// The consumer's shared secret.
     package var password: SharedSecret?
-    /// The transaction of the event.
     package var transaction: TransactionPayload?
-    /// The renewal of the event.
     package var renewal: RenewalPayload?
     /// The renewal state to write instead of the one in the renewal record.
     package var renews: Bool?
@@ -57,11 +54,8 @@ package struct NotificationV1Renderer: Sendable {
 
     private let tables: FieldTables
 
-    package init(tables: FieldTables) {
-        self.tables = tables
-    }
+    package init(tables: FieldTables) { self.tables = tables }
 
-    /// Returns the JSON text.
     package func render(_ notification: NotificationV1) -> [UInt8] {
         let rows = NotificationV1Receipt.rows(of: notification.transactions, about: notification.transaction)
         let size = 1_024 + rows.count * 1_200 + notification.renewals.count * 600
@@ -89,9 +83,7 @@ package struct NotificationV1Renderer: Sendable {
     }
 
     /// Writes the renewal of the event at the top level.
-    private func write(
-        _ renewal: RenewalPayload?, of notification: NotificationV1, into writer: inout JSONWriter
-    ) {
+    private func write(_ renewal: RenewalPayload?, of notification: NotificationV1, into writer: inout JSONWriter) {
         guard let renewal else { return }
         writer.member("auto_renew_product_id", ifPresent: renewal.autoRenewProductId ?? renewal.productId)
         if let renews = notification.renews ?? renewal.autoRenewStatus.map({ $0 != 0 }) {

@@ -9,7 +9,6 @@ extension AppReceipt {
         purchases += rows.sorted(by: <).map { InAppPurchase(transactions[$0.index]) }
     }
 
-    /// Adds what an app transaction says about the app and its download.
     package mutating func add(_ download: AppTransactionPayload) {
         appAppleId = download.appAppleId ?? appAppleId
         applicationVersion = download.applicationVersion ?? applicationVersion

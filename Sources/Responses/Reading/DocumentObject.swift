@@ -14,7 +14,6 @@ package struct DocumentObject: Sendable {
     /// Returns a member; `nil` if it is absent or `null`.
     package subscript(name: String) -> DocumentValue? { member(name).flatMap { DocumentValue(outline, $0) } }
 
-    /// Returns whether a member exists and is `null`.
     func isNull(_ name: String) -> Bool { member(name).map(outline.isNull) ?? false }
 
     private func member(_ name: String) -> Int? {
@@ -34,14 +33,11 @@ package struct DocumentObject: Sendable {
         }
     }
 
-    /// Returns the elements of a list that are objects, or the one object that a flat response has instead of a list;
-    /// empty for anything else.
+    /// Those of a list, or the one object that a flat response has instead of a list; empty for anything else.
     package func objects(_ name: String) -> [DocumentObject] { self[name]?.rows?.rows.compactMap(\.object) ?? [] }
 
-    /// Whether the object has no members.
     package var isEmpty: Bool { members.isEmpty }
 
-    /// Returns a text; `nil` if the member is absent or not a string.
     package func string(_ name: String) -> String? { self[name].flatMap { $0.string == nil ? nil : $0.text } }
 
     /// Returns a text, or a number as text; `nil` if the member is absent.
@@ -54,7 +50,6 @@ package struct DocumentValue: Sendable {
     let outline: JSONOutline
     let index: Int
 
-    /// `nil` if the value is `null`.
     fileprivate init?(_ outline: JSONOutline, _ index: Int) {
         guard !outline.isNull(index) else { return nil }
         self.outline = outline
@@ -92,7 +87,6 @@ package struct DocumentValue: Sendable {
         }
     }
 
-    /// An object; `nil` for any other value.
     package var object: DocumentObject? {
         outline.isObject(index) ? DocumentObject(outline: outline, index: index) : nil
     }

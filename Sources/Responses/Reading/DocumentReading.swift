@@ -65,7 +65,6 @@ package enum DocumentReading: Sendable {
     /// It has a value that is not of the property's kind.
     case unreadable(DocumentValue)
 
-    /// The value; `nil` if it is unreadable.
     package var value: FieldValue? { if case .value(let value) = self { value } else { nil } }
 }
 
@@ -126,7 +125,6 @@ package struct DocumentKeys: Sendable {
         }
     }
 
-    /// The keys of all properties.
     var all: Set<String> { Set(owners.keys) }
 
     /// Returns the index of the property with a key, whose words may be separated by `_` or `-`.

@@ -20,11 +20,9 @@ package enum RewrittenShape: String, Sendable, Hashable, CaseIterable {
 
 /// The rows of a list, however the list is written.
 package struct DocumentRows: Sendable {
-    /// One element.
     package struct Row: Sendable {
         /// The place in the list, to be appended to its path: `[2]`, or `.2` if the list is an object.
         package let place: String
-        /// The object; `nil` if the element is something else.
         package let object: DocumentObject?
     }
 
@@ -66,7 +64,6 @@ extension DocumentValue {
         return first.object.map { ($0, .listOfOne) }
     }
 
-    /// The object, unless it may be a list.
     private var row: DocumentObject? {
         guard let object, !outline.children(of: index).contains(where: isNamedByDigits) else { return nil }
         return object

@@ -8,23 +8,20 @@ package struct PurchaseHistory: Sendable {
     package let receipt: ReceiptContents
     /// Whether the receipt lists any purchase as it was signed, including those that ``receipt`` no longer has.
     let listsPurchases: Bool
-    /// The environment that the receipt belongs to.
     package let environment: AppStoreEnvironment
     /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It is returned as
     /// `latest_receipt`, because only Apple can sign a newer one. For a signed transaction it is base64
     /// of the newest one at hand, `nil` without one. A receipt is encoded at each access.
     package var submittedText: Redacted<[UInt8]>? { authenticReceipt?.canonicalText ?? givenText }
-    private let authenticReceipt: Receipt?
+    private var authenticReceipt: Receipt?
     private let givenText: Redacted<[UInt8]>?
     /// The records of the App Store Server API; `nil` if it was not called.
     package let records: CustomerRecords?
     /// The app's Apple ID from the Server API. In the sandbox the API returns none, so the configured one is used.
     package let appAppleId: Int64?
 
-    /// Creates the history of an authentic receipt, and of the Server API's records if it was called.
-    ///
     /// - Parameters:
-    ///   - revocations: the revocations recorded earlier. Used only if there are no records.
+    ///   - revocations: Used only if there are no records.
     ///   - dropsRefundedConsumables: whether an App Receipt loses the consumables that were refunded according to the
     ///     records. A receipt or a response does not show the refund of a consumable in any other way.
     package init(
@@ -32,8 +29,10 @@ package struct PurchaseHistory: Sendable {
         configuredAppAppleId: Int64? = nil, dropsRefundedConsumables: Bool = false
     ) {
         self.init(
-            receipt.contents, of: receipt, environment: receipt.environment, submittedText: nil, records, revocations,
-            configuredAppAppleId: configuredAppAppleId, dropsRefundedConsumables: dropsRefundedConsumables)
+            receipt: receipt.contents, environment: receipt.environment, submittedText: nil, records: records,
+            revocations: revocations, configuredAppAppleId: configuredAppAppleId,
+            dropsRefundedConsumables: dropsRefundedConsumables)
+        authenticReceipt = receipt
     }
 
     /// Creates the history of a receipt's contents. The caller must have checked that they are authentic.
@@ -41,16 +40,6 @@ package struct PurchaseHistory: Sendable {
         receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>?,
         records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
         configuredAppAppleId: Int64? = nil, dropsRefundedConsumables: Bool = false
-    ) {
-        self.init(
-            receipt, of: nil, environment: environment, submittedText: submittedText, records, revocations,
-            configuredAppAppleId: configuredAppAppleId, dropsRefundedConsumables: dropsRefundedConsumables)
-    }
-
-    private init(
-        _ receipt: ReceiptContents, of authentic: Receipt?, environment: AppStoreEnvironment,
-        submittedText: Redacted<[UInt8]>?, _ records: CustomerRecords?, _ revocations: RevocationIndex,
-        configuredAppAppleId: Int64?, dropsRefundedConsumables: Bool
     ) {
         let contents = receipt.overlaid(with: records.map { RevocationIndex($0) } ?? revocations)
         if case .app(let receipt) = contents {
@@ -60,24 +49,19 @@ package struct PurchaseHistory: Sendable {
         }
         let dropped = dropsRefundedConsumables ? records?.consumables.refunded ?? [] : []
         self.receipt = contents.dropping(dropped)
-        self.environment = environment
-        authenticReceipt = authentic
-        givenText = submittedText
-        self.records = records
+        (self.environment, self.records, givenText) = (environment, records, submittedText)
         appAppleId = records?.appAppleId ?? configuredAppAppleId
     }
 }
 
 extension ReceiptContents {
-    /// Returns the same App Receipt without the purchases with these transaction ids. An iOS 6 receipt has one
-    /// purchase, which is never dropped.
+    /// An iOS 6 receipt has one purchase, which is never dropped.
     fileprivate func dropping(_ transactionIds: Set<String>) -> ReceiptContents {
         guard !transactionIds.isEmpty, case .app(var receipt) = self else { return self }
         receipt.purchases.removeAll { $0.transactionId.map(transactionIds.contains) ?? false }
         return .app(receipt)
     }
 
-    /// Returns the same purchases, with the revocations reported since.
     fileprivate func overlaid(with revocations: RevocationIndex) -> ReceiptContents {
         guard !revocations.isEmpty else { return self }
         switch self {

@@ -14,10 +14,8 @@ extension ResponseDocument {
         package let webOrderLineItemId: String?
         /// The expiry date; `nil` if the product is not a subscription.
         package let expires: Timestamp?
-        /// Whether the row has a cancellation date.
         package let isCancelled: Bool
-        /// Whether the period was replaced by an upgrade. Such a period is not revoked, although its row has a
-        /// cancellation date.
+        /// Such a period is not revoked, although its row has a cancellation date.
         package let isUpgraded: Bool
         /// The revocation; `nil` if the purchase is not revoked, or if the cancellation is unreadable.
         package let revocation: RevocationIndex.Revocation?
@@ -48,13 +46,10 @@ extension ResponseDocument {
         package static let cancellationDate = ValueKind.instant.keys(of: "cancellation_date")
     }
 
-    /// The renewal state of one subscription.
     package struct Renewal: Sendable, Hashable {
         /// Whether the subscription is set to renew; `nil` if the response does not say.
         package let isOn: Bool?
-        /// Whether the App Store is retrying the payment.
         package let isRetrying: Bool
-        /// The end of the grace period, if there is one.
         package let graceEnds: Timestamp?
 
         init(_ row: DocumentObject) {
@@ -68,7 +63,6 @@ extension ResponseDocument {
 }
 
 extension CustomerIdentifiers {
-    /// Collects the identifiers of a response's purchases.
     package init(_ purchases: [ResponseDocument.Purchase]) {
         self.init(
             originalTransactionIds: purchases.map(\.originalTransactionId),

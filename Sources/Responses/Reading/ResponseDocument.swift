@@ -18,19 +18,15 @@ package struct ResponseDocument: Sendable {
     /// Maximum number of JSON values in a response. A response with 20,000 purchases has about 300,000.
     package static let maximumValues = 1_000_000
 
-    /// The top-level object.
     package let root: DocumentObject
     private let names: ResponseNames
 
-    /// Indexes a response.
-    ///
     /// - Throws: ``JSONStructureError`` if the body is not exactly one JSON object, or has more than ``maximumValues``
     ///   values or too many levels.
     package init(_ body: [UInt8]) throws(JSONStructureError) {
         self.init(try JSONOutline(body, maximumNodes: Self.maximumValues))
     }
 
-    /// The response with the index of its body.
     package init(_ outline: JSONOutline, tables: FieldTables = .bundled) {
         root = DocumentObject(outline: outline, index: 0)
         names = tables.names
@@ -38,7 +34,6 @@ package struct ResponseDocument: Sendable {
 
     /// `environment`; `nil` if the response names none, as those for iOS 6.
     package var environment: String? { root.text("environment") }
-    /// `receipt`.
     package var receipt: DocumentObject? { root[names.receipt]?.one?.object }
     /// The app: `receipt.bundle_id`, or `receipt.bid` in a flat response; `nil` if the response names none.
     package var bundleId: String? { receipt.flatMap { $0.text("bundle_id") ?? $0.text("bid") } }
@@ -66,15 +61,13 @@ package struct ResponseDocument: Sendable {
     /// that is not a string is no id of Apple's and is left out.
     package var lookupKeys: CustomerIdentifiers {
         let receipt = receipt
-        let rows =
-            [receipt].compactMap(\.self) + (receipt?.objects(names.purchases) ?? []) + latestRows + renewalRows
+        let rows = [receipt].compactMap(\.self) + (receipt?.objects(names.purchases) ?? []) + latestRows + renewalRows
         return CustomerIdentifiers(
             originalTransactionIds: rows.map { $0.string("original_transaction_id") },
             transactionIds: rows.map { $0.string("transaction_id") })
     }
 
-    /// Whether the newest row of `latest_receipt_info` is the first one; `nil` if it is neither the first nor the last
-    /// one.
+    /// Whether the first row of `latest_receipt_info` is the newest; `nil` if neither the first nor the last one is.
     package var hasNewestFirst: Bool? {
         let dates = root.objects(names.latest).compactMap { $0.instant(Purchase.purchaseDate)?.milliseconds }
         let (isFirst, isLast) = (dates.first == dates.max(), dates.last == dates.max())
@@ -139,8 +132,6 @@ extension ResponseDocument {
         package var renewals: [LocatedObject]?
     }
 
-    /// Returns the objects.
-    ///
     /// - Throws: ``ConversionError`` if a list or an object is something else.
     package func parts() throws(ConversionError) -> Parts {
         let top = LocatedObject(object: root, path: "")

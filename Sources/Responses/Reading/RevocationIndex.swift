@@ -7,9 +7,7 @@ package import ReceiptBridgeBase
 /// A purchase has two ids, because a restored transaction may have another transaction id in the receipt than in the
 /// records; the web order line item id is the same.
 package struct RevocationIndex: Sendable {
-    /// The revocation of one purchase.
     package struct Revocation: Sendable, Hashable {
-        /// When the purchase was revoked.
         package let date: Timestamp
         /// Apple's reason: 1 for an issue in the app, 0 for any other.
         package let reason: Int64?
@@ -22,7 +20,6 @@ package struct RevocationIndex: Sendable {
 
     private struct Entry: Sendable {
         let revocation: Revocation
-        /// The other id of the purchase.
         let lineItem: String?
     }
 
@@ -31,7 +28,6 @@ package struct RevocationIndex: Sendable {
 
     package init() {}
 
-    /// Creates the index of a transaction history.
     package init(_ records: CustomerRecords) {
         // The newest record of a transaction is the last one: a refund can be reversed.
         records.transactions.withUnsafeBufferPointer { transactions in
@@ -59,7 +55,6 @@ package struct RevocationIndex: Sendable {
         byTransaction[transactionId] = revocation.map { Entry(revocation: $0, lineItem: webOrderLineItemId) }
     }
 
-    /// Returns whether the transaction id is in the index.
     package func contains(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
 
     /// Returns the revocation by transaction id, otherwise by web order line item id.

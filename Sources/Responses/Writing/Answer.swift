@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 
 /// A complete verifyReceipt response: its status, and the JSON that is sent.
 package struct Answer: Sendable, Hashable {
-    /// The value of `status` in ``body``.
     package let status: VerifyReceiptStatus
     /// The JSON text in UTF-8.
     package let body: [UInt8]
@@ -37,8 +36,7 @@ extension Answer {
         return answer
     }
 
-    /// Returns `{"environment":"Production","status":21010,"is_retryable":false}`, which is a genuine body from
-    /// Apple.
+    /// `{"environment":"Production","status":21010,"is_retryable":false}`, which is a genuine body from Apple.
     package static func accountNotFound(environment: AppStoreEnvironment) -> Self {
         failure(.accountNotFound, environment: environment, isRetryable: false)
     }

@@ -10,9 +10,7 @@ package struct CamelCaseRenderer: Sendable {
     let tables: FieldTables
 
     /// - Parameter tables: usually ``FieldTables/bundled``, loaded once.
-    package init(tables: FieldTables) {
-        self.tables = tables
-    }
+    package init(tables: FieldTables) { self.tables = tables }
 
     /// Writes one object: the receipt without its purchases, which ``writeTransactions(of:into:)`` writes.
     package func writeReceipt(_ contents: ReceiptContents, into writer: inout JSONWriter) {
@@ -30,8 +28,7 @@ package struct CamelCaseRenderer: Sendable {
         writer.endObject()
     }
 
-    /// Writes an array with one object for each purchase, in the order of the receipt; for a transactionReceipt, one
-    /// object.
+    /// One object for each purchase, in the order of the receipt; for a transactionReceipt, one object.
     package func writeTransactions(of contents: ReceiptContents, into writer: inout JSONWriter) {
         writer.beginArray()
         switch contents {
@@ -53,9 +50,8 @@ package struct CamelCaseRenderer: Sendable {
 }
 
 extension CamelCaseRenderer {
-    /// Writes all lines of `purchase-info` in the order of the receipt, then the unsigned lines.
-    ///
-    /// A key that no table contains is converted to camelCase at its hyphens, for example `new-key` to `newKey`.
+    /// In the order of the receipt, then the unsigned lines. A key that no table contains is converted to camelCase at
+    /// its hyphens, for example `new-key` to `newKey`.
     func writeEntries(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         let table = tables.transactionReceipt
         for entry in receipt.purchaseInfo {
@@ -78,9 +74,7 @@ extension CamelCaseRenderer {
         }
     }
 
-    /// Writes the single transaction of the receipt, in the order of the table.
-    ///
-    /// Its `type` is only known for auto-renewable subscriptions, because no other product expires.
+    /// In the order of the table. `type` is only known for auto-renewable subscriptions: no other product expires.
     func writeTransaction(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         writer.beginObject()
         for row in tables.transactionReceipt.rows where row.field.belongsToTransaction {
@@ -96,8 +90,7 @@ extension CamelCaseRenderer {
         writer.endObject()
     }
 
-    /// Writes a refund that was recorded after the receipt was created. A refund in the receipt itself is already
-    /// among its lines.
+    /// A refund that was recorded after the receipt was created. One in the receipt itself is already among its lines.
     private func writeRevocation(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         guard let date = receipt.revocationDate, receipt["cancellation-date-ms"] == nil else { return }
         writer.key(PurchaseInfoField.revocationDate.rawValue)

@@ -33,14 +33,12 @@ struct ColumnKey: Sendable {
         self.end = end
     }
 
-    /// The pieces of a key while a closure runs.
     struct Pieces {
         let beginning: UnsafeBufferPointer<UInt8>
         let end: UnsafeBufferPointer<UInt8>
         let datePosition: (beginning: Int, end: Int)
     }
 
-    /// Passes the pieces to a closure.
     func withPieces<Result>(_ body: (Pieces) -> Result) -> Result {
         beginning.withUnsafeBufferPointer { beginning in
             end.withUnsafeBufferPointer { end in

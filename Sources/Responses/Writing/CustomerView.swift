@@ -3,32 +3,25 @@ package import ReceiptBridgeBase
 
 /// The data about one customer of one app: from the Server API or, if it is not available, from the receipt alone.
 package struct CustomerView: Sendable {
-    /// The bundle id of the app.
     package let bundleId: BundleIdentifier
     /// The Apple ID of the app; `nil` if neither Apple nor the configuration specifies it.
     package let appAppleId: Int64?
-    /// The environment of the purchases.
     package let environment: AppStoreEnvironment
-    /// The authentic receipt that was submitted, with revocations recorded since; `nil` if the request contained an
-    /// id or a signed transaction instead.
+    /// With revocations recorded since; `nil` if the request contained an id or a signed transaction instead.
     package let receipt: ReceiptContents?
     /// The records from the App Store Server API; `nil` if it was not queried.
     package let records: CustomerRecords?
-    /// The customer's download of the app; `nil` if it is not known.
     package let appTransaction: Signed<AppTransactionPayload>?
     /// When all of this was verified. For stored records: when they were looked up.
     package let verifiedAt: Timestamp
-    /// Whether the records come from the store.
     package var isStored = false
 
-    /// Where the purchases come from.
     package enum Source: String, Sendable {
         case api, stored, receipt
     }
 
     package var source: Source { records == nil ? .receipt : isStored ? .stored : .api }
 
-    /// Shows the records of the Server API, with the receipt if one was submitted.
     package init(
         bundleId: BundleIdentifier, records: CustomerRecords, receipt: ReceiptContents? = nil,
         appTransaction: Signed<AppTransactionPayload>? = nil, configuredAppAppleId: Int64?, verifiedAt: Timestamp
@@ -55,8 +48,7 @@ package struct CustomerView: Sendable {
 }
 
 extension ReceiptContents {
-    /// The Apple ID of the app; `nil` for sandbox receipts, which contain 0, and for transactionReceipts, which do
-    /// not contain it.
+    /// `nil` for sandbox receipts, which contain 0, and for transactionReceipts, which do not contain it.
     fileprivate var appAppleId: Int64? {
         guard case .app(let receipt) = self, let number = receipt.appAppleId, number != 0 else { return nil }
         return number

@@ -18,11 +18,8 @@ package struct CustomerViewRenderer: Sendable {
     private let camelCase: CamelCaseRenderer
 
     /// - Parameter tables: the names of the fields of receipts.
-    package init(tables: FieldTables) {
-        camelCase = CamelCaseRenderer(tables: tables)
-    }
+    package init(tables: FieldTables) { camelCase = CamelCaseRenderer(tables: tables) }
 
-    /// Returns the JSON text.
     package func render(_ view: CustomerView) -> [UInt8] {
         let transactions = view.records.map { Self.ascending($0.transactions) }
         let size = transactions?.reduce(0) { $0 + $1.payload.claims.count + $1.text.utf8.count } ?? 0
@@ -61,13 +58,11 @@ package struct CustomerViewRenderer: Sendable {
         return (read, purchases.count - read.count)
     }
 
-    /// Returns the receipt of a view as JSON; `nil` if it has none.
     package func receipt(of view: CustomerView) -> [UInt8]? {
         view.receipt.map { receipt in Self.text { camelCase.writeReceipt(receipt, into: &$0) } }
     }
 
-    /// Returns the arrays `transactions`, `subscriptions` and `signedTransactions` of a view, each as its own JSON
-    /// text.
+    /// `transactions`, `subscriptions` and `signedTransactions`, each as its own JSON text.
     package func columns(
         of records: CustomerRecords
     ) -> (transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8]) {
@@ -100,14 +95,12 @@ package struct CustomerViewRenderer: Sendable {
         return writer.finish()
     }
 
-    /// Writes the decoded transactions.
     private static func writeClaims(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
         writer.beginArray()
         for transaction in transactions { writer.values(json: transaction.payload.claims) }
         writer.endArray()
     }
 
-    /// Writes the subscriptions with their status and renewal.
     private static func writeSubscriptions(of records: CustomerRecords?, into writer: inout JSONWriter) {
         let introductoryOffers = IntroductoryOfferUse((records?.transactions ?? []).lazy.map(\.payload))
         writer.beginArray()

@@ -10,11 +10,8 @@ package import ReceiptBridgeBase
 ///
 /// The dates have whole seconds, rounded down; the milliseconds are exact.
 package struct DateTriplet: Sendable, Hashable {
-    /// The date and time in UTC.
     let utc: CivilTime
-    /// The date and time in Los Angeles.
     let losAngeles: CivilTime
-    /// Milliseconds since 1970.
     package let milliseconds: Int64
 
     /// Accepts any instant; the texts are clamped to the years 0 to 9999.
@@ -37,7 +34,6 @@ extension JSONWriter {
         overwrite(position..<position + CivilTime.length) { time.write(into: $0) }
     }
 
-    /// Writes the three members of a date.
     mutating func triplet(_ instant: Timestamp, key: ColumnKey.Pieces) {
         let triplet = DateTriplet(instant)
         let beginning = member(key.beginning)

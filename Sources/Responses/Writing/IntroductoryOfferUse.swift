@@ -10,7 +10,6 @@ package struct IntroductoryOfferUse {
     private var groups: Set<String> = []
     private var subscriptions: Set<String> = []
 
-    /// Reads the history of a customer.
     package init(_ transactions: some Sequence<TransactionPayload>) {
         var group: [String: String] = [:]
         var migrated: [(to: String, from: String)] = []
@@ -38,7 +37,6 @@ package struct IntroductoryOfferUse {
         }
     }
 
-    /// Returns whether the offer of the subscription's group was used.
     package func isUsed(by subscription: SubscriptionRecord) -> Bool {
         let group =
             subscription.subscriptionGroupIdentifier ?? subscription.transaction?.payload.subscriptionGroupIdentifier

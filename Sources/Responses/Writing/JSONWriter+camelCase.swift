@@ -22,8 +22,7 @@ extension JSONWriter {
     /// that form.
     mutating func camelCase(_ text: String, kind: ValueKind) { camelCase(FieldValue(text, as: kind) ?? .text(text)) }
 
-    /// Writes an object with the attribute numbers as keys and base64 as values. If a number occurs more than once,
-    /// its value is an array.
+    /// The attribute numbers are the keys. If a number occurs more than once, its value is an array of base64.
     private mutating func camelCase(_ attributes: [UnknownAttribute]) {
         let values = Dictionary(grouping: attributes, by: \.type)
         beginObject()

@@ -1,16 +1,12 @@
 import ReceiptBridgeBase
 
 extension JSONWriter {
-    /// Writes the members of a column from the value of its field. Writes nothing if there is no value, except for
-    /// the conversions that specify a default.
-    ///
-    /// Also writes nothing if the kind of the value does not fit the conversion; the validation of ``FieldTable``
-    /// rules that out.
+    /// Writes nothing if there is no value, except for the conversions that specify a default. Also writes nothing if
+    /// the kind of the value does not fit the conversion; the validation of ``FieldTable`` rules that out.
     mutating func member<Field>(_ value: FieldValue?, as column: FieldTable<Field>.Column) {
         column.key.withPieces { member(value, as: column.conversion, key: $0) }
     }
 
-    /// Writes the members of a column, whose key and conversion are given separately.
     mutating func member(_ value: FieldValue?, as conversion: Conversion, key: ColumnKey.Pieces) {
         switch conversion {
         case .text:
@@ -84,7 +80,6 @@ extension JSONWriter {
         column.key.withPieces { member(base64: text, as: column.conversion, key: $0) }
     }
 
-    /// Writes a member whose text is base64, for a column whose key and conversion are given separately.
     mutating func member(base64 text: [UInt8]?, as conversion: Conversion, key: ColumnKey.Pieces) {
         guard let text, conversion == .text else { return }
         member(key.beginning)
@@ -94,7 +89,6 @@ extension JSONWriter {
 }
 
 extension FieldValue {
-    /// The value of a number or an identifier.
     fileprivate var decimal: Int64? {
         switch self {
         case .number(let number), .identifier(let number): number

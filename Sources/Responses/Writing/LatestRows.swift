@@ -8,15 +8,12 @@ enum LatestRows {
 
     /// Returns the indices of the selected rows. The rows are first reduced to one for each series if requested, then
     /// to the newest ``cap``, and then put in the requested order.
-    static func indices(
-        of rows: [LatestRow], options: AnswerOptions, environment: AppStoreEnvironment
-    ) -> [Int] {
+    static func indices(of rows: [LatestRow], options: AnswerOptions, environment: AppStoreEnvironment) -> [Int] {
         var rows = rows.sorted(by: <)
         if options.excludesOldTransactions { rows = newest(of: rows) }
         return ordered(rows.suffix(cap).map(\.index), options: options, environment: environment)
     }
 
-    /// Returns the indices of rows in ascending order in the requested order.
     static func ordered(_ ascending: [Int], options: AnswerOptions, environment: AppStoreEnvironment) -> [Int] {
         options.latestReceiptInfoOrder.isNewestFirst(in: environment) ? ascending.reversed() : ascending
     }
@@ -41,9 +38,7 @@ struct LatestRow: Comparable {
 
     init(index: Int, milliseconds: Int64?, transactionId: String?, series: String? = nil) {
         var text = transactionId ?? ""
-        self.init(
-            index: index, milliseconds: milliseconds, identifier: text.withUTF8(Self.identifier),
-            series: series)
+        self.init(index: index, milliseconds: milliseconds, identifier: text.withUTF8(Self.identifier), series: series)
     }
 
     init(_ transaction: TransactionPayload, at index: Int) {

@@ -42,7 +42,6 @@ struct LosAngelesTime: Sendable {
         return day + (6 - (day + 3) % 7)
     }
 
-    /// Returns the number of seconds to add to UTC.
     func offset(at seconds: Int64, year: Int) -> Int64 {
         let index = year - firstYear
         return (summers.indices.contains(index) && summers[index].contains(seconds) ? -7 : -8) * 3_600

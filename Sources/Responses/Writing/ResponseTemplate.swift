@@ -45,8 +45,7 @@ package struct ResponseTemplate: Sendable {
         return nil
     }
 
-    /// The memory size in bytes. The array was allocated for a longer body if the estimate before rendering was too
-    /// high.
+    /// The array was allocated for a longer body if the estimate before rendering was too high.
     package var size: Int { body.capacity }
 
     /// Returns the response to the same request at another time; `nil` if the milliseconds do not have 13 digits.

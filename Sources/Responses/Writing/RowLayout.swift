@@ -10,7 +10,6 @@ struct RowLayout<Field: ModelField>: Sendable {
     }
 
     private let columns: [Column]
-    /// The pieces of all keys.
     private let pieces: [UInt8]
 
     init(_ columns: [FieldTable<Field>.Column]) {

@@ -41,9 +41,7 @@ extension VerifyReceiptRenderer {
     /// Writes `receipt`.
     ///
     /// - Parameter rows: where its rows are in the response afterwards.
-    func write(
-        _ receipt: AppReceipt, rows: inout RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter
-    ) {
+    func write(_ receipt: AppReceipt, rows: inout RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter) {
         writer.beginObject()
         tables.appReceipt.layout.forEach { field, conversion, key in
             if field == .purchases {
@@ -71,9 +69,7 @@ struct RenderedRows {
     private var ranges: [Range<Int>] = []
 
     /// - Parameter count: the number of purchases.
-    init(count: Int) {
-        ranges.reserveCapacity(count)
-    }
+    init(count: Int) { ranges.reserveCapacity(count) }
 
     /// Writes a row, or copies it if it was written before.
     mutating func write(
@@ -107,7 +103,6 @@ struct RenderedRows {
 }
 
 extension AppReceipt {
-    /// Returns the indices of the purchases in `latest_receipt_info`.
     fileprivate func latestIndices(options: AnswerOptions, environment: AppStoreEnvironment) -> [Int] {
         // If the purchases are in order of date already, no sort keys are needed.
         if !options.excludesOldTransactions, hasAscendingDates {
@@ -118,7 +113,6 @@ extension AppReceipt {
             of: latestRows(withSeries: options.excludesOldTransactions), options: options, environment: environment)
     }
 
-    /// Whether each purchase is later than the one before it.
     private var hasAscendingDates: Bool {
         purchases.withUnsafeBufferPointer { purchases in
             var last = Int64.min
@@ -130,7 +124,6 @@ extension AppReceipt {
         }
     }
 
-    /// Returns the sort keys of the purchases.
     fileprivate func latestRows(withSeries: Bool) -> [LatestRow] {
         purchases.indices.map { index in
             let purchase = purchases[index]

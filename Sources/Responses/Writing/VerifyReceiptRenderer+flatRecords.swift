@@ -2,11 +2,9 @@ package import ReceiptBridgeReceipts
 import ReceiptBridgeBase
 
 extension VerifyReceiptRenderer {
-    /// Writes the flat response for an iOS 6 receipt from the records of the Server API.
-    ///
-    /// If the subscription gives access, the response has status 0 and `latest_receipt_info`;
-    /// otherwise status 21006 and `latest_expired_receipt_info`. The latest object is the newest row of the same
-    /// subscription.
+    /// The flat response from the records of the Server API. If the subscription gives access, it has status 0 and
+    /// `latest_receipt_info`; otherwise status 21006 and `latest_expired_receipt_info`. The latest object is the newest
+    /// row of the same subscription.
     func answer(
         to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
@@ -22,41 +20,34 @@ extension VerifyReceiptRenderer {
         writer.beginObject()
         for column in tables.answer.columns {
             switch column.field {
-            case .status:
-                writer.member(.number(Int64(status.rawValue)), as: column)
+            case .status: writer.member(.number(Int64(status.rawValue)), as: column)
             case .receipt:
                 writer.member(column.key.beginning)
                 write(receipt, into: &writer) { _ in true }
             case .latestReceiptInfo, .latestExpiredReceiptInfo:
                 guard let subscription, isCurrent == (column.field == .latestReceiptInfo) else { continue }
                 writer.member(column.key.beginning)
-                write(
-                    FlatTransaction(
-                        transaction: subscription.newest, receipt: receipt, appAppleId: history.appAppleId),
-                    into: &writer)
-            case .latestReceipt:
-                writer.member(base64: submitted, as: column)
+                let newest = subscription.newest
+                let flat = FlatTransaction(transaction: newest, receipt: receipt, appAppleId: history.appAppleId)
+                write(flat, into: &writer)
+            case .latestReceipt: writer.member(base64: submitted, as: column)
             case .autoRenewProductId:
                 writer.member(renewal.flatMap(RenewalKey.autoRenewProductId.value), as: column)
-            case .autoRenewStatus:
-                writer.member(renewal.flatMap(RenewalKey.autoRenewStatus.value), as: column)
+            case .autoRenewStatus: writer.member(renewal.flatMap(RenewalKey.autoRenewStatus.value), as: column)
             case .expirationIntent where !isCurrent:
                 writer.member(renewal.flatMap(RenewalKey.expirationIntent.value), as: column)
             case .isInBillingRetryPeriod where !isCurrent:
                 writer.member(renewal.flatMap(RenewalKey.isInBillingRetryPeriod.value), as: column)
-            case .revocationDateFormatted:
-                writer.member(.formatted(refunded?.revocationDate), as: column)
+            case .revocationDateFormatted: writer.member(.formatted(refunded?.revocationDate), as: column)
             case .revocationReason:
                 writer.member(refunded.flatMap(TransactionKey.revocationReason.value), as: column)
-            default:
-                continue
+            default: continue
             }
         }
         writer.endObject()
         return Answer(status: status, body: writer.finish())
     }
 
-    /// Writes the latest object.
     private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
         writer.beginObject()
         for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
@@ -101,7 +92,6 @@ extension TransactionReceipt {
         return (record, newest)
     }
 
-    /// Returns whether a transaction is older than another one.
     private static func isOlder(_ left: TransactionPayload, _ right: TransactionPayload) -> Bool {
         LatestRow(left, at: 0) < LatestRow(right, at: 0)
     }

@@ -2,10 +2,8 @@ import ReceiptBridgeReceipts
 package import ReceiptBridgeBase
 
 extension VerifyReceiptRenderer {
-    /// Returns the response from the records of the App Store Server API: the receipt unchanged, and the later
-    /// changes of the customer's purchases.
-    ///
-    /// If there are no records, this is ``receiptAnswer(history:requestDate:options:)``.
+    /// The receipt unchanged, and the later changes of the customer's purchases. Without records this is
+    /// ``receiptAnswer(history:requestDate:options:)``.
     ///
     /// - Parameter requestDate: the current time; `request_date` shows it with its milliseconds.
     package func answer(
@@ -16,11 +14,9 @@ extension VerifyReceiptRenderer {
         }
         switch history.receipt {
         case .app(let receipt):
-            return answer(
-                to: receipt, records: records, history: history, requestDate: requestDate, options: options)
+            return answer(to: receipt, records: records, history: history, requestDate: requestDate, options: options)
         case .transaction(let receipt):
-            return answer(
-                to: receipt, records: records, history: history, requestDate: requestDate, options: options)
+            return answer(to: receipt, records: records, history: history, requestDate: requestDate, options: options)
         }
     }
 
@@ -67,7 +63,6 @@ extension VerifyReceiptRenderer {
         return Answer(status: .valid, body: writer.finish())
     }
 
-    /// Writes `latest_receipt_info`.
     private func write(
         _ latest: [Int], of records: CustomerRecords, _ receipt: AppReceipt, into writer: inout JSONWriter
     ) {
@@ -93,8 +88,6 @@ extension VerifyReceiptRenderer {
 }
 
 extension JSONWriter {
-    /// Writes one row of `latest_receipt_info`.
-    ///
     /// - Parameter introductoryFlag: `is_in_intro_offer_period`, if it does not follow from the transaction.
     mutating func object(
         _ transaction: TransactionPayload, _ table: FieldTable<TransactionField>, introductoryFlag: Int64? = nil
@@ -110,7 +103,6 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes one row of `pending_renewal_info`.
     mutating func object(_ renewal: RenewalPayload, _ table: FieldTable<RenewalField>) {
         beginObject()
         for column in table.columns { member(column.field.value(of: renewal), as: column) }
@@ -127,8 +119,7 @@ extension AppReceipt {
 }
 
 extension CustomerRecords {
-    /// Returns the indices of the transactions in `latest_receipt_info`. A consumable is included only as long as the
-    /// receipt still lists it.
+    /// A consumable is included only as long as the receipt still lists it.
     fileprivate func latestTransactions(for receipt: AppReceipt, options: AnswerOptions) -> [Int] {
         var listed: Set<String>?
         var rows: [LatestRow] = []

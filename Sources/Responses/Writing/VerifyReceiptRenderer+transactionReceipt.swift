@@ -7,9 +7,7 @@ extension VerifyReceiptRenderer {
     /// For an auto-renewable subscription whose period includes `requestDate`, the response has status 0,
     /// `latest_receipt_info` and `latest_receipt`. If the period has expired or was canceled, it has status 21006 and
     /// `latest_expired_receipt_info`.
-    func answer(
-        to receipt: TransactionReceipt, history: PurchaseHistory, requestDate: Timestamp
-    ) -> Answer {
+    func answer(to receipt: TransactionReceipt, history: PurchaseHistory, requestDate: Timestamp) -> Answer {
         let isRenewable = receipt.isAutoRenewable
         let isCurrent = (receipt.expiresDate.map { $0 > requestDate } ?? false) && !receipt.isCancelled
         let status: VerifyReceiptStatus = isRenewable && !isCurrent ? .subscriptionExpired : .valid
@@ -75,8 +73,7 @@ extension FieldValue {
 }
 
 extension FieldTable where Field == PurchaseInfoField {
-    /// Returns the column of a key of `purchase-info`; `nil` if no row contains the key. The search is linear,
-    /// because for thirty rows comparisons are faster than hashing.
+    /// The search is linear, because for thirty rows comparisons are faster than hashing.
     func column(forPropertyListKey key: String) -> Column? {
         rows.firstIndex { $0.propertyListKey == key }.map { columns[$0] }
     }

@@ -6,9 +6,7 @@ package struct VerifyReceiptRenderer: Sendable {
     let tables: FieldTables
 
     /// - Parameter tables: usually ``FieldTables/bundled``, loaded once.
-    package init(tables: FieldTables) {
-        self.tables = tables
-    }
+    package init(tables: FieldTables) { self.tables = tables }
 
     /// Returns the response from the receipt alone, which contains no later events.
     ///
@@ -39,7 +37,6 @@ package struct AnswerOptions: Sendable, Hashable {
         case apple
         case ascending, descending
 
-        /// Returns whether the newest row is the first one.
         package func isNewestFirst(in environment: AppStoreEnvironment) -> Bool {
             switch self {
             case .apple: environment == .production
@@ -79,8 +76,6 @@ package struct AnswerOptions: Sendable, Hashable {
         self.latest = latest
     }
 
-    /// Returns whether the response has `latest_receipt` and `latest_receipt_info`.
-    ///
     /// - Parameters:
     ///   - hasSubscription: whether an auto-renewable subscription is known.
     ///   - hasPurchase: whether any other purchase is in the receipt or would be in the list.

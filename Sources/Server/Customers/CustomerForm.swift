@@ -8,7 +8,6 @@ struct CustomerForm: Sendable {
     let bundleId: String?
     let token: String?
 
-    /// Returns `nil` if the body is not such a form.
     init?(_ body: [UInt8]) {
         var fields: [String: String] = [:]
         for field in body.split(separator: UInt8(ascii: "&"), maxSplits: 16) {

@@ -25,11 +25,13 @@ struct CustomerPageLookup: Sendable {
     let bundleId: String?
 
     func answer(_ question: CustomerQuestion) async -> PageResult {
-        do throws(CustomerViewError) {
+        do throws(OperationError) {
             switch question {
             case .transactionId(let id): return shown([try await views.view(transactionId: id, bundleId: bundleId)])
             case .orderId(let id): return try await answer(orderId: id)
-            case .accountToken(let token): return await answer(token: token)
+            case .accountToken(let token):
+                let found = try await operations.views(withToken: token, views, target)
+                return found.isEmpty ? failed(.unknownToken, status: 404) : shown(found)
             case .receipt(let bytes): return shown([try await views.view(receiptText: bytes)])
             case .signedText(let text):
                 // As `POST /v1/receipts` does with a signed text.
@@ -42,29 +44,14 @@ struct CustomerPageLookup: Sendable {
     }
 
     /// Shows the customer who owns the first purchase of an order.
-    private func answer(orderId: String) async throws(CustomerViewError) -> PageResult {
-        let report: OrderReport
-        do throws(OperationError) {
-            report = try await operations.orderReport(orderId, target)
-        } catch {
-            return failed(CustomerProblem(error), status: error.code.httpStatus)
-        }
+    private func answer(orderId: String) async throws(OperationError) -> PageResult {
+        let report = try await operations.orderReport(orderId, target)
         guard let id = report.order.transactions.first?.payload.transactionId else {
-            throw CustomerViewError(.transactionNotFound, "there is no such order, or it has no purchase of this app")
+            throw OperationError(.transactionNotFound, "there is no such order, or it has no purchase of this app")
         }
         return shown(
             [try await views.view(transactionId: id, bundleId: bundleId)],
             CustomerOrder(purchases: report.order.transactions.count))
-    }
-
-    /// Shows the customers in the store with an account token.
-    private func answer(token: AccountToken) async -> PageResult {
-        do throws(OperationError) {
-            let found = try await operations.views(withToken: token, views, target)
-            return found.isEmpty ? failed(.unknownToken, status: 404) : shown(found)
-        } catch {
-            return failed(CustomerProblem(error), status: error.code.httpStatus)
-        }
     }
 
     private var target: OperationTarget { OperationTarget(bundleId: bundleId, environment: nil) }

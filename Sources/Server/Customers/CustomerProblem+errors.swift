@@ -4,17 +4,6 @@ import ReceiptBridgeComparison
 extension CustomerProblem {
     /// Explains why an operation has no result.
     init(_ error: OperationError) {
-        switch error.code {
-        case .storeNotConfigured: self = .noStore
-        case .storeUnavailable: self = .storeUnavailable
-        default:
-            let code = CustomerViewError.Code(rawValue: error.code.rawValue) ?? .malformedRequest
-            self.init(CustomerViewError(code, error.reason, retryAfter: error.retryAfter))
-        }
-    }
-
-    /// Explains why there is no view of a customer.
-    init(_ error: CustomerViewError) {
         let (title, sentences): (String, [String]) =
             switch error.code {
             case .transactionNotFound:
@@ -45,11 +34,19 @@ extension CustomerProblem {
                             + "version does not know."
                     ]
                 )
-            case .notAReceipt, .notASignedTransaction, .malformedRequest, .malformedTransactionId:
+            case .notAReceipt, .notASignedTransaction, .malformedRequest, .malformedTransactionId, .malformedOrderId,
+                .malformedAccountToken, .notificationNotFound, .deadlinePassed, .consentMissing, .invalidInput,
+                .rejected:
                 (
                     "The text was not recognized",
                     ["Check that the whole text was copied, from its first to its last character."]
                 )
+            case .storeNotConfigured:
+                (
+                    "Account tokens cannot be looked up",
+                    ["Only a store knows which customer has a token, and this server has none."]
+                )
+            case .storeUnavailable: ("The store cannot be read now", ["Try again in a minute."])
             case .bundleIdRequired: ("Which app?", ["Choose the app that the customer uses."])
             case .unknownApp: ("Another app", ["It belongs to an app that this server does not know."])
             case .serverAPINotConfigured:
@@ -93,12 +90,4 @@ extension CustomerProblem {
     static let unknownToken = CustomerProblem(
         title: "Not found", sentences: ["No customer in the store of this server has this account token."],
         code: "transactionNotFound")
-
-    static let storeUnavailable = CustomerProblem(
-        title: "The store cannot be read now", sentences: ["Try again in a minute."], code: "storeUnavailable")
-
-    static let noStore = CustomerProblem(
-        title: "Account tokens cannot be looked up",
-        sentences: ["Only a store knows which customer has a token, and this server has none."],
-        code: "storeNotConfigured")
 }

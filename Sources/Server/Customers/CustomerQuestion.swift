@@ -6,13 +6,11 @@ enum CustomerQuestion: Sendable {
     case orderId(String)
     case accountToken(AccountToken)
     case receipt([UInt8])
-    /// A signed text of StoreKit.
     case signedText(String)
 
     /// Longest order id, in bytes.
     private static let maximumOrderId = 32
 
-    /// Returns `nil` if the text is none of them.
     init?(_ text: String) {
         // A text that was copied from a mail may contain line breaks.
         let plain = text.unicodeScalars.filter { !$0.properties.isWhitespace && $0 != "\u{FEFF}" }

@@ -15,7 +15,6 @@ import NIOCore
 ///
 /// A refused request gets 404, as if the route did not exist. An unknown bearer token gets 401 on `/v1/*`.
 struct BearerTokenMiddleware: Sendable {
-    /// The listener that received a request.
     enum Listener: Sendable {
         case `public`, operations
     }
@@ -23,7 +22,6 @@ struct BearerTokenMiddleware: Sendable {
     let live: ReloadableState
     let listener: Listener
 
-    /// Returns whether the request may use the gated routes of this listener.
     func allows(_ request: Request, from peer: SocketAddress?) -> Bool {
         let settings = live.now.settings
         if let token = Self.bearerToken(of: request), Self.isKnown(token, among: settings.tokens) { return true }
@@ -47,14 +45,12 @@ struct BearerTokenMiddleware: Sendable {
         return allows(request, from: peer) ? nil : ProblemDetails.notFound.response
     }
 
-    /// Compares with every configured token, because stopping at the first match would reveal its position through
-    /// the response time.
+    /// Compares with every token, because the response time would reveal the position of the first match.
     private static func isKnown(_ token: String, among tokens: [Redacted<String>]) -> Bool {
         tokens.reduce(false) { found, candidate in ConstantTime.equal(candidate.reveal(), token) || found }
     }
 
-    /// Returns the token of the `Authorization` header (RFC 6750, section 2.1), or `nil` if there is none or several
-    /// are sent.
+    /// The `Authorization` header of RFC 6750, section 2.1; `nil` if there is none or several are sent.
     private static func bearerToken(of request: Request) -> String? {
         let values = request.headers[values: .authorization]
         guard values.count == 1, let value = values.first, value.prefix(7).lowercased() == "bearer " else { return nil }

@@ -3,7 +3,6 @@ import Synchronization
 
 /// Tracks which clients are still connected, so that work for a disconnected client is canceled.
 final class ClientDisconnectMonitor: Sendable {
-    /// One open connection.
     private struct Client {
         var isDisconnected = false
         /// Cancels the work that is in progress for this client.
@@ -12,15 +11,11 @@ final class ClientDisconnectMonitor: Sendable {
 
     private let clients = Mutex<[ObjectIdentifier: Client]>([:])
 
-    /// Number of open connections.
     var count: Int { clients.withLock { $0.count } }
 
     /// Adds an open connection.
-    func connected(_ channel: any Channel) {
-        clients.withLock { $0[ObjectIdentifier(channel)] = Client() }
-    }
+    func connected(_ channel: any Channel) { clients.withLock { $0[ObjectIdentifier(channel)] = Client() } }
 
-    /// Marks the client as disconnected and cancels its work.
     func disconnected(_ channel: any Channel) {
         let action = clients.withLock { clients -> (@Sendable () -> Void)? in
             clients[ObjectIdentifier(channel)]?.isDisconnected = true
@@ -29,7 +24,6 @@ final class ClientDisconnectMonitor: Sendable {
         action?()
     }
 
-    /// Removes a closed connection.
     func remove(_ channel: any Channel) {
         clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
     }
@@ -67,7 +61,6 @@ final class ClientDisconnectMonitor: Sendable {
     }
 }
 
-/// The result of work, once it is complete.
 private final class WorkResult<Value: Sendable>: Sendable {
     private let stored = Mutex<Value?>(nil)
 
@@ -88,13 +81,9 @@ final class ClientDisconnectHandler: ChannelInboundHandler {
 
     private let disconnectMonitor: ClientDisconnectMonitor
 
-    init(disconnectMonitor: ClientDisconnectMonitor) {
-        self.disconnectMonitor = disconnectMonitor
-    }
+    init(disconnectMonitor: ClientDisconnectMonitor) { self.disconnectMonitor = disconnectMonitor }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        disconnectMonitor.connected(context.channel)
-    }
+    func handlerAdded(context: ChannelHandlerContext) { disconnectMonitor.connected(context.channel) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed = event as? ChannelEvent { disconnectMonitor.disconnected(context.channel) }
@@ -107,7 +96,5 @@ final class ClientDisconnectHandler: ChannelInboundHandler {
     }
 
     /// Also called for a connection that was closed before it became active.
-    func handlerRemoved(context: ChannelHandlerContext) {
-        disconnectMonitor.remove(context.channel)
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { disconnectMonitor.remove(context.channel) }
 }

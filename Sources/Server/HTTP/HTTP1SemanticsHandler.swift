@@ -2,8 +2,7 @@ import NIOCore
 import NIOHTTP1
 
 extension String {
-    /// Returns whether this request target is in absolute form (RFC 9112, section 3.2.2) and names a host other than
-    /// `host`. For example, `http://a.example/verifyReceipt` with `Host: b.example`.
+    /// In absolute form (RFC 9112, section 3.2.2), for example `http://a.example/verifyReceipt` with `Host: b.example`.
     fileprivate func namesHost(otherThan host: String?) -> Bool {
         guard first != "/", let host, !host.isEmpty, let scheme = firstRange(of: "://") else { return false }
         let authority = self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -32,7 +31,6 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// A request whose response is not complete yet.
     private struct PendingResponse {
         /// HTTP/1.0 closes the connection unless the response says otherwise.
         let isHTTP10: Bool
@@ -42,14 +40,11 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     /// Longest body in bytes that a client with `Expect: 100-continue` may announce.
     private let maximumBodyBytes: Int
     private var pendingResponse: PendingResponse?
-    /// The response being written has `Connection: close`.
     private var responseCloses = false
     /// The last response is written; further requests are ignored.
     private var isClosing = false
 
-    init(maximumBodyBytes: Int) {
-        self.maximumBodyBytes = maximumBodyBytes
-    }
+    init(maximumBodyBytes: Int) { self.maximumBodyBytes = maximumBodyBytes }
 
     // MARK: - Requests
 
@@ -73,7 +68,6 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
     }
 
-    /// Returns the reason to refuse the request; `nil` if there is none.
     private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> ProblemDetails? {
         // Two parsers could disagree about the endpoint that is meant (RFC 9112, section 3.2).
         let hosts = head.headers["host"]
@@ -100,13 +94,11 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         return expectsContinue && announcedLength(of: head) > maximumBodyBytes ? .bodyTooLarge : nil
     }
 
-    /// Returns the announced length of the body in bytes.
     private func announcedLength(of head: HTTPRequestHead) -> Int {
         // The decoder accepts only digits. A number that does not fit into `Int` is longer than every limit.
         head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
     }
 
-    /// Writes the error response and closes the connection.
     private func refuse(_ version: HTTPVersion, _ problem: ProblemDetails, context: ChannelHandlerContext) {
         let body = problem.json
         let headers: HTTPHeaders = [
@@ -144,7 +136,6 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Ends the response, and closes the connection when it has been written.
     private func close(
         after trailers: HTTPHeaders?, promise: EventLoopPromise<Void>? = nil, context: ChannelHandlerContext
     ) {

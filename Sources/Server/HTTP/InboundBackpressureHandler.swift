@@ -27,20 +27,14 @@ final class InboundBackpressureHandler: ChannelDuplexHandler {
     private var inputIsClosed = false
     private var context: ChannelHandlerContext?
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        self.context = context
-    }
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
-        self.context = nil
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     // MARK: - The queue's side
 
-    /// Holds back all bytes that arrive from now on.
     func close() { isOpen = false }
 
-    /// Passes on the held bytes, and further bytes as they arrive.
     func open() {
         guard !isOpen else { return }
         isOpen = true

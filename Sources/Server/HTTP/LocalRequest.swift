@@ -15,8 +15,6 @@ import NIOCore
 ///   127.0.0.1 (DNS rebinding) sends that name;
 /// - no browser header says that a page of another origin sent the request.
 enum LocalRequest {
-    /// Returns whether the request is local.
-    ///
     /// - Parameters:
     ///   - peer: The other end of the connection.
     ///   - name: The host of `operations.listen`.
@@ -31,7 +29,6 @@ enum LocalRequest {
         "cf-connecting-ip", "true-client-ip", "fastly-client-ip",
     ]
 
-    /// Returns whether a header shows that a proxy forwarded the request.
     private static func isForwarded(_ request: Request) -> Bool {
         request.headers.contains { field in
             let name = field.name.canonicalName
@@ -39,15 +36,13 @@ enum LocalRequest {
         }
     }
 
-    /// Returns whether `Host` is a name that only this machine's users can have addressed. An IP address cannot be
-    /// rebound by DNS.
+    /// A name that only this machine's users can have addressed. An IP address cannot be rebound by DNS.
     private static func isTrusted(host: String, listeningAt name: String) -> Bool {
         guard let host = hostName(of: host)?.lowercased() else { return false }
         return host == "localhost" || host == name.lowercased() || AddressRange.Address(host) != nil
     }
 
-    /// Returns the host without port and brackets: of `a.example`, `a.example:8081`, `127.0.0.1:8081` and
-    /// `[::1]:8081`, for example. `nil` if the text has another form.
+    /// Without port and brackets: of `a.example`, `a.example:8081`, `127.0.0.1:8081` and `[::1]:8081`, for example.
     private static func hostName(of authority: String) -> Substring? {
         let name: Substring
         let rest: Substring
@@ -65,9 +60,8 @@ enum LocalRequest {
         return rest.isEmpty || hasPort ? name : nil
     }
 
-    /// Returns whether no other web page sent the request. Browsers send `Sec-Fetch-Site` with every request to
-    /// loopback, and `Origin` with all requests except simple ones. `Sec-Fetch-Site: none` means an address that the
-    /// user typed, or a bookmark.
+    /// Browsers send `Sec-Fetch-Site` with every request to loopback, and `Origin` with all requests except simple
+    /// ones. `Sec-Fetch-Site: none` means an address that the user typed, or a bookmark.
     private static func isSameOrigin(_ request: Request, host: String) -> Bool {
         let origins = request.headers[values: .origin]
         guard origins.allSatisfy({ $0.lowercased() == "http://\(host.lowercased())" }) else { return false }

@@ -16,7 +16,6 @@ struct ProblemDetails: Sendable {
     let code: String
     let detail: String
 
-    /// Reason phrases by status code.
     private static let titles: [Int: String] = Dictionary(
         uniqueKeysWithValues: [
             HTTPResponse.Status.badRequest, .unauthorized, .forbidden, .notFound, .conflict, .contentTooLarge,
@@ -31,30 +30,24 @@ struct ProblemDetails: Sendable {
         (self.code, self.detail) = (code, detail)
     }
 
-    /// The error for a body over the limit of verifyReceipt.
     static let bodyTooLarge = bodyTooLarge(maximum: VerifyReceiptController.maximumBodyBytes)
 
     static func bodyTooLarge(maximum: Int) -> ProblemDetails {
         ProblemDetails(status: 413, code: "bodyTooLarge", detail: "the request body is longer than \(maximum) bytes")
     }
 
-    /// The error for a request with `Content-Encoding`, for example gzip.
     static let encodedBody = ProblemDetails(
         status: 415, code: "encodedBody", detail: "request bodies with a Content-Encoding are not supported")
-    /// The error for a client that has exceeded its rate limit.
     static let tooManyRequests = ProblemDetails(
         status: 429, code: "tooManyRequests", detail: "rate limit exceeded; retry after the time in Retry-After")
-    /// The error for a body that does not fit into the memory budget.
     static let noRoom = ProblemDetails(
         status: 503, code: "noRoom",
         detail: "the memory for request bodies is in use; retry after the time in Retry-After")
-    /// The error for an unknown bearer token.
     static let wrongToken = ProblemDetails(
         status: 401, code: "wrongToken", detail: "the bearer token is not one of the configured tokens")
     /// The error for unknown paths, and for gated routes without authorization.
     static let notFound = ProblemDetails(status: 404, code: "notFound", detail: "there is no such resource")
 
-    /// The JSON document, in UTF-8.
     var json: [UInt8] {
         JSONWriter.object {
             $0.member("code", code)
@@ -65,7 +58,6 @@ struct ProblemDetails: Sendable {
         }
     }
 
-    /// The HTTP response.
     var response: Response {
         Response(
             status: HTTPResponse.Status(code: status, reasonPhrase: title),

@@ -72,7 +72,6 @@ struct ProxyTLSChannel: ServerChildChannel {
     let base: HTTP1ProxyChannel
     /// Returns the certificate that new connections present.
     let certificate: @Sendable () -> ListenerCertificate
-    /// Counts of handshakes, by ``HandshakeOutcome``.
     let handshakes: CounterTable
 
     func setup(

@@ -6,11 +6,8 @@ import Synchronization
 /// The result of reading a request's body. The body is read to its end in every case, because a client that is still
 /// sending does not read the response. Bytes that are not needed are discarded.
 enum RequestBodyResult: Sendable {
-    /// The complete body.
     case whole([UInt8])
-    /// The body is longer than allowed.
     case tooLong
-    /// The memory budget of all request bodies is exhausted.
     case noRoom
 }
 
@@ -22,7 +19,6 @@ final class RequestBodyHandover: Sendable {
 
     var bytes: [UInt8] { stored.withLock { $0 } }
 
-    /// Returns the body, and forgets it.
     func take() -> [UInt8] {
         stored.withLock { bytes in
             defer { bytes = [] }
@@ -32,8 +28,6 @@ final class RequestBodyHandover: Sendable {
 }
 
 extension Request {
-    /// Reads the body.
-    ///
     /// - Parameters:
     ///   - maximum: The longest body to return, in bytes.
     ///   - reservation: Counts the bytes as they arrive. It is released if the body is not returned.
@@ -79,15 +73,13 @@ extension RequestBodyBudget {
     /// Value of `Retry-After` in seconds. After this time the slowest uploads have ended.
     static let retryAfter = "5"
 
-    /// The response if the memory budget is exhausted.
     static var noRoom: Response {
         var response = ProblemDetails.noRoom.response
         response.headers[.retryAfter] = retryAfter
         return response
     }
 
-    /// Returns a reservation for the body that arrives on this connection. If another body needs the memory, the
-    /// connection is closed.
+    /// If another body needs the memory, the connection is closed.
     func reservation(on channel: any Channel) -> RequestBodyReservation {
         reservation { channel.close(mode: .all, promise: nil) }
     }

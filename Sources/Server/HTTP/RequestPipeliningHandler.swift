@@ -71,7 +71,6 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// Updates the request timeout and the expected body length from a decoded part.
     private func decoded(_ part: HTTPServerRequestPart) {
         switch part {
         case .head(let head):
@@ -85,12 +84,10 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Returns whether the next part may be passed on.
     private func acceptsMore(_ context: ChannelHandlerContext) -> Bool {
         requestIsOpen || !isResponding && context.channel.isWritable
     }
 
-    /// Passes a part of a request to the next handler.
     private func passOn(_ data: NIOAny, _ context: ChannelHandlerContext) {
         switch unwrapInboundIn(data) {
         case .head: (requestIsOpen, isResponding) = (true, true)
@@ -102,25 +99,21 @@ final class RequestPipeliningHandler: ChannelDuplexHandler {
 
     // MARK: - Responses
 
-    /// Marks the response as complete when its last part is written.
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) { isResponding = false }
         context.write(data, promise: promise)
     }
 
-    /// Passes on the next request after the response has been flushed.
     func flush(context: ChannelHandlerContext) {
         context.flush()
         advance(context)
     }
 
-    /// Passes on the next request when the client has read enough.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         context.fireChannelWritabilityChanged()
         advance(context)
     }
 
-    /// Passes on waiting events until the next one has to wait.
     private func advance(_ context: ChannelHandlerContext) {
         let hadWaiting = !waiting.isEmpty
         while acceptsMore(context), let event = waiting.popFirst() {

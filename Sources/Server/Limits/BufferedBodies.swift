@@ -1,12 +1,8 @@
 /// The body of one request in memory: complete, or the part of it that has arrived so far.
 package struct BufferedBody: Sendable {
-    /// Time at which the upload began.
     let startedAt: Duration
-    /// Closes the connection of the upload.
     package let close: @Sendable () -> Void
-    /// The body is still arriving.
     var isUpload = true
-    /// Number of bytes that have arrived.
     private(set) var received = 0
     /// Number of bytes that arrived in the second of the last arrival, and in the second before it.
     private var recent = (second: Int64(0), now: 0, before: 0)
@@ -20,7 +16,6 @@ package struct BufferedBody: Sendable {
     /// Bytes of memory that the body uses, including copies of it.
     var memory: Int { received * RequestBodyBudget.copies }
 
-    /// Adds `count` bytes that arrived at `time`.
     mutating func receive(_ count: Int, at time: Duration) {
         let second = time.components.seconds
         if second != recent.second {
@@ -53,28 +48,24 @@ package struct BufferedBodies: Sendable {
     package private(set) var total = 0
     /// The part of `total` that belongs to bodies which are not small.
     package private(set) var large = 0
-    /// Bytes of memory of the App Store's responses.
     package private(set) var responses = 0
     private var bodies: [ID: BufferedBody] = [:]
     private var lastID: ID = 0
 
     package init() {}
 
-    /// Adds a body that has begun to arrive.
     package mutating func add(_ body: BufferedBody) -> ID {
         lastID += 1
         bodies[lastID] = body
         return lastID
     }
 
-    /// Marks the body as complete, so that it is not closed any more. Returns `false` if its upload was closed
-    /// before.
+    /// The body is not closed any more. Returns `false` if its upload was closed before.
     package mutating func complete(_ id: ID) -> Bool {
         bodies[id]?.isUpload = false
         return bodies[id] != nil
     }
 
-    /// Releases the memory of the body.
     @discardableResult
     package mutating func remove(_ id: ID) -> BufferedBody? {
         guard let body = bodies.removeValue(forKey: id) else { return nil }
@@ -82,10 +73,8 @@ package struct BufferedBodies: Sendable {
         return body
     }
 
-    /// Adds the bytes to the body if there is room for them, if necessary by closing slower uploads. Otherwise the
-    /// body itself is removed.
-    ///
-    /// - Returns: Whether the bytes were added, and the uploads that were removed; the caller has to close those.
+    /// Closes slower uploads if necessary. If there is no room, the body itself is removed. Returns whether the
+    /// bytes were added, and the uploads that were removed; the caller has to close those.
     package mutating func reserve(
         _ bytes: Int, for id: ID, within limits: RequestBodyBudget.Limits, at time: Duration
     ) -> (isReserved: Bool, closed: [BufferedBody]) {
@@ -111,9 +100,7 @@ package struct BufferedBodies: Sendable {
 
     /// Reserves bytes of a response that then has `size`. What is reserved for small bodies of requests is left to
     /// them, and as much to small responses.
-    package mutating func reserveResponse(
-        _ bytes: Int, of size: Int, within limits: RequestBodyBudget.Limits
-    ) -> Bool {
+    package mutating func reserveResponse(_ bytes: Int, of size: Int, within limits: RequestBodyBudget.Limits) -> Bool {
         let reserve = size > RequestBodyBudget.smallBodyBytes ? limits.reserve : 0
         guard responses + bytes <= limits.withResponses - limits.reserve,
             total + responses + bytes <= limits.withResponses - reserve
@@ -122,7 +109,6 @@ package struct BufferedBodies: Sendable {
         return true
     }
 
-    /// Releases bytes of a response.
     package mutating func releaseResponse(_ bytes: Int) { responses -= bytes }
 
     /// Returns whether the body fits. Only small bodies may use the reserve.

@@ -44,9 +44,7 @@ enum ClientAddress {
         return client
     }
 
-    /// Returns the client's address on a connection, with the trusted proxies of a configuration.
-    ///
-    /// It takes the snapshot, because passing `snapshot.settings` would copy the whole configuration for each request.
+    /// Takes the snapshot, because passing `snapshot.settings` would copy the whole configuration for each request.
     static func of(
         _ request: Request, on channel: any Channel, by snapshot: ReloadableState.Snapshot
     ) -> AddressRange.Address? {

@@ -13,7 +13,6 @@ enum ClientLimit: MetricLabel {
 /// The rate limiter and connection limiter for clients, so that one client cannot use up what all clients share. Its
 /// state is kept when the configuration is reloaded.
 final class ClientRateLimiter: Sendable {
-    /// Count of rejected requests and connections, by ``ClientLimit``.
     let rejections = CounterTable(ClientLimit.texts)
     private let connections = ConnectionCounter()
     private let rates = RequestRateLimiter()
@@ -25,13 +24,9 @@ final class ClientRateLimiter: Sendable {
     private let start = ContinuousClock.now
     private let logger: Logger
 
-    init(logger: Logger) {
-        self.logger = logger
-    }
+    init(logger: Logger) { self.logger = logger }
 
-    /// Consumes one request of the client's rate limit.
-    ///
-    /// - Returns: The value of `Retry-After` in seconds if the limit is exceeded, otherwise `nil`.
+    /// The value of `Retry-After` in seconds if the client's rate limit is exceeded.
     func wait(_ request: Request, on channel: any Channel, by snapshot: ReloadableState.Snapshot) -> String? {
         guard let perMinute = snapshot.settings.limits.requestsPerMinute,
             let client = ClientAddress.of(request, on: channel, by: snapshot)
@@ -44,12 +39,8 @@ final class ClientRateLimiter: Sendable {
         return Self.retryAfter(wait)
     }
 
-    /// Consumes one version 1 notification of the client's rate limit.
-    ///
-    /// Everyone who knows a shared secret can send them, and each adds a row to the store. Version 2 notifications
-    /// are signed and are not limited.
-    ///
-    /// - Returns: The value of `Retry-After` in seconds if the limit is exceeded, otherwise `nil`.
+    /// The same for a version 1 notification. Everyone who knows a shared secret can send them, and each adds a row to
+    /// the store. Version 2 notifications are signed and are not limited.
     func version1Wait(_ request: Request, on channel: any Channel, by snapshot: ReloadableState.Snapshot) -> String? {
         guard let client = ClientAddress.of(request, on: channel, by: snapshot) else { return nil }
         return version1Rates.consume(
@@ -80,14 +71,11 @@ final class ClientRateLimiter: Sendable {
     }
 }
 
-/// A counter of open connections per client.
 final class ConnectionCounter: Sendable {
     private let counts = Mutex<[AddressRange.Address: Int]>([:])
 
-    /// Counts the connection until it is closed, unless its client already has `limit` open connections.
-    ///
-    /// - Parameter proxies: Trusted proxies, whose connections are not limited.
-    /// - Returns: `false` if the limit is reached.
+    /// Counts the connection until it is closed. Returns `false` if its client already has `limit` open connections.
+    /// Those of the trusted proxies are not limited.
     func acquire(_ channel: any Channel, atMost limit: Int, except proxies: [AddressRange]) -> Bool {
         guard let client = ClientAddress.peer(channel.remoteAddress),
             !proxies.contains(where: { $0.contains(client) })
@@ -103,7 +91,6 @@ final class ConnectionCounter: Sendable {
         return true
     }
 
-    /// Uncounts a closed connection.
     private func release(_ network: AddressRange.Address) {
         counts.withLock { counts in
             let left = counts[network, default: 1] - 1
@@ -119,7 +106,5 @@ struct ConnectionLimitHandler: Sendable {
     let clients: ClientRateLimiter?
     let connections: ListenerConnections
 
-    func allows(_ channel: any Channel) -> Bool {
-        clients?.allows(channel, by: live.now.settings) ?? true
-    }
+    func allows(_ channel: any Channel) -> Bool { clients?.allows(channel, by: live.now.settings) ?? true }
 }

@@ -7,9 +7,7 @@ import DequeModule
 /// When the last place is taken, the connection is closed that has been idle for the longest time, and not less than
 /// ``Rules/grace``.
 package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
-    /// What holds for all connections of a listener.
     package struct Rules: Sendable {
-        /// The number of places.
         package var limit: Int
         /// Whether a client with more than its share of the places loses its own oldest idle connection, and requests
         /// other than probes can be in progress in all but some places, and a client's in its share.
@@ -45,7 +43,6 @@ package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
         var isRequest: Bool { if case .request = state { true } else { false } }
     }
 
-    /// The beginning of a connection's idleness.
     private struct Beginning {
         let id: Int
         let event: Int
@@ -63,10 +60,7 @@ package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
     /// Whether all places are taken, so that further connections wait in the kernel's backlog.
     package var isFull: Bool { connections.count >= rules.limit }
 
-    /// Adds a connection.
-    ///
-    /// - Returns: The connection to close, which no longer has a place. `nil` if there are places left, or if none can
-    ///   leave.
+    /// Returns the connection to close, which has no place any more; `nil` if places are left, or if none can leave.
     package mutating func open(_ id: Int, by client: Client, at time: Duration) -> Int? {
         var leaving: Int?
         if rules.hasShares, connections.values.count(where: { $0.client == client }) >= rules.share {
@@ -97,14 +91,12 @@ package struct ConnectionPlaces<Client: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Records that the response of a connection has ended.
     package mutating func end(_ id: Int, at time: Duration) {
         if let connection = connections[id] { setIdle(id, of: connection.client, at: time) }
     }
 
     package mutating func close(_ id: Int) { connections[id] = nil }
 
-    /// Whether one more request can be in progress.
     private func hasRoom(for id: Int, of client: Client) -> Bool {
         let others = connections.lazy.filter { $0.key != id && $0.value.isRequest }
         return others.count < rules.limit - rules.reserve

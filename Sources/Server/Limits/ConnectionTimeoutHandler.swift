@@ -36,9 +36,7 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// The byte counts at the time of a check.
     private struct Counts {
-        /// Number of bytes received.
         var received = 0
         /// Number of bytes that the socket has accepted.
         var sent = 0
@@ -50,7 +48,6 @@ final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     private let pipelining: RequestPipeliningHandler
     private var received = 0
     private var written = 0
-    /// The counts of the previous check.
     private var last = Counts()
     private var lastActivity = NIODeadline.now()
     /// Last time that the socket accepted bytes or had none to accept.

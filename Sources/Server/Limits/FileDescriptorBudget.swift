@@ -11,7 +11,6 @@ package import ReceiptBridgeTransport
 /// connections get at most 4,096 at the expense of clients. For example, with a limit of 1,024 there are at most 469
 /// public connections and 268 upstream connections.
 package struct FileDescriptorBudget: Sendable, Hashable {
-    /// Maximum number of connections to the operations listener.
     static let maximumOperations = 64
     /// Maximum number of exchanges with one host, unless `upstream.connections` says otherwise.
     private static let automaticUpstream = 8_192
@@ -45,16 +44,13 @@ package struct FileDescriptorBudget: Sendable, Hashable {
     /// Maximum number of upstream exchanges. A host that hangs can use at most three quarters of the total, and the
     /// targets of `forward` a quarter.
     package let upstream: ExchangeSchedule.Limits
-    /// Number of threads that serve connections.
     package let eventLoops: Int
 
-    /// Divides the limit; `nil` if it is too small to serve any client.
+    /// `nil` if the limit is too small to serve any client.
     ///
     /// - Parameters:
-    ///   - requested: The configured number of connections to the public listener.
-    ///   - requestedUpstream: The configured number of exchanges with one host; `nil` for as many as fit, at most
-    ///     8,192.
-    ///   - exchanges: The number of exchanges that memory allows.
+    ///   - requestedUpstream: `nil` for as many as fit, at most 8,192.
+    ///   - exchanges: as many as memory allows.
     package init?(
         limit: Int, connections requested: Int, upstream requestedUpstream: Int? = nil, exchanges: Int = .max,
         cores: Int = System.coreCount
@@ -82,8 +78,7 @@ package struct FileDescriptorBudget: Sendable, Hashable {
             waiting: exchanges > .max / 2 ? .max : 2 * exchanges)
     }
 
-    /// Raises the process's limit, divides it, and makes NIO use as many threads as fit. To be called before anything
-    /// is opened.
+    /// Raises the process's limit and makes NIO use as many threads as fit. To be called before anything is opened.
     ///
     /// - Throws: `ConfigurationError` if the limit is too small.
     package init(

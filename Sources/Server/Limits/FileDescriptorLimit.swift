@@ -21,9 +21,7 @@ package enum FileDescriptorLimit {
         return (Int(clamping: limit.rlim_max), Int(clamping: limit.rlim_cur))
     }
 
-    /// Raises the soft limit to the hard limit. If the system refuses that, the limit does not change.
-    ///
-    /// - Returns: The soft limit that is in force afterwards.
+    /// If the system refuses that, the limit does not change. Returns the soft limit that is in force afterwards.
     @discardableResult
     package static func raiseLimit() -> Int {
         var limit = rlimit()

@@ -25,9 +25,7 @@ final class HandshakeTimeoutHandler: ChannelInboundHandler {
     /// `nil` once the handshake has ended.
     private var timer: Scheduled<Void>?
 
-    /// - Parameters:
-    ///   - limit: Longest time from the start of the connection to the end of its handshake.
-    ///   - counts: Counts of handshakes, by ``HandshakeOutcome``.
+    /// - Parameter limit: from the start of the connection to the end of its handshake.
     init(limit: TimeAmount, counts: CounterTable) {
         self.limit = limit
         self.counts = counts

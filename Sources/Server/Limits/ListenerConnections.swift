@@ -28,9 +28,8 @@ final class ListenerConnections: Sendable {
 
     private var time: Duration { start.duration(to: .now) }
 
-    /// Adds a connection until it is closed, and closes the one that has to leave.
-    ///
-    /// - Returns: The handler that reports the connection's requests. It is placed after the HTTP decoder.
+    /// Adds a connection until it is closed, and closes the one that has to leave. Returns the handler that reports the
+    /// connection's requests, which is placed after the HTTP decoder.
     func add(_ channel: any Channel) -> ListenerConnectionHandler {
         let client = ClientAddress.peer(channel.remoteAddress)
         let (id, leaving) = state.withLock { [time] state in
@@ -92,7 +91,6 @@ final class ListenerConnectionHandler: ChannelDuplexHandler {
     private var isProbe = false
     /// The response may end before its request.
     private var isAnswered = false
-    /// The number of requests that have begun.
     private var requests = 0
 
     fileprivate init(begin: @escaping (_ isProbe: Bool) -> Bool, end: @escaping () -> Void) {

@@ -19,14 +19,10 @@ package struct MemoryBudget: Sendable, Hashable {
     package let limit: Int
     /// Maximum number of open connections of the public listener.
     package let connections: Int
-    /// Maximum number of upstream exchanges.
     package let exchanges: Int
     /// The limits of bodies of requests and of responses. Those of requests have two thirds of the quarter at most.
     package let bodies: RequestBodyBudget.Limits
 
-    /// Divides the limit.
-    ///
-    /// - Parameter requested: The configured number of connections to the public listener.
     package init(limit: Int, connections requested: Int) {
         self.limit = limit
         connections = min(requested, max(limit / 4 / Self.perConnection, 64))
@@ -37,13 +33,11 @@ package struct MemoryBudget: Sendable, Hashable {
             total: total, reserve: min(largest.reserve, total / 4), withResponses: max(limit / 4, total / 2 * 3))
     }
 
-    /// Divides the memory of this process.
     package static func ofProcess(connections requested: Int) -> MemoryBudget {
         MemoryBudget(limit: ProcessMemory.limit, connections: requested)
     }
 
-    /// Divides the memory of this process, and logs it if it allows fewer connections or exchanges than the
-    /// configuration.
+    /// Logs the division if it allows fewer connections or exchanges than the configuration.
     package init(of settings: ProxyConfiguration, logger: Logger) {
         let requested = Int(settings.limits.connections)
         self = .ofProcess(connections: requested)

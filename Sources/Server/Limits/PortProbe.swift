@@ -4,7 +4,6 @@ import NIOPosix
 
 /// Checks whether this process can listen on an address, and whether another process listens on it.
 package enum PortProbe {
-    /// The result of an attempt to bind an address.
     package enum ProbeOutcome: Sendable, Hashable {
         case free
         case inUse

@@ -10,7 +10,6 @@ import ReceiptBridgeTransport
 /// progress is closed; if no other upload is slower, the body itself is refused. A response that does not fit is not
 /// read to its end.
 package final class RequestBodyBudget: Sendable {
-    /// The limits of the budget.
     package struct Limits: Sendable, Hashable {
         /// Bytes of memory for the bodies of all requests together; 256 MiB by default.
         package var total: Int
@@ -37,7 +36,6 @@ package final class RequestBodyBudget: Sendable {
     private let bodies = Mutex(BufferedBodies())
     private let logThrottle = LogThrottle<String>()
 
-    /// - Parameter now: Monotonic clock that measures the progress of uploads.
     package init(
         _ limits: Limits = Limits(), logger: Logger,
         now: @escaping @Sendable () -> Duration = RequestBodyBudget.uptime()
@@ -51,10 +49,8 @@ package final class RequestBodyBudget: Sendable {
         return { start.duration(to: .now) }
     }
 
-    /// Bytes of memory that bodies of requests use now.
     package var usedBytes: Int { bodies.withLock { $0.total } }
 
-    /// Bytes of memory that responses use now.
     package var responseBytes: Int { bodies.withLock { $0.responses } }
 
     /// Returns a reservation for one body, which counts as an upload until ``RequestBodyReservation/complete()``.
@@ -62,8 +58,7 @@ package final class RequestBodyBudget: Sendable {
     /// - Parameter close: Closes the upload. Called at most once, if another body needs the memory.
     package func reservation(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
         let time = now()
-        return RequestBodyReservation(
-            self, bodies.withLock { $0.add(BufferedBody(startedAt: time, close: close)) })
+        return RequestBodyReservation(self, bodies.withLock { $0.add(BufferedBody(startedAt: time, close: close)) })
     }
 
     /// Reserves bytes for a body, closes the uploads that had to make room, and logs that at most once a minute.
@@ -91,20 +86,16 @@ package final class RequestBodyReservation: Sendable {
     private let budget: RequestBodyBudget
     private let id: BufferedBodies.ID
 
-    fileprivate init(_ budget: RequestBodyBudget, _ id: BufferedBodies.ID) {
-        (self.budget, self.id) = (budget, id)
-    }
+    fileprivate init(_ budget: RequestBodyBudget, _ id: BufferedBodies.ID) { (self.budget, self.id) = (budget, id) }
 
     deinit { release() }
 
     /// Counts more bytes of the body. Returns `false` if there is no room for them; the reservation is empty then.
     func reserve(_ count: Int) -> Bool { budget.reserve(count, for: id) }
 
-    /// Marks the body as complete, so that its upload is not closed any more. Returns `false` if it was closed
-    /// before; the body may be incomplete then.
+    /// See ``BufferedBodies/complete(_:)``. If `false`, the body may be incomplete.
     func complete() -> Bool { budget.complete(id) }
 
-    /// Returns the memory to the budget.
     package func release() { budget.release(id) }
 }
 

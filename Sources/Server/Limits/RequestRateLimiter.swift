@@ -23,11 +23,9 @@ final class RequestRateLimiter: Sendable {
 
     private let state = Mutex(State())
 
-    /// Consumes one request from the client's bucket.
+    /// Returns `nil` if the request is allowed; otherwise the time until the next token. No token is consumed then.
     ///
-    /// - Parameter perMinute: The limit, 1 to 1,000,000. It may differ from the one of the last request.
-    /// - Returns: `nil` if the request is allowed; otherwise the time until the next token. No token is consumed
-    ///   then.
+    /// - Parameter perMinute: 1 to 1,000,000. It may differ from the one of the last request.
     func consume(_ client: AddressRange.Address, perMinute: Int64, at now: Duration) -> Duration? {
         let rate = TokenBucket.Rate.perMinute(perMinute)
         return state.withLock { state in

@@ -10,7 +10,6 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// The part of the request that is arriving.
     private enum Progress {
         case none, head, body
     }
@@ -23,19 +22,15 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
     private var startedAt = NIODeadline.uptimeNanoseconds(0)
     private var timer: Scheduled<Void>?
     /// Received bytes wait for earlier responses. That time is not the client's delay and does not count.
-    var isPaused = false {
-        didSet { if oldValue, !isPaused, progress != .none { startedAt = .now() } }
-    }
+    var isPaused = false { didSet { if oldValue, !isPaused, progress != .none { startedAt = .now() } } }
 
     init(limits: Limits) {
         head = .seconds(limits.headSeconds)
         whole = .seconds(limits.requestSeconds)
     }
 
-    /// Called when the head of a request is complete.
     func headArrived() { progress = .body }
 
-    /// Called when a request is complete.
     func requestEnded() { progress = .none }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -59,14 +54,12 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
 
     private var deadline: NIODeadline { startedAt + (progress == .head ? head : whole) }
 
-    /// Starts a timer that ends at the current deadline.
     private func startTimer(_ channel: any Channel) {
         let clock = NIOLoopBound(self, eventLoop: channel.eventLoop)
         timer = channel.eventLoop.scheduleTask(deadline: deadline) { clock.value.check(channel) }
     }
 
-    /// Closes the connection if the deadline has passed; otherwise starts another timer, because the deadline may
-    /// have moved.
+    /// Starts another timer if the deadline has moved.
     private func check(_ channel: any Channel) {
         timer = nil
         guard progress != .none else { return }

@@ -32,8 +32,7 @@ struct AccessLogMiddleware: RouterMiddleware {
         }
     }
 
-    /// Returns the status to log for an error. A client that disconnects while it sends gets no response; 499 keeps
-    /// operators from looking for a defect of the server.
+    /// A client that disconnects while it sends gets no response; 499 keeps operators from looking for a defect.
     private static func status(of error: any Error, _ context: ProxyRequestContext) -> HTTPResponse.Status {
         switch error {
         case HTTPParserError.invalidEOFState: .clientClosedRequest
@@ -42,7 +41,6 @@ struct AccessLogMiddleware: RouterMiddleware {
         }
     }
 
-    /// Counts and logs a request.
     private func record(
         _ request: Request, _ context: ProxyRequestContext, _ response: Response, after duration: Duration
     ) {
@@ -68,7 +66,6 @@ struct AccessLogMiddleware: RouterMiddleware {
         logger.log(level: level, "request", metadata: metadata)
     }
 
-    /// Routes that are polled.
     private static let polledRoutes: Set<String> = ["/healthz", "/readyz", "/metrics"]
     /// Methods that are logged by name. Others are logged as `other`, because a client can choose any text.
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .patch, .options]

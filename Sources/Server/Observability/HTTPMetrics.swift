@@ -12,7 +12,6 @@ enum RouteLabel {
     ]
     private static let indexes = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, $0) })
 
-    /// Returns the index of the route's label in `all`.
     static func index(of path: String?) -> Int { path.flatMap { indexes[$0] } ?? all.count - 1 }
 }
 
@@ -41,14 +40,12 @@ package final class HTTPMetrics: Sendable {
 
     package init() {}
 
-    /// Counts a request.
     func record(_ path: String?, status: Int, after duration: Duration) {
         let route = RouteLabel.index(of: path)
         requests.add(at: route, HTTPStatusLabel(code: status).index)
         durations[route].observe(duration)
     }
 
-    /// Appends the metrics in the Prometheus text format.
     func write(into text: inout MetricsText) {
         text.family(.httpRequests, of: requests)
         text.family(.httpDurations)

@@ -6,7 +6,6 @@ import Synchronization
 package final class KeyChecks: Sendable {
     private struct State {
         var unusable: [InvalidPrivateKey] = []
-        /// The number of checks that were begun.
         var checks = 0
         var next: ContinuousClock.Instant?
     }
@@ -25,7 +24,6 @@ package final class KeyChecks: Sendable {
         self.now = now
     }
 
-    /// Checks the keys now.
     @discardableResult
     package func check(_ settings: ProxyConfiguration) -> [InvalidPrivateKey] {
         let number = state.withLock { state in

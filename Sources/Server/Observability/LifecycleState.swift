@@ -27,7 +27,6 @@ package final class LifecycleState: Sendable {
             expected: Phase.starting.rawValue, desired: Phase.ready.rawValue, ordering: .acquiringAndReleasing)
     }
 
-    /// Sets the phase to draining.
     func setDraining() { value.store(Phase.draining.rawValue, ordering: .releasing) }
 }
 
@@ -40,7 +39,6 @@ struct DrainService: Service {
     /// Called after the delay; then the listeners close.
     let onEnd: @Sendable () -> Void
 
-    /// Waits for shutdown, then for the delay.
     func run() async throws {
         try? await gracefulShutdown()
         state.setDraining()

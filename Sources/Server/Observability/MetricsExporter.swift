@@ -31,11 +31,11 @@ struct MetricsExporter: Sendable {
         pipelines.counts.upstream.write(into: &text)
         writeHosts(into: &text)
         writeBudgets(into: &text)
-        writeNotifications(into: &text)
+        text.family(.notifications, of: pipelines.counts.notifications)
+        text.family(.rejectedNotifications, of: pipelines.notifications.rejections)
         writeForwarding(backlog, into: &text)
         writeOperations(requests, into: &text)
-        text.single(
-            .reconciliationEnd, health.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
+        text.single(.reconciliationEnd, health.settings.reconcile == nil ? nil : reconciliation?.endedAt?.seconds ?? 0)
         text.single(.customersToLookUp, await health.customersToLookUp)
         writeShadow(into: &text)
         writeRollouts(into: &text)
@@ -44,7 +44,7 @@ struct MetricsExporter: Sendable {
         text.single(.storeClockDifference, difference.map { Double($0.duration.inMilliseconds) / 1_000 })
         text.single(.droppedLogLines, NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
-        pipelines.counts.events.write(into: &text)
+        for family in MetricFamily.events { text.single(family, pipelines.counts.events.count(family)) }
         return text.bytes
     }
 
@@ -88,16 +88,6 @@ struct MetricsExporter: Sendable {
         }
         text.family(.callsLeft, of: levels) { ($0.labels, $0.level.left) }
         text.family(.callsPerHour, of: levels) { ($0.labels, $0.level.limit) }
-    }
-
-    /// Notifications from the App Store.
-    private func writeNotifications(into text: inout MetricsText) {
-        let counts = pipelines.notifications.counts.now
-        text.family(.notifications, of: [("stored", counts.stored), ("repeated", counts.repeated)]) { ([$0], $1) }
-        text.family(.rejectedNotifications, of: NotificationRejection.Code.allCases) {
-            ([$0.rawValue], counts.refused[$0] ?? 0)
-        }
-        text.single(.droppedHints, counts.droppedHints)
     }
 
     /// Deliveries of forwarded notifications.

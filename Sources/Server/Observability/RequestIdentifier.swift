@@ -14,9 +14,7 @@ enum RequestIdentifier {
     private static let maximumBytes = 128
     /// The digits of base 32 (Crockford's alphabet, in lower case).
     private static let digits = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
-    /// Random prefix of this process.
     private static let prefix = (0..<6).map { _ in digits[Int.random(in: 0..<32)] }
-    /// Number of ids issued by this process.
     private static let count = Atomic<UInt64>(0)
 
     /// Returns the id that the client sent if it is short and contains only plain characters; otherwise a new id.
@@ -25,15 +23,13 @@ enum RequestIdentifier {
         return name
     }
 
-    /// Returns whether the text consists of letters, digits and `-._:=+/`. Several headers are joined with a comma,
-    /// so they are not plain.
+    /// Letters, digits and `-._:=+/`. Several headers are joined with a comma, so they are not plain.
     private static func isPlain(_ name: String) -> Bool {
         (1...maximumBytes).contains(name.utf8.count)
             && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._:=+/".utf8.contains($0) }
     }
 
-    /// Returns a new id: the process's random prefix and a counter, for example `k3v9qz00000001`. Fourteen characters
-    /// fit into a Swift string without an allocation.
+    /// For example `k3v9qz00000001`. Fourteen characters fit into a Swift string without an allocation.
     private static func next() -> String {
         var rest = count.wrappingAdd(1, ordering: .relaxed).newValue
         return String(unsafeUninitializedCapacity: 14) { bytes in
@@ -48,7 +44,6 @@ enum RequestIdentifier {
 }
 
 extension HTTPField.Name {
-    /// `X-Request-Id`
     static let requestIdentifier = HTTPField.Name.literal("X-Request-Id")
 
     /// Returns a header name that is spelled out in this program, and therefore valid.

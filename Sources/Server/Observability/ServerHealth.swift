@@ -7,13 +7,10 @@ import ReceiptBridgeTransport
 
 /// The observable state of a running server, from which metrics, readiness and the status page are made.
 struct ServerHealth: Sendable {
-    /// Version of this program.
     let version: String
     let live: ReloadableState
     let requests: HTTPMetrics
-    /// Counts of TLS handshakes, by ``HandshakeOutcome``.
     let handshakes: CounterTable
-    /// Counts of rejected requests and connections, by ``ClientLimit``.
     let rejections: CounterTable
     let keyChecks: KeyChecks
     let waiting: CustomersToLookUp
@@ -22,16 +19,11 @@ struct ServerHealth: Sendable {
     let state: LifecycleState
     /// The counts of the last hour.
     let history: TrafficHistory
-    /// Returns the number of open connections of each listener.
     let connections: @Sendable () -> (public: Int, operations: Int)
-    /// Returns the circuit breaker states of the upstream hosts.
     let hosts: @Sendable () -> [CircuitBreakingTransport.HostState]
-    /// Returns the present limits of deliveries in flight.
     let deliveryLimits: @Sendable () -> [Forwarder.Limit]
 
-    /// The current configuration.
     var settings: ProxyConfiguration { live.now.settings }
-    /// The certificate of the public listener; `nil` if it does not use TLS.
     var certificate: ListenerCertificate? { live.now.certificate }
     var pipelines: ServiceGraph { live.now.pipelines }
 
@@ -41,14 +33,8 @@ struct ServerHealth: Sendable {
     /// A file of the store was removed, replaced or truncated, so only a restart opens it again.
     var isStoreLost: Bool { store?.isLost ?? false }
 
-    /// The number of customers that need a lookup; `nil` without a store.
     var customersToLookUp: Int64? { get async { await waiting.count(in: store, of: pipelines) } }
 
-    /// Returns the current warnings.
-    ///
-    /// - Parameters:
-    ///   - backlog: The forwarding backlog of each app.
-    ///   - waiting: The number of customers that need a lookup.
     func warnings(_ backlog: [DeliveryBacklog], _ waiting: Int64?) -> [HealthWarning] {
         storeWarnings(waiting) + appWarnings(backlog) + upstreamWarnings
     }

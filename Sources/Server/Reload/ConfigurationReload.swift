@@ -17,10 +17,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
 
     /// - Parameters:
     ///   - signals: One element for each reload, for example the SIGHUP signals.
-    ///   - file: The file of the configuration.
-    ///   - read: Reads and checks the configuration.
-    ///   - make: Creates the services for a configuration. They take over the state of the previous services, for
-    ///     example caches and budgets.
+    ///   - make: The services take over the state of the previous ones, for example caches and budgets.
     package init(
         signals: Signals, server: ProxyServer, file: CalmFile,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
@@ -30,13 +27,11 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
         (self.read, self.make, self.logger) = (read, make, logger)
     }
 
-    /// Reloads on every signal until shutdown.
     package func run() async throws {
         for try await _ in signals.cancelOnGracefulShutdown() { await reload() }
     }
 
-    /// Applies the configuration as a whole or not at all, and logs the changed keys. Some keys, for example
-    /// `listen`, keep their values until a restart.
+    /// Applies the whole configuration or nothing. Some keys, for example `listen`, keep their values until a restart.
     private func reload() async {
         let previous = server.live.now
         do {
@@ -73,7 +68,6 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
             metadata: ["apps": "\(apps.map(\.rawValue).joined(separator: ", "))"])
     }
 
-    /// Logs one error of the new configuration.
     private func refuse(_ finding: String) {
         logger.error(
             "configuration reload failed; keeping the previous configuration", metadata: ["finding": "\(finding)"])
@@ -83,11 +77,9 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
 /// The configuration and services that serve new requests. A reload replaces both at once; a request that is in
 /// progress continues with the ones it started with.
 package final class ReloadableState: Sendable {
-    /// A configuration and the services made from it.
     package final class Snapshot: Sendable {
         package let settings: ProxyConfiguration
         package let pipelines: ServiceGraph
-        /// The certificate of the public listener; `nil` if it does not use TLS.
         let certificate: ListenerCertificate?
         /// Whether any app compares its sources in the background (`shadow`, `rollout`).
         let isShadowed: Bool
@@ -117,11 +109,8 @@ package final class ReloadableState: Sendable {
         snapshot = Mutex(try Snapshot(settings: settings, pipelines: pipelines))
     }
 
-    /// The current snapshot.
     package var now: Snapshot { snapshot.withLock { $0 } }
 
-    /// Replaces the current snapshot.
-    ///
     /// - Throws: `ConfigurationError` if the certificate of `tls` cannot be used. Then the current snapshot stays.
     func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) throws(ConfigurationError) {
         let new = try Snapshot(settings: settings, pipelines: pipelines)

@@ -48,7 +48,6 @@ struct RolloutMonitor: Service {
         isFailing = failure != nil
     }
 
-    /// Logs that a rollout has begun or stopped.
     private func log(_ old: RolloutState, _ new: RolloutState, of bundleId: BundleIdentifier) {
         guard old.phase != new.phase, let stored = new.stored else { return }
         let metadata: Logger.Metadata = [

@@ -9,21 +9,10 @@ extension RolloutRegistry {
         states.map { bundleId, state in
             RolloutReport(
                 bundleId: bundleId.rawValue, source: state.settings.source.rawValue, percent: state.settings.percent,
-                stopAt: state.settings.stopAt, phase: state.phase.reportPhase, share: state.percent,
+                stopAt: state.settings.stopAt, phase: state.phase, share: state.percent,
                 compared: state.stored?.compared ?? 0, different: state.stored?.different ?? 0,
                 minimumCustomers: RolloutState.minimumCustomers, startedAt: state.stored?.startedAt,
                 stoppedAt: state.stored?.stoppedAt)
         }.sorted { $0.bundleId < $1.bundleId }
-    }
-}
-
-extension RolloutState.Phase {
-    fileprivate var reportPhase: RolloutReport.Phase {
-        switch self {
-        case .starting: .starting
-        case .running: .running
-        case .unknown: .unknown
-        case .stopped: .stopped
-        }
     }
 }

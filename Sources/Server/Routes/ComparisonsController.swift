@@ -7,7 +7,6 @@ import ReceiptBridgeCore
 ///
 ///     GET /comparisons?days=7&format=html|json|md
 struct ComparisonsController: Sendable {
-    /// `nil` if nothing is compared.
     let shadow: Shadow?
     let authorization: BearerTokenMiddleware
 
@@ -38,8 +37,7 @@ struct ComparisonsController: Sendable {
         }
         do throws(StorageError) {
             let report = try await shadow.report(days: days)
-            return Response.page(
-                report.bytes(as: format), policy: ComparisonPage.policy, type: format.contentType)
+            return Response.page(report.bytes(as: format), policy: ComparisonPage.policy, type: format.contentType)
         } catch {
             return ProblemDetails(
                 status: 503, code: "storeUnavailable",

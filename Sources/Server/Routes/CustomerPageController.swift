@@ -40,9 +40,7 @@ struct CustomerPageController: Sendable {
         case .noRoom: return RequestBodyBudget.noRoom
         }
         guard let form else { return page(.problem(.unrecognized), status: 400) }
-        guard form.hasCurrentToken else {
-            return page(.problem(.oldForm), status: 403, app: form.bundleId)
-        }
+        guard form.hasCurrentToken else { return page(.problem(.oldForm), status: 403, app: form.bundleId) }
         guard let question = CustomerQuestion(form.question) else {
             logger.notice("customer page: the text was not recognized")
             return page(.problem(.unrecognized), status: 400, app: form.bundleId)
@@ -63,9 +61,6 @@ struct CustomerPageController: Sendable {
         return page(outcome.content, status: outcome.status, app: form.bundleId)
     }
 
-    /// Returns the page as an HTTP response.
-    ///
-    /// - Parameter app: the chosen app.
     private func page(_ content: CustomerPage.Content, status: Int, app: String? = nil) -> Response {
         let apps = endpoint.live.now.settings.apps.compactMap { $0.bundleId?.rawValue }
         let page = CustomerPage(
@@ -89,7 +84,6 @@ extension Request {
 }
 
 extension ProblemDetails {
-    /// The error for a form that a page of another origin has sent.
     fileprivate static let crossOrigin = ProblemDetails(
         status: 403, code: "crossOrigin", detail: "the form must be sent by a page of this server")
 }

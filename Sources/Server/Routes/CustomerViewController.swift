@@ -13,23 +13,17 @@ struct CustomerViewController: Sendable {
             let views = endpoint.live.now.pipelines.customerView
             return try await endpoint.respond(
                 to: request, context, bodyUpTo: VerifyReceiptController.maximumBodyBytes
-            ) { body async throws(CustomerViewError) in views.renderer.render(try await views.view(body: body)) }
+            ) { body async throws(OperationError) in views.renderer.render(try await views.view(body: body)) }
         }
         router.get("/v1/transactions/{id}") { request, context in
             let id = context.parameters.get("id") ?? ""
             let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
             let environment = request.uri.queryParameters["environment"].map(String.init)
             let views = endpoint.live.now.pipelines.customerView
-            return await endpoint.respond(to: request, context) { () async throws(CustomerViewError) in
+            return await endpoint.respond(to: request, context) { () async throws(OperationError) in
                 views.renderer.render(
                     try await views.view(transactionId: id, bundleId: bundleId, environment: environment))
             }
         }
-    }
-}
-
-extension CustomerViewError: ProblemError {
-    var problem: ProblemDetails {
-        ProblemDetails(status: code.httpStatus, code: code.rawValue, detail: reason)
     }
 }

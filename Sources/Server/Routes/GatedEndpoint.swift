@@ -1,13 +1,8 @@
+import ReceiptBridgeBase
 import HTTPTypes
 import Hummingbird
 import NIOCore
-
-/// An error that becomes a problem response.
-protocol ProblemError: Error {
-    var problem: ProblemDetails { get }
-    /// The number of seconds for `Retry-After`; `nil` if a retry will not help.
-    var retryAfter: Int? { get }
-}
+import ReceiptBridgeCore
 
 /// What all routes that need a bearer token or a local request have in common: authorization, the rate limit, the body
 /// within its limits, cancellation if the client disconnects, and JSON or a problem as the response.
@@ -20,9 +15,9 @@ struct GatedEndpoint: Sendable {
     let bodies: RequestBodyBudget
 
     /// Responds to a request without a body.
-    func respond<Failure: ProblemError>(
+    func respond(
         to request: Request, _ context: ProxyRequestContext,
-        _ json: @escaping @Sendable () async throws(Failure) -> [UInt8]
+        _ json: @escaping @Sendable () async throws(OperationError) -> [UInt8]
     ) async -> Response {
         if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
         if let tooMany = tooMany(request, context) { return tooMany }
@@ -30,9 +25,9 @@ struct GatedEndpoint: Sendable {
     }
 
     /// Reads the body of a request, at most `maximum` bytes, and responds to it.
-    func respond<Failure: ProblemError>(
+    func respond(
         to request: Request, _ context: ProxyRequestContext, bodyUpTo maximum: Int,
-        _ json: @escaping @Sendable (_ body: [UInt8]) async throws(Failure) -> [UInt8]
+        _ json: @escaping @Sendable (_ body: [UInt8]) async throws(OperationError) -> [UInt8]
     ) async throws -> Response {
         if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
         let reservation = bodies.reservation(on: context.channel)
@@ -46,7 +41,7 @@ struct GatedEndpoint: Sendable {
         case .noRoom: return RequestBodyBudget.noRoom
         }
         if let tooMany = tooMany(request, context) { return tooMany }
-        return await perform(context) { () async throws(Failure) in try await json(body) }
+        return await perform(context) { () async throws(OperationError) in try await json(body) }
     }
 
     /// Returns 429 if the client has exceeded its rate limit; otherwise `nil`.
@@ -57,16 +52,10 @@ struct GatedEndpoint: Sendable {
         return response
     }
 
-    private func perform<Failure: ProblemError>(
-        _ context: ProxyRequestContext, _ json: @escaping @Sendable () async throws(Failure) -> [UInt8]
+    private func perform(
+        _ context: ProxyRequestContext, _ json: @escaping @Sendable () async throws(OperationError) -> [UInt8]
     ) async -> Response {
-        let outcome = await disconnectMonitor.serving(context.channel) { () async -> Result<[UInt8], Failure> in
-            do throws(Failure) {
-                return .success(try await json())
-            } catch {
-                return .failure(error)
-            }
-        }
+        let outcome = await disconnectMonitor.serving(context.channel) { await Result(catching: json) }
         var response: Response
         switch outcome {
         case .success(let json):
@@ -74,7 +63,10 @@ struct GatedEndpoint: Sendable {
                 status: .ok, headers: [.contentType: "application/json"],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
         case .failure(let error):
-            response = error.problem.response
+            response =
+                ProblemDetails(
+                    status: error.code.httpStatus, code: error.code.rawValue, detail: error.reason
+                ).response
             if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         }
         response.headers[.cacheControl] = "no-store"

@@ -43,9 +43,7 @@ struct HealthController: Sendable {
         let customersToLookUp: Int64?
         let warnings: [HealthWarning]
 
-        init(
-            _ phase: LifecycleState.Phase, _ warnings: [HealthWarning], _ waiting: Int64?, _ version: String
-        ) {
+        init(_ phase: LifecycleState.Phase, _ warnings: [HealthWarning], _ waiting: Int64?, _ version: String) {
             customersToLookUp = waiting
             status = phase == .ready ? "ok" : "\(phase)"
             self.version = version

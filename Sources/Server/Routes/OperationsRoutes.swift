@@ -57,9 +57,3 @@ extension OperationTarget {
             bundleId: query["bundleId"].map(String.init), environment: query["environment"].map(String.init))
     }
 }
-
-extension OperationError: ProblemError {
-    var problem: ProblemDetails {
-        ProblemDetails(status: code.httpStatus, code: code.rawValue, detail: reason)
-    }
-}

@@ -28,6 +28,5 @@ final class RequestOutcome: Sendable {
         return status < 0 ? nil : status
     }
 
-    /// Records the status of a verifyReceipt response for the access log.
     func record(_ reply: SourcedAnswer) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
 }

@@ -46,9 +46,8 @@ struct VerifyReceiptController: Sendable {
         }
     }
 
-    /// Returns the route for the host name that a client used. Legacy clients know `buy.itunes.apple.com` and
-    /// `sandbox.itunes.apple.com`; a host name that begins with one of their first labels selects the same endpoint.
-    /// For example, `sandbox.receipts.example.com` is the sandbox.
+    /// Legacy clients know `buy.itunes.apple.com` and `sandbox.itunes.apple.com`; a host name that begins with one of
+    /// their first labels selects the same endpoint. For example, `sandbox.receipts.example.com` is the sandbox.
     static func route(forHost host: String?) -> UpstreamRouter.Route {
         guard let host = host?.lowercased() else { return .auto }
         if host.hasPrefix("sandbox.") { return .only(.sandbox) }
@@ -89,14 +88,12 @@ struct VerifyReceiptController: Sendable {
 
     // MARK: - Responses
 
-    /// Returns the response to a client that has exceeded its rate limit or whose body does not fit into the memory
-    /// budget. The status is 21005 (`outageStatus`), which legacy clients retry later; no other status would be safe,
-    /// because a client could take it for a decision on the receipt.
+    /// If a client has exceeded its rate limit or its body does not fit into the memory budget. Legacy clients retry
+    /// 21005 (`outageStatus`) later; any other status could be taken for a decision on the receipt.
     private func busy(_ route: UpstreamRouter.Route, retryAfter seconds: String, _ context: ProxyRequestContext)
         -> Response
     {
-        let reply = SourcedAnswer(
-            .temporarilyUnavailable(), source: .receipt, environment: route.environment)
+        let reply = SourcedAnswer(.temporarilyUnavailable(), source: .receipt, environment: route.environment)
         live.now.pipelines.verifyReceipt.count(reply)
         var response = response(reply, context)
         response.headers[.retryAfter] = seconds

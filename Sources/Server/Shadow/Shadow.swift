@@ -40,18 +40,12 @@ package final class Shadow: Service {
     private let repeatDelay: Duration
     private let findings: ShadowFindings
 
-    /// The number of comparisons that run at the same time.
     private static let workers = 8
-    /// The number of days that the page shows.
     package static let days: Int64 = 90
     /// The pause before a second comparison, in which volatile differences may disappear.
     private static let repeatDelay = Duration.seconds(2).atTestSpeed()
 
-    /// Creates the shadow. It does nothing if no app has a `shadow` or a `rollout`.
-    ///
-    /// - Parameters:
-    ///   - queueCapacity: maximum number of queued comparisons, or `nil` for 512.
-    ///   - repeatDelay: the pause before a second comparison, or `nil` for 2 s.
+    /// Does nothing if no app has a `shadow` or a `rollout`.
     package init(
         settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: (any Store)?, logger: Logger,
         queueCapacity: Int? = nil, repeatDelay: Duration? = nil, now: @escaping @Sendable () -> Timestamp = { .now }
@@ -63,7 +57,6 @@ package final class Shadow: Service {
         findings = ShadowFindings(store: store, logger: logger, now: now)
     }
 
-    /// Replaces the configuration after a reload.
     package func apply(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
         let new = Configured(settings, pipeline)
         configured.withLock { $0 = new }
@@ -86,11 +79,9 @@ package final class Shadow: Service {
             reply.answer.status.canBeCompared,
             app.shadowSampling >= 1 || Double.random(in: 0..<1) < app.shadowSampling
         else { return }
-        _ = add(
-            ShadowJob(body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now()))
+        _ = add(ShadowJob(body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now()))
     }
 
-    /// Queues the comparison of a response of a rollout.
     private func observe(
         _ rollout: RolloutConfiguration, _ body: [UInt8], route: UpstreamRouter.Route, reply: SourcedAnswer,
         of bundleId: BundleIdentifier
@@ -178,7 +169,6 @@ package final class Shadow: Service {
         }
     }
 
-    /// Counts the customer of a response of a rollout.
     private func record(
         _ outcome: ShadowOutcome, _ environment: String, of app: BundleIdentifier, _ rollout: RolloutConfiguration
     ) {
@@ -203,19 +193,16 @@ package final class Shadow: Service {
         }
     }
 
-    /// The number of queued comparisons.
     package var waiting: Int { queue.count }
 
-    /// Asks one source for its response to the same request, at background priority. Such requests are not counted as a
-    /// client's.
+    /// At background priority. Such requests are not counted as a client's.
     private func fetch(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> SourcedAnswer {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
             requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
     }
 
-    /// Compares a response with the second source. The response of Apple's verifyReceipt is always the left side,
-    /// whichever of the two the client got.
+    /// The response of Apple's verifyReceipt is always the left side, whichever of the two the client got.
     private func outcome(
         of job: ShadowJob, against first: SourcedAnswer, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
@@ -231,7 +218,7 @@ package final class Shadow: Service {
         context.timeDifference = now().milliseconds - time.milliseconds
         context.isAuthentic = true
         context.excludesOldTransactions = request?.excludesOldTransactions ?? false
-        context.overrides = app(job.app)?.comparisonOverrides ?? [:]
+        context.overrides = app(job.app)?.comparisonRules ?? [:]
         context.consumables = (job.shadow == .apple ? first : second).consumables
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : first).answer.body)
@@ -253,7 +240,6 @@ package final class Shadow: Service {
         return SHA.hex(bytes ?? text, with: .sha256)
     }
 
-    /// Returns a report of the differences found in the last days.
     package func report(days: Int64 = Shadow.days) async throws(StorageError) -> ComparisonReport {
         var report = try await findings.report(days: days)
         report.rollouts = rollouts.reports

@@ -6,7 +6,6 @@ import Synchronization
 
 /// A queue of comparisons, bounded in number and bytes, so that a slow second source can only cost that much memory.
 final class ShadowQueue: Sendable {
-    /// The maximum number of queued comparisons.
     static let capacity = 512
     /// The maximum size of queued requests and responses, in bytes.
     static let byteCapacity = ProcessMemory.Cache.shadow.size()
@@ -26,15 +25,12 @@ final class ShadowQueue: Sendable {
         (jobs, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
-    /// The number of jobs in the queue.
     var count: Int { state.withLock { $0.count } }
 
     /// Adds a job; returns false if the queue is full.
     func add(_ job: ShadowJob) -> Bool {
         let hasRoom = state.withLock { state in
-            guard state.count < capacity, state.bytes + job.size <= Self.byteCapacity else {
-                return false
-            }
+            guard state.count < capacity, state.bytes + job.size <= Self.byteCapacity else { return false }
             state.count += 1
             state.bytes += job.size
             return true
@@ -61,11 +57,8 @@ struct ShadowJob: Sendable {
     let route: UpstreamRouter.Route
     let reply: SourcedAnswer
     let app: BundleIdentifier
-    /// The second source.
     let shadow: AnswerSource
-    /// When the response was sent.
     let time: Timestamp
-    /// The rollout that the response belongs to; `nil` if it belongs to none.
     var rollout: RolloutConfiguration?
 
     /// The memory that the job takes, in bytes.
@@ -73,7 +66,6 @@ struct ShadowJob: Sendable {
 }
 
 extension ShadowJob {
-    /// The app and the environment of the response.
     var scope: ComparisonReport.Scope {
         ComparisonReport.Scope(bundleId: app.rawValue, environment: reply.environment.rawValue)
     }

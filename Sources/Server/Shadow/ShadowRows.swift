@@ -39,7 +39,6 @@ extension ComparisonSummary {
     }
 }
 
-/// The rows that one write adds to the store.
 struct ShadowRows: Sendable {
     let comparisons: [ComparisonCount]
     let differences: [DifferenceCount]
@@ -47,7 +46,6 @@ struct ShadowRows: Sendable {
 }
 
 extension ComparisonReport {
-    /// Creates the report of stored rows, and of results that are not stored yet.
     init(
         comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [Scope: Int64], title: String,
         madeAt: Timestamp
@@ -74,7 +72,6 @@ extension ComparisonReport {
         entries = Self.entries(differences)
     }
 
-    /// Adds up the differences of all days.
     private static func entries(_ differences: [DifferenceCount]) -> [Entry] {
         struct Key: Hashable {
             let scope: Scope

@@ -8,14 +8,12 @@ import ReceiptBridgeBase
 extension StatusPage {
     var apps: ReportBlock {
         guard !snapshot.apps.isEmpty else {
-            return .section(
-                id: "apps", "Apps", [.paragraph("No app is configured, and no request has arrived yet.")])
+            return .section(id: "apps", "Apps", [.paragraph("No app is configured, and no request has arrived yet.")])
         }
         return .section(
             id: "apps", "Apps", snapshot.apps.count > Self.maximumOpen ? summary : snapshot.apps.map(article))
     }
 
-    /// Totals, the apps that need attention, and folded lists of the others.
     private var summary: [ReportBlock] {
         let apps = snapshot.apps.filter { !$0.isOthers }
         let concerned = apps.filter { !$0.concerns.isEmpty }
@@ -49,7 +47,6 @@ extension StatusPage {
         .details("\(strong: app.title) \(span: "\(app.summary)", "counts")", body(of: app), "app")
     }
 
-    /// The details of an app: problems, sources, responses, comparisons, refunds and deliveries.
     private func body(of app: StatusSnapshot.App) -> [ReportBlock] {
         var blocks: [ReportBlock] = []
         if !app.concerns.isEmpty {
@@ -64,7 +61,6 @@ extension StatusPage {
         return blocks
     }
 
-    /// A table of responses by status, source and environment.
     private func answers(_ traffic: [StatusSnapshot.Traffic], named caption: String) -> ReportBlock {
         let all = traffic.count { _ in true }
         return .table(
@@ -96,7 +92,6 @@ extension StatusSnapshot.App {
     /// The bundle id. `other` stands for all apps that are not configured.
     fileprivate var title: Words { isOthers ? "All other apps" : "\(path: name)" }
 
-    /// Returns whether the app has any counts to show.
     var wasUsed: Bool { !traffic.isEmpty || !readiness.isEmpty || !facts.isEmpty }
 
     /// Returns whether this is the entry of all apps that are not configured.
@@ -118,8 +113,7 @@ extension StatusSnapshot.App {
         if revocations > 0 { facts.append(("Refunds and revocations seen", revocations.grouped)) }
         let attempts = deliveries.filter { $0.count > 0 }
         if !attempts.isEmpty {
-            facts.append(
-                ("Forwarding", attempts.map { "\($0.count.grouped) \($0.outcome)" }.joined(separator: ", ")))
+            facts.append(("Forwarding", attempts.map { "\($0.count.grouped) \($0.outcome)" }.joined(separator: ", ")))
         }
         if let backlog {
             facts.append(
@@ -133,7 +127,6 @@ extension StatusSnapshot.App {
 }
 
 extension StatusLabel {
-    /// A short description of the status.
     fileprivate var meaning: String {
         switch text {
         case "0": "genuine"

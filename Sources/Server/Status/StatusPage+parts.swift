@@ -73,14 +73,7 @@ extension StatusPage {
 
     /// Notifications by result.
     var notifications: ReportBlock {
-        let counts = snapshot.notifications
-        var facts = [("Stored", counts.stored.grouped), ("Duplicates", counts.repeated.grouped)]
-        for code in NotificationRejection.Code.allCases {
-            if let count = counts.refused[code], count > 0 {
-                facts.append(("Rejected: \(code.rawValue)", count.grouped))
-            }
-        }
-        if counts.droppedHints > 0 { facts.append(("Lookups dropped", counts.droppedHints.grouped)) }
+        let facts = snapshot.notifications.map { ($0.name, $0.value) }
         return .section(id: "notifications", "Notifications", [.facts("From the App Store, since the start", facts)])
     }
 

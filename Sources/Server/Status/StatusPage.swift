@@ -22,8 +22,7 @@ struct StatusPage {
             product: "Receipt Bridge \(snapshot.version) · status · \(snapshot.createdAt.displayText)",
             heading: "\(snapshot.phase.words)",
             main: warnings + [apps, sources, upstream, budgets, notifications, process])
-        page.header =
-            [.paragraph("\(sentence)", "standing \(snapshot.phase == .ready ? "done" : "open")")] + lastHour
+        page.header = [.paragraph("\(sentence)", "standing \(snapshot.phase == .ready ? "done" : "open")")] + lastHour
         page.links = [
             ("/comparisons", "Comparisons"), ("/customers", "Customers"), ("/metrics", "Metrics"),
             ("/openapi.json", "OpenAPI"),
@@ -94,7 +93,6 @@ struct StatusPage {
         return [.group("trend", [.drawing(drawing), .group([:], [.words(caption)], as: "figcaption")], as: "figure")]
     }
 
-    /// The warnings; nothing if there are none.
     private var warnings: [ReportBlock] {
         guard !snapshot.warnings.isEmpty else { return [] }
         let blocks = Self.folding(snapshot.warnings, "more warnings") { warnings in
@@ -130,7 +128,6 @@ struct StatusPage {
 }
 
 extension LifecycleState.Phase {
-    /// The heading of the page.
     fileprivate var words: String {
         switch self {
         case .starting: "Starting"

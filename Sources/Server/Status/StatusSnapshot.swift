@@ -20,7 +20,8 @@ struct StatusSnapshot: Sendable {
     let upstream: [UpstreamMetrics.Row]
     let hosts: [CircuitBreakingTransport.HostState]
     let budgets: [AppBudget]
-    let notifications: NotificationCounts.Snapshot
+    /// Notifications by result.
+    let notifications: [(name: String, value: String)]
     let facts: [(name: String, value: String)]
 
     /// The state of an app that is configured or has counts. The last one stands for all apps that are not configured.
@@ -91,11 +92,22 @@ extension StatusSnapshot {
         upstream = counts.upstream.rows
         hosts = health.hosts()
         budgets = health.pipelines.budgets
-        notifications = health.pipelines.notifications.counts.now
+        notifications = Self.notifications(health.pipelines)
         let reconciliation = try? await health.store?.reconciliations.lastReconciliation()
         facts =
             Self.facts(health) + (waiting.map { [("Customers to look up", $0.grouped)] } ?? [])
             + Self.facts(health.settings, reconciliation ?? nil, budgets)
+    }
+
+    private static func notifications(_ pipelines: ServiceGraph) -> [(name: String, value: String)] {
+        let (accepted, dropped) = (
+            pipelines.counts.notifications, pipelines.counts.events.count(MetricFamily.droppedHints)
+        )
+        return [
+            ("Stored", accepted.count(NotificationLabel.stored).grouped),
+            ("Duplicates", accepted.count(NotificationLabel.repeated).grouped),
+        ] + pipelines.notifications.rejections.counted.map { ("Rejected: \($0[0])", $1.grouped) }
+            + (dropped > 0 ? [("Lookups dropped", dropped.grouped)] : [])
     }
 
     /// Returns the facts about the daily reconciliation; none if it is off.

@@ -1,6 +1,7 @@
 import ReceiptBridgeCore
 import ServiceLifecycle
 import Synchronization
+import ReceiptBridgeBase
 
 /// What was counted from the start of the process to one moment, or between two moments.
 package struct TrafficSample: Sendable, Hashable {
@@ -35,11 +36,10 @@ extension TrafficSample {
     /// The present counts.
     init(of pipelines: ServiceGraph, age: Duration) {
         let traffic = pipelines.counts.labelled.flatMap(\.counts.traffic)
-        let received = pipelines.notifications.counts.now
         self.init(
             age: age, answered: traffic.count { _ in true }, genuine: traffic.count(\.isGenuine),
             rejected: traffic.count(\.isRefused), retried: traffic.count(\.isRetry),
-            notifications: received.stored + received.repeated)
+            notifications: pipelines.counts.notifications.total)
     }
 }
 
@@ -59,9 +59,7 @@ package final class TrafficHistory: Service {
     private let sample: @Sendable () -> TrafficSample
 
     /// - Parameter sample: Returns the present counts.
-    package init(_ sample: @escaping @Sendable () -> TrafficSample) {
-        self.sample = sample
-    }
+    package init(_ sample: @escaping @Sendable () -> TrafficSample) { self.sample = sample }
 
     /// Takes samples until shutdown.
     package func run() async throws {

@@ -9,11 +9,9 @@ package import NIOSSL
 /// TLS is version 1.2 or later with ephemeral key exchange only. ALPN offers only HTTP/1.1. No client certificate is
 /// requested.
 package struct ListenerCertificate: Sendable {
-    /// The TLS settings for new connections.
     package let context: NIOSSLContext
     /// The certificates in DER, the listener's own first.
     package let chain: [[UInt8]]
-    /// The DNS names and IP addresses the certificate is issued for.
     package let names: [String]
     /// The validity of the listener's own certificate, in seconds since 1970, both ends inclusive.
     package let validity: ClosedRange<Int64>
@@ -24,9 +22,7 @@ package struct ListenerCertificate: Sendable {
     /// Maximum time in seconds to wait for the peer's part of the TLS shutdown.
     private static let shutdownTimeoutSeconds: Int64 = 2
 
-    /// Loads the certificates and the key that a configuration names.
-    ///
-    /// - Throws: ``ListenerCertificateError`` if they cannot be read or do not belong together.
+    /// - Throws: ``ListenerCertificateError`` if the files cannot be read or do not belong together.
     package init(_ files: TLSFiles) throws(ListenerCertificateError) {
         let loaded = try Self.load(files.certificates)
         let leaf: Certificate
@@ -97,8 +93,7 @@ package struct ListenerCertificate: Sendable {
 }
 
 extension ListenerCertificate {
-    /// Returns the DNS names and IP addresses that TLS clients compare with the requested host. The common name is
-    /// not included because clients ignore it.
+    /// TLS clients compare these with the requested host. The common name is not included because clients ignore it.
     static func names(of certificate: NIOSSLCertificate) -> [String] {
         certificate._subjectAlternativeNames().compactMap { name in
             switch name.nameType {

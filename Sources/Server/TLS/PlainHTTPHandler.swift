@@ -18,9 +18,7 @@ final class PlainHTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let logger: Logger
     private var isPlain = false
 
-    init(logger: Logger) {
-        self.logger = logger
-    }
+    init(logger: Logger) { self.logger = logger }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isPlain else { return }

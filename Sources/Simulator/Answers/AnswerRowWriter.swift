@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 
-/// Writes the members of verifyReceipt responses to App Receipts.
 enum AnswerRowWriter {
     /// Returns the members `X`, `X_ms` and `X_pst`, all with text values, or none if `instant` is `nil`.
     static func dates(_ stem: String, _ instant: Timestamp?) -> [JSONValue.Member] {
@@ -16,10 +15,8 @@ enum AnswerRowWriter {
 
     static func flag(_ flag: Bool) -> String { flag ? "true" : "false" }
 
-    /// Returns a row of `in_app` or, with `isCurrent`, of `latest_receipt_info`, which has some more keys.
-    ///
-    /// Only notifications show that a consumable was refunded (`includesConsumableRefunds`); verifyReceipt responses do
-    /// not.
+    /// A row of `in_app` or, with `isCurrent`, of `latest_receipt_info`, which has some more keys. Only notifications
+    /// show that a consumable was refunded (`includesConsumableRefunds`); verifyReceipt responses do not.
     static func transaction(
         _ row: SimulatedTransaction, isCurrent: Bool, includesOwnership: Bool = true,
         includesConsumableRefunds: Bool = false
@@ -54,7 +51,6 @@ enum AnswerRowWriter {
         return .object(members)
     }
 
-    /// Returns an element of `pending_renewal_info`.
     static func renewal(_ renewal: SimulatedRenewal) -> JSONValue {
         let consent = renewal.priceIncreaseStatus.map { String($0) }
         var members = JSONValue.members([

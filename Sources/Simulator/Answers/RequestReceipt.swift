@@ -30,7 +30,6 @@ struct TransactionReceiptOutline {
     let signature: String
     let purchaseInfo: String
 
-    /// Returns `nil` if the bytes are not such a list.
     init?(_ bytes: [UInt8]) {
         guard let first = bytes.first(where: { !Self.isSpace($0) }), first == UInt8(ascii: "{"),
             bytes.last(where: { !Self.isSpace($0) }) == UInt8(ascii: "}"),

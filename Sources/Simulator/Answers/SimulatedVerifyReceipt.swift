@@ -5,7 +5,6 @@ package import ReceiptBridgeCryptography
 package struct SimulatedVerifyReceipt: Sendable {
     private typealias Member = JSONValue.Member
 
-    /// The verifyReceipt endpoint of a request.
     package enum Endpoint: Sendable, Hashable {
         case production
         case sandbox
@@ -65,8 +64,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     /// Returns a response that contains nothing but the status, as most failures do.
     static func statusOnly(_ status: Int64) -> JSONValue { JSONValue(["status": status]) }
 
-    /// Returns the plan of a customer's newest receipt, created now. Its id contains the instant of the last change,
-    /// because each change needs a new receipt.
+    /// The id contains the instant of the last change, because each change needs a new receipt.
     private func latestPlan(
         of customer: SimulatedCustomer, named name: String, version: UInt8? = nil, _ transactionIds: [String],
         seed: UInt64
@@ -95,10 +93,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     }
 }
 
-/// The nested responses to App Receipts.
 extension SimulatedVerifyReceipt {
-    /// Returns the response to an App Receipt.
-    ///
     /// `latest_receipt_info` and `latest_receipt` are included only if the password is right, `pending_renewal_info`
     /// only if the customer also has an auto-renewable subscription now, in this receipt or in a newer one. A receipt
     /// without any purchase does not identify a customer, so its response never has them.
@@ -164,7 +159,6 @@ extension SimulatedVerifyReceipt {
     }
 }
 
-/// The flat responses to iOS 6 transactionReceipts.
 extension SimulatedVerifyReceipt {
     /// Returns the response to a transactionReceipt: 21006 and `latest_expired_receipt_info` if the subscription has
     /// expired. There is never an `environment`.

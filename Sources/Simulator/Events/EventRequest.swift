@@ -43,7 +43,6 @@ package struct EventOutcome: Sendable {
     package let before, after: SimulatedCustomer?
     package let notifications: [SimulatedNotification]
 
-    /// The event without its notifications.
     var silent: EventOutcome { EventOutcome(event: event, before: before, after: after, notifications: []) }
 
     /// An element of the response to `POST /events`: `{"event", "customer", "environment", "notifications":

@@ -19,15 +19,13 @@ package final class EventScheduler: Sendable {
         state = Mutex(State(identifiers: EventIdentifiers(seed: customerRegistry.world.seed)))
     }
 
-    /// Lets events happen to random customers. Returns the outcomes in order.
+    /// Returns the outcomes in order; a customer without any possible event gives none.
     ///
     /// - Parameters:
     ///     - count: number of attempts; a customer without any possible event gives no outcome.
     ///     - seed: chooses customers and events. If it is `nil`, each call has another one.
     ///     - environment: environment of the customers, or `nil` for both.
-    package func make(
-        _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil
-    ) -> [EventOutcome] {
+    package func make(_ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil) -> [EventOutcome] {
         var random = generator(seed)
         let customers = customerRegistry.world.customers.filter { environment == nil || $0.environment == environment }
         guard !customers.isEmpty else { return [] }
@@ -49,8 +47,7 @@ package final class EventScheduler: Sendable {
         throw .impossible
     }
 
-    /// Applies a change that the app's owner makes through the Server API. Returns `nil` if `apply` changes
-    /// nothing.
+    /// A change that the app's owner makes through the Server API. `nil` if `apply` changes nothing.
     func make(of customer: SimulatedCustomer, _ apply: (inout EventSimulation) -> Void) -> EventOutcome? {
         change(customer, event: nil, random: SplitMix64(seed: 0), apply)
     }
@@ -97,7 +94,6 @@ package final class EventScheduler: Sendable {
         return Array(customers[start...] + customers[..<start])
     }
 
-    /// Lets a random possible event happen, chosen by weight.
     private func randomEvent(of customer: SimulatedCustomer, random: SplitMix64) -> EventOutcome? {
         var random = random
         let current = customerRegistry.current(customer)
@@ -112,7 +108,6 @@ package final class EventScheduler: Sendable {
         return nil
     }
 
-    /// Lets the requested event happen, or returns `nil` if no subject of the customer allows it.
     private func simulate(
         _ event: WorldEvent, for customer: SimulatedCustomer, _ request: EventRequest, random: SplitMix64
     ) -> EventOutcome? {
@@ -142,8 +137,7 @@ package final class EventScheduler: Sendable {
                 guard !simulation.emitted.isEmpty || simulation.isUnreported else { return nil }
                 customer = simulation.customer
                 state.identifiers = simulation.identifiers
-                return EventOutcome(
-                    event: event, before: before, after: customer, notifications: simulation.emitted)
+                return EventOutcome(event: event, before: before, after: customer, notifications: simulation.emitted)
             }
         }
     }

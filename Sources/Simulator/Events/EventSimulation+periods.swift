@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// Events that begin or end periods of subscriptions.
 extension EventSimulation {
-    /// The reasons why a period begins.
     enum Beginning {
         /// A renewal. If it comes before the previous period ends, the new period is longer by the remaining time.
         case renewal
@@ -75,7 +74,6 @@ extension EventSimulation {
         return newest
     }
 
-    /// Renews the subscription with the product and the offer that its renewal state names.
     mutating func renew(_ index: Int, by beginning: Beginning = .renewal) {
         let renewal = customer.renewals[index]
         guard let product = renewal.nextProduct,
@@ -90,8 +88,7 @@ extension EventSimulation {
         emit("DID_RENEW", "BILLING_RECOVERY", of: new)
     }
 
-    /// Ends the current period without a payment. The subscription is in the grace period, if `withGrace`, or in
-    /// billing retry.
+    /// Afterwards the subscription is in the grace period, if `withGrace`, or in billing retry.
     mutating func fail(_ index: Int, withGrace: Bool) {
         guard let newest = end(index) else { return }
         let graceEnd = (customer.transactions[newest].expiresDate ?? date).advanced(
@@ -118,7 +115,6 @@ extension EventSimulation {
 }
 
 extension SimulatedRenewal {
-    /// The state after the last period.
     mutating func expire(intent: Int64) {
         status = .expired
         willRenew = false
@@ -143,10 +139,8 @@ extension SimulatedRenewal {
 }
 
 extension SimulatedTransaction {
-    /// Takes the SKU and the previous subscription from the period before it, if the product is the same, and its place
-    /// in a commitment.
-    ///
-    /// After a billing error the commitment ends later than before, as Apple documents it.
+    /// The SKU and the previous subscription, if the product is the same, and the place in a commitment. After a
+    /// billing error the commitment ends later than before, as Apple documents it.
     fileprivate mutating func copyDetails(of previous: SimulatedTransaction, length: Int64) {
         if product.productId == previous.product.productId {
             advancedCommerce = previous.advancedCommerce

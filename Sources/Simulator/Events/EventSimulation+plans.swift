@@ -70,10 +70,8 @@ extension EventSimulation {
         }
     }
 
-    /// Migrates a subscription to the Advanced Commerce API. It continues with a new original transaction id until the
-    /// end of the paid period; the old one has expired.
-    ///
-    /// Apple documents only `previousOriginalTransactionId`, not the other values.
+    /// The subscription continues with a new original transaction id until the end of the paid period; the old one has
+    /// expired. Apple documents only `previousOriginalTransactionId`, not the other values.
     mutating func migrate(_ index: Int) {
         guard let newest = newest(of: index) else { return }
         let previous = customer.transactions[newest]
@@ -98,7 +96,6 @@ extension EventSimulation {
 }
 
 extension SimulatedTransaction {
-    /// Marks the period as upgraded, which is not a revocation.
     mutating func upgrade(at date: Timestamp, _ options: WorldOptions) {
         isUpgraded = true
         upgradedDate = date

@@ -44,7 +44,6 @@ extension EventSimulation {
     }
 }
 
-/// Events about refunds and the end of family sharing.
 extension EventSimulation {
     private static let reasons = [
         "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER",
@@ -55,9 +54,8 @@ extension EventSimulation {
         emit("CONSUMPTION_REQUEST", of: index, reason: reason)
     }
 
-    /// Refunds a past period, the current period, or a product that does not renew.
-    ///
-    /// If the current period is refunded, the subscription is revoked and Apple turns off its renewal.
+    /// A past period, the current period, or a product that does not renew. If the current period is refunded, the
+    /// subscription is revoked and Apple turns off its renewal.
     mutating func refund(_ index: Int) {
         let isPartial = customer.transactions[index].isAutoRenewable && random.number(below: 4) == 0
         let revocation = SimulatedTransaction.Revocation(
@@ -99,8 +97,7 @@ extension EventSimulation {
         return current
     }
 
-    /// Returns the index of the subscription whose newest transaction this is, or `nil` if the transaction is an
-    /// older period or not a subscription.
+    /// `nil` if the transaction is an older period or not a subscription.
     private func subscription(endingWith index: Int) -> Int? {
         customer.renewals.indices.first { newest(of: $0) == index }
     }

@@ -9,17 +9,13 @@ struct EventSimulation {
     var identifiers: EventIdentifiers
     var random: SplitMix64
     let options: WorldOptions
-    /// The speed of the customer's subscriptions.
     var clock: SandboxClock { options.clock(in: customer.environment) }
-    /// `appTransactionId` of new purchases.
     var appTransactionId: String? { customer.hasAppTransaction ? customer.appTransactionId : nil }
-    /// Date of the newest change.
     private(set) var date: Timestamp
     private(set) var emitted: [SimulatedNotification] = []
     /// The customer has changed, and no notification reports it.
     private(set) var isUnreported = false
 
-    /// Emits a notification about a transaction in its current state, and about its subscription.
     mutating func emit(_ type: String, _ subtype: String? = nil, of index: Int, reason: String? = nil) {
         if !emitted.isEmpty { date = customer.tick(date) }
         let transaction = customer.transactions[index]
@@ -31,7 +27,6 @@ struct EventSimulation {
                 consumptionRequestReason: reason))
     }
 
-    /// Changes a subscription and its newest transaction, and emits a notification about it.
     mutating func update(
         _ subscription: Int, _ type: String, _ subtype: String? = nil,
         _ edit: (inout SimulatedRenewal, inout SimulatedTransaction) -> Void = { _, _ in }
@@ -47,7 +42,6 @@ struct EventSimulation {
         isUnreported = true
     }
 
-    /// Withdraws a parent's or guardian's consent to the app.
     mutating func rescindConsent() {
         guard customer.hasAppTransaction else { return }
         customer.isConsentRescinded = true
@@ -90,7 +84,6 @@ struct EventSimulation {
 
 /// The source of ids for events: those of transactions and line items are higher than all ids of the generated world.
 struct EventIdentifiers {
-    /// Seed of the world.
     let seed: UInt64
     private(set) var counter: Int64 = 0
     private(set) var notifications = 0
@@ -106,7 +99,6 @@ struct EventIdentifiers {
         return String((environment == .production ? 590_000_000_000_000 : 2_000_009_600_000_000) + counter)
     }
 
-    /// Returns the UUID of the next notification.
     mutating func uuid() -> String {
         notifications += 1
         return SplitMix64.uuid(named: "event.\(seed).\(notifications)")

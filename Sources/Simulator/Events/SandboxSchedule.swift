@@ -1,12 +1,11 @@
 import ReceiptBridgeBase
 
 extension SimulatedRenewal {
-    /// Returns the next event of a subscription in the accelerated sandbox, which happens by itself, and its date.
-    /// Returns `nil` if none follows.
+    /// The next event of a subscription in the accelerated sandbox, which happens by itself.
     ///
     /// - Parameters:
-    ///     - expires: end of the newest period.
-    ///     - renewals: number of renewals since the customer last bought the subscription.
+    ///   - expires: end of the newest period.
+    ///   - renewals: number of renewals since the customer last bought the subscription.
     fileprivate func next(expires: Timestamp, renewals: Int) -> (event: WorldEvent, date: Timestamp)? {
         let clock = SandboxClock.apple
         switch status {
@@ -51,8 +50,7 @@ extension EventSimulation {
 }
 
 extension EventScheduler {
-    /// Lets all events of the accelerated sandbox happen that are due. Returns the outcomes in order, for each customer
-    /// the earliest first.
+    /// Returns the outcomes in order, for each customer the earliest first.
     func makeDue(at instant: Timestamp) -> [EventOutcome] {
         let world = customerRegistry.world
         guard world.options.sandboxClock == .apple else { return [] }

@@ -17,7 +17,6 @@ package enum WorldEvent: String, Sendable, Hashable, CaseIterable {
     /// The customer changes to the yearly product at once, to the monthly product at the next renewal, or reverses
     /// the latter.
     case upgrade, downgrade, downgradeTakenBack
-    /// The customer turns off or on the renewal.
     case autoRenewOff, autoRenewOn
     /// The customer redeems an offer for the next period, for an upgrade, or for a downgrade.
     case offerRedeemed, offerUpgrade, offerDowngrade
@@ -163,7 +162,6 @@ extension WorldEvent {
         }
     }
 
-    /// Returns all subjects of the customer for which the event is possible now.
     func subjects(in customer: SimulatedCustomer) -> [EventSubject] {
         guard !customer.isRemoved else { return [] }
         switch rule {
@@ -179,8 +177,7 @@ extension WorldEvent {
         }
     }
 
-    /// Simulates the event for a subject. If it is not possible for that kind of subject, nothing changes and no
-    /// notification is emitted.
+    /// If the event is not possible for that kind of subject, nothing changes and no notification is emitted.
     func happen(to subject: EventSubject, in simulation: inout EventSimulation) {
         switch (rule, subject) {
         case (.customer(_, let run), .customer): run(&simulation)
@@ -199,20 +196,16 @@ extension SimulatedTransaction {
 
 extension SimulatedRenewal {
     fileprivate var isRenewing: Bool { status == .active && willRenew }
-    /// Whether the subscription or, within a commitment, the commitment will renew.
     fileprivate var continues: Bool { commitment?.willRenew ?? willRenew }
     fileprivate var isUnchanged: Bool { autoRenewProductId == productId }
     fileprivate var awaitsConsent: Bool { status == .active && priceIncreaseStatus == 0 }
     fileprivate var hasEnded: Bool { status == .expired || status == .revoked }
-    fileprivate var allowsDowngrade: Bool {
-        isActive(.yearly) && isUnchanged && willRenew && commitment == nil
-    }
+    fileprivate var allowsDowngrade: Bool { isActive(.yearly) && isUnchanged && willRenew && commitment == nil }
 
     fileprivate func isActive(_ product: SimulatedProduct) -> Bool {
         status == .active && productId == product.productId
     }
 
-    /// The other product of the subscription group, or `nil` if the group has no other.
     fileprivate var otherProduct: SimulatedProduct? {
         guard let own = SimulatedProduct.named(productId) else { return nil }
         return SimulatedApp.first.products.first { $0.group == own.group && $0.productId != productId }
@@ -220,7 +213,6 @@ extension SimulatedRenewal {
 }
 
 extension SimulatedCustomer {
-    /// The groups in which the customer never had a subscription.
     var freeGroups: [String] {
         let subscribed = renewals.compactMap { SimulatedProduct.named($0.productId)?.group }
         return [SimulatedProduct.subscriptionGroup, SimulatedProduct.newsGroup].filter { !subscribed.contains($0) }

@@ -21,7 +21,6 @@ struct EventsRequest: Sendable {
     let isSilent: Bool
     let options: DeliveryOptions
 
-    /// Returns `nil` if a value is not valid. The response is then 400.
     init?(_ document: JSONValue) {
         guard case .object = document, let options = DeliveryOptions(document),
             let environment = document.environment
@@ -43,7 +42,6 @@ struct EventsRequest: Sendable {
 }
 
 extension DeliveryOptions {
-    /// Returns `nil` if a value is out of range.
     fileprivate init?(_ document: JSONValue) {
         self.init()
         for (name, path) in [("lost", \Self.lost), ("doubled", \.doubled), ("shuffled", \.shuffled)] {

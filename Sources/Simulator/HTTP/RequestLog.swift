@@ -5,7 +5,6 @@ import Synchronization
 /// A log of the requests to the simulated App Store, without receipts and secrets. Tests read it to check what a
 /// proxy sent.
 package final class RequestLog: Sendable {
-    /// A request.
     package struct Entry: Sendable, Hashable {
         package let method: String
         package let path: String
@@ -39,13 +38,10 @@ package final class RequestLog: Sendable {
         }
     }
 
-    package func removeAll() {
-        contents.withLock { $0 = Contents() }
-    }
+    package func removeAll() { contents.withLock { $0 = Contents() } }
 
     package var total: Int { contents.withLock { $0.total } }
 
-    /// Returns the number of requests to one endpoint.
     package func count(_ endpoint: String) -> Int { contents.withLock { $0.counts[endpoint] ?? 0 } }
 
     /// The newest 100 requests, oldest first.

@@ -11,7 +11,6 @@ package struct SimulatedFault: Sendable, Hashable {
         case html
         /// Responds with 200 and that body.
         case body(String)
-        /// Delays the response.
         case delay
         /// Closes the connection without a response.
         case reset
@@ -80,7 +79,6 @@ package struct SimulatedFault: Sendable, Hashable {
 }
 
 extension SimulatedFault {
-    /// The kinds without members of their own.
     private static let kinds: [String: Kind] = [
         "html": .html, "delay": .delay, "reset": .reset, "truncate": .truncate,
         "endlessPages": .serverAPI(.endlessPages), "unchangedRevision": .serverAPI(.unchangedRevision),
@@ -117,8 +115,7 @@ extension JSONValue {
         }
     }
 
-    /// Returns whether this is an object that has no members but these, each at most once and with a value of its
-    /// type.
+    /// Has no members but these, each at most once and with a value of its type.
     func hasOnly(_ types: [String: MemberType]) -> Bool {
         guard case .object(let members) = self, Set(members.map(\.key)).count == members.count else { return false }
         return members.allSatisfy { member in
@@ -134,13 +131,9 @@ extension JSONValue {
 package final class FaultRegistry: Sendable {
     private let faults = Mutex<[SimulatedFault]>([])
 
-    package func add(_ fault: SimulatedFault) {
-        faults.withLock { $0.append(fault) }
-    }
+    package func add(_ fault: SimulatedFault) { faults.withLock { $0.append(fault) } }
 
-    package func removeAll() {
-        faults.withLock { $0.removeAll() }
-    }
+    package func removeAll() { faults.withLock { $0.removeAll() } }
 
     /// Returns the first fault that matches the request, and subtracts the request from its ``SimulatedFault/times``.
     ///
@@ -164,11 +157,9 @@ package final class FaultRegistry: Sendable {
 
 extension RateLimiter {
     /// Sets a smaller rate limit, which replaces Apple's until `DELETE /faults`. The token bucket is full at first.
-    ///
     /// Example: `{"kind": "budget", "limit": 5, "seconds": 3600, "endpoint": "history", "environment": "production"}`.
-    /// Without an endpoint it applies to all of them, and without an environment to both.
-    ///
-    /// - Returns: whether the document is a valid budget.
+    /// Without an endpoint it applies to all of them, and without an environment to both. Returns whether the document
+    /// is a valid budget.
     func set(_ document: JSONValue) -> Bool {
         let members: [String: MemberType] = [
             "kind": .text, "limit": .number, "seconds": .number, "endpoint": .text, "environment": .text,

@@ -9,20 +9,15 @@ import NIOCore
 package final class SimulatedStore: Sendable {
     /// The customers as they were generated; changes by events are in the registry.
     package let world: World
-    /// The certificates and keys that sign receipts and JWS.
     package let pki: TestPKI
     package let clock: SimulatedClock
     package let verifyReceipt: SimulatedVerifyReceipt
     package let serverAPI: SimulatedServerAPI
-    /// Lets events happen to the customers while the store runs.
     package let events: EventScheduler
-    /// Sends the notifications about events to the app's server.
     package let outbox: NotificationOutbox
     /// The credentials of the app's owner, which callers of the Server API need.
     package let credentials: SimulatedCredentials
-    /// Faults that tests inject into verifyReceipt and the Server API.
     package let faults = FaultRegistry()
-    /// Log of the requests to verifyReceipt and the Server API.
     package let requests = RequestLog()
 
     /// Creates a store. Makes new keys unless `pki` is given, which takes about half a second.
@@ -37,7 +32,6 @@ package final class SimulatedStore: Sendable {
             clock: clock, credentials: SimulatedCredentials(key: .p256()), storedReceipts: [:])
     }
 
-    /// Begins with the bytes of receipts that were signed before, by their ids.
     init(
         world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials,
         storedReceipts: [String: [UInt8]],
@@ -61,17 +55,13 @@ package final class SimulatedStore: Sendable {
     /// All receipts of the world, in the order of its customers. Those that were not signed yet are signed now.
     package var receipts: [IssuedReceipt] { verifyReceipt.registry.all }
 
-    /// Returns the receipts of one customer. They are signed at the first request.
     package func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] {
         verifyReceipt.registry.receipts(of: customer)
     }
 }
 
 extension SimulatedStore {
-    /// Renews and expires the subscriptions of the accelerated sandbox whose date has come, and sends the notifications
-    /// about it.
-    ///
-    /// - Parameter instant: `nil` for the time of the store's clock.
+    /// Renews and expires the subscriptions of the accelerated sandbox whose date has come.
     @discardableResult
     package func advanceSandbox(to instant: Timestamp? = nil) -> [EventOutcome] {
         let outcomes = events.makeDue(at: instant ?? clock.now)
@@ -79,7 +69,6 @@ extension SimulatedStore {
         return outcomes
     }
 
-    /// Returns the body that is posted for a notification in version 2.
     package func body(of notification: SimulatedNotification) throws(CryptographyError) -> [UInt8] {
         try serverAPI.issuer.body(of: notification)
     }
@@ -90,8 +79,8 @@ extension SimulatedStore {
     /// Serves until the task is canceled or, with `stopsOnSignals`, the process receives a signal to stop.
     ///
     /// - Parameters:
-    ///     - port: 0 for any free port.
-    ///     - onReady: receives the bound port. If it throws, the server stops and throws the error.
+    ///   - port: 0 for any free port.
+    ///   - onReady: receives the bound port. If it throws, the server stops and throws the error.
     package func run(
         host: String = "127.0.0.1", port: Int = 0, stopsOnSignals: Bool = false,
         onReady: @escaping @Sendable (Int) async throws -> Void

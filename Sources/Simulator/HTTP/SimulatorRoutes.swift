@@ -30,7 +30,6 @@ struct SimulatorRoutes: Sendable {
         return router
     }
 
-    /// Adds the routes with which tests control the simulator.
     private func addControls(_ router: Router<SimulatorContext>) {
         router.post("faults") { request, _ in try await addFault(request) }
         router.delete("faults") { _, _ in
@@ -79,7 +78,6 @@ struct SimulatorRoutes: Sendable {
         return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .production : .automatic
     }
 
-    /// Responds to a verifyReceipt request, with the first matching fault if there is one.
     private func verifyReceiptResponse(
         to request: Request, at endpoint: SimulatedVerifyReceipt.Endpoint, _ context: SimulatorContext
     ) async throws -> Response {
@@ -105,7 +103,6 @@ struct SimulatorRoutes: Sendable {
         return fault
     }
 
-    /// Responds to a request to the Server API, with the first matching fault if there is one.
     private func serverAPIResponse(
         to request: Request, in environment: AppStoreEnvironment, _ context: SimulatorContext
     ) async throws -> Response {
@@ -140,7 +137,6 @@ struct SimulatorRoutes: Sendable {
         return response
     }
 
-    /// Handles `POST /faults`.
     private func addFault(_ request: Request) async throws -> Response {
         let document = try await document(of: request)
         if let document, store.serverAPI.limiter.set(document) { return Response(status: .created) }
@@ -158,8 +154,7 @@ extension SimulatorRoutes {
     }
 
     static func respond(_ status: HTTPResponse.Status, _ type: String, _ bytes: [UInt8]) -> Response {
-        Response(
-            status: status, headers: [.contentType: type], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+        Response(status: status, headers: [.contentType: type], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     /// Responds as the fault requires; `answer` gives the response without the fault.
@@ -215,7 +210,6 @@ struct SimulatorContext: RequestContext {
 /// The connection was closed, so no response is sent.
 struct ConnectionAborted: Error {}
 
-/// The routes for events and notifications, which tests use to control the simulator.
 extension SimulatorRoutes {
     /// Handles `POST /events`. Responds with `{"events": [...]}`, each element as in ``EventOutcome/document``.
     private func simulateEvents(_ request: Request) async throws -> Response {
@@ -261,7 +255,6 @@ extension SimulatorRoutes {
         return Response(status: .created)
     }
 
-    /// Returns the body as JSON, or `nil` if it is not JSON.
     private func document(of request: Request) async throws -> JSONValue? {
         let body = try await request.body.collect(upTo: 65_536)
         return try? JSONValue(reading: Array(body.readableBytesView))

@@ -5,7 +5,6 @@ import Synchronization
 ///
 /// Get Notification History lists those of the time before, too.
 package final class NotificationLog: Sendable {
-    /// A notification and its attempts.
     package struct Entry: Sendable {
         package let notification: SimulatedNotification
         /// Whether Get Notification History lists the notification. Apple lists those for a version 2 target; test
@@ -27,15 +26,12 @@ package final class NotificationLog: Sendable {
     private let entries = Mutex<[Entry]>([])
     private let past = Mutex<[AppStoreEnvironment: [Entry]]>([:])
 
-    init(_ world: World) {
-        self.world = world
-    }
+    init(_ world: World) { self.world = world }
 
     package var count: Int { entries.withLock { $0.count } }
 
     package var all: [Entry] { entries.withLock { $0 } }
 
-    /// Returns an entry by its index, or `nil` if there is no such entry.
     package subscript(index: Int) -> Entry? { entries.withLock { $0.indices.contains(index) ? $0[index] : nil } }
 
     func append(_ new: [Entry]) -> Range<Int> {
@@ -54,8 +50,7 @@ package final class NotificationLog: Sendable {
         }
     }
 
-    /// Returns the content of Get Notification History, oldest first. New entries are appended, so the index of an
-    /// entry never changes.
+    /// Oldest first. New entries are appended, so the index of an entry never changes.
     func history(in environment: AppStoreEnvironment) -> [Entry] {
         past(environment) + all.filter { $0.isListed && $0.notification.environment == environment }
     }
@@ -81,9 +76,7 @@ package struct SendAttempt: Sendable, Hashable {
         case timedOut = "TIMED_OUT"
         /// The connection failed, for example because no server listens at the URL.
         case socketIssue = "SOCKET_ISSUE"
-        /// The connection was closed before the response was complete.
         case prematureClose = "PREMATURE_CLOSE"
-        /// The response was not HTTP.
         case invalidResponse = "INVALID_RESPONSE"
         case unsuccessfulStatus = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
     }
@@ -92,7 +85,5 @@ package struct SendAttempt: Sendable, Hashable {
     package let result: Result
 
     /// An element of `sendAttempts`.
-    var document: JSONValue {
-        JSONValue(["attemptDate": date.milliseconds, "sendAttemptResult": result.rawValue])
-    }
+    var document: JSONValue { JSONValue(["attemptDate": date.milliseconds, "sendAttemptResult": result.rawValue]) }
 }

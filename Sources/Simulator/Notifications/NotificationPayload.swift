@@ -45,11 +45,9 @@ extension JWSIssuer {
                 "signedRenewalInfo": try sign(row, fault), "status": renewal.status.rawValue,
             ])
         }
-        return .object(
-            members + JSONValue.members(["consumptionRequestReason": notification.consumptionRequestReason]))
+        return .object(members + JSONValue.members(["consumptionRequestReason": notification.consumptionRequestReason]))
     }
 
-    /// Returns the app transaction with its envelope, or `nil` if the notification has none.
     private func appData(
         _ notification: SimulatedNotification, _ fault: ServerAPIFault?
     ) throws(CryptographyError) -> JSONValue? {

@@ -9,7 +9,6 @@ package struct SimulatedNotification: Sendable, Hashable {
     /// it.
     package let uuid: String
     package let type: String
-    /// `nil` if the payload has no `subtype`.
     package var subtype: String?
     package let environment: AppStoreEnvironment
     /// `nil` if the notification is not about one customer.
@@ -27,7 +26,6 @@ package struct SimulatedNotification: Sendable, Hashable {
     /// Only for `RENEWAL_EXTENSION` with `SUMMARY`.
     package var summary: ExtensionSummary?
 
-    /// The result of an extension for all subscribers of a product.
     package struct ExtensionSummary: Sendable, Hashable {
         package let requestIdentifier: String
         package let productId: String
@@ -69,9 +67,7 @@ extension SimulatedNotification {
     }
 
     /// Returns the notification about a failed renewal or an expiry, or `nil` if the subscription is active or revoked.
-    private static func end(
-        _ renewal: SimulatedRenewal, of customer: SimulatedCustomer
-    ) -> SimulatedNotification? {
+    private static func end(_ renewal: SimulatedRenewal, of customer: SimulatedCustomer) -> SimulatedNotification? {
         guard let newest = customer.newestTransaction(of: renewal), let date = newest.expiresDate else { return nil }
         let (type, subtype): (String, String?)
         switch (renewal.status, renewal.expirationIntent) {
@@ -87,8 +83,7 @@ extension SimulatedNotification {
         return .past(type, subtype, of: customer, at: date, newest, renewal)
     }
 
-    /// Creates a notification. Its UUID is derived from type, transaction and date, because one transaction can have
-    /// several notifications.
+    /// The UUID is derived from type, transaction and date, because one transaction can have several notifications.
     private static func past(
         _ type: String, _ subtype: String?, of customer: SimulatedCustomer, at date: Timestamp,
         _ transaction: SimulatedTransaction, _ renewal: SimulatedRenewal?

@@ -22,17 +22,13 @@ package struct IssuedReceipt: Sendable {
 package struct ReceiptIssuer: Sendable {
     package let pki: TestPKI
 
-    package init(pki: TestPKI) {
-        self.pki = pki
-    }
+    package init(pki: TestPKI) { self.pki = pki }
 
-    /// Signs a planned receipt.
     package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt
     {
         try issue(plan, for: customer, bytes: sign(plan, for: customer))
     }
 
-    /// Returns a planned receipt that was signed before, with its bytes.
     package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer, bytes: [UInt8]) -> IssuedReceipt {
         let ids =
             plan.version == nil
@@ -53,7 +49,6 @@ package struct ReceiptIssuer: Sendable {
 }
 
 extension AppReceiptContent {
-    /// Creates the content of a planned App Receipt.
     package init(_ plan: ReceiptPlan, of customer: SimulatedCustomer) {
         self.init(
             environment: customer.environment, bundleId: SimulatedApp.first.bundleId, creationDate: plan.creationDate,

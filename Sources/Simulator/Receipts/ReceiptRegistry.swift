@@ -24,8 +24,6 @@ package final class ReceiptRegistry: Sendable {
     private let world: World
     private let issuer: ReceiptIssuer
 
-    /// Begins with the bytes of receipts that were signed before, by their ids.
-    ///
     /// Throws if the keys cannot sign. Later calls rely on this check.
     init(world: World, issuer: ReceiptIssuer, storedReceipts: [String: [UInt8]]) throws(CryptographyError) {
         self.world = world
@@ -64,8 +62,7 @@ package final class ReceiptRegistry: Sendable {
         contents.withLock { $0.add(receipt, digest) }
     }
 
-    /// Adds the receipt if its id is new. Otherwise returns the existing one, so that concurrent callers get the same
-    /// bytes.
+    /// Returns the existing receipt with this id, if there is one, so that concurrent callers get the same bytes.
     private func addFirst(_ receipt: IssuedReceipt) -> IssuedReceipt {
         let digest = Self.digest(receipt.bytes)
         return contents.withLock {

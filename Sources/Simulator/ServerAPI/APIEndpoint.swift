@@ -36,8 +36,7 @@ package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Returns the endpoint of a path below `/inApps/` with the values of its parameters, or `nil` if there is no
-    /// such endpoint.
+    /// The endpoint of a path below `/inApps/` with the values of its parameters.
     static func matching(method: String, path: [String]) -> (endpoint: APIEndpoint, values: [String])? {
         for endpoint in allCases where endpoint.row.method == method {
             let components = endpoint.row.path.split(separator: "/")

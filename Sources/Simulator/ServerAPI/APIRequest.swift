@@ -35,9 +35,7 @@ package struct APIRequest: Sendable {
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     /// Parses all values of a parameter. Throws `code` if one of them is not valid.
-    func values<Value>(
-        _ name: String, else code: Int64, _ read: (String) -> Value?
-    ) throws(APIFailure) -> [Value] {
+    func values<Value>(_ name: String, else code: Int64, _ read: (String) -> Value?) throws(APIFailure) -> [Value] {
         let texts = values(name)
         let parsed = texts.compactMap(read)
         guard parsed.count == texts.count else { throw APIFailure(code) }
@@ -45,9 +43,7 @@ package struct APIRequest: Sendable {
     }
 
     /// Parses an optional parameter. Throws `code` if its value is not valid.
-    func value<Value>(
-        _ name: String, else code: Int64, _ read: (String) -> Value?
-    ) throws(APIFailure) -> Value? {
+    func value<Value>(_ name: String, else code: Int64, _ read: (String) -> Value?) throws(APIFailure) -> Value? {
         guard let text = value(name) else { return nil }
         guard let parsed = read(text) else { throw APIFailure(code) }
         return parsed
@@ -88,7 +84,6 @@ struct APIFailure: Error, Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// The error as a response.
     var answer: APIAnswer {
         APIAnswer(
             status: Int(clamping: code / 10_000), headers: retryAfter.map { [("Retry-After", $0)] } ?? [],
@@ -147,8 +142,7 @@ struct APIFailure: Error, Sendable, Hashable {
 }
 
 extension APIFailure {
-    /// Checks an identifier: 1 to 20 digits, not all of them zero. Throws `code` otherwise, because it depends on the
-    /// endpoint.
+    /// 1 to 20 digits, not all of them zero. Throws `code` otherwise, because it depends on the endpoint.
     static func checkIdentifier(_ text: String, code: Int64 = 4_000_006) throws(APIFailure) {
         guard TransactionIdentifier(rawValue: text) != nil else { throw APIFailure(code) }
     }

@@ -10,7 +10,6 @@ struct ConsumptionRules: Sendable {
 
     let fields: [Field]
     let kinds: Set<SimulatedProduct.Kind>
-    /// Checks that concern several fields.
     let crossFieldCheck: @Sendable (JSONValue, SimulatedProduct.Kind) throws(APIFailure) -> Void
 
     /// Throws the error of the first rule that the body violates.
@@ -26,7 +25,6 @@ struct ConsumptionRules: Sendable {
         try crossFieldCheck(document, kind)
     }
 
-    /// Rules of version 2.
     static let second = ConsumptionRules(
         fields: [
             consent, sample,
@@ -51,7 +49,6 @@ struct ConsumptionRules: Sendable {
         if percentage != 0, document["deliveryStatus"]?.text != "DELIVERED" { throw APIFailure(4_000_000) }
     }
 
-    /// Rules of version 1.
     static let first = ConsumptionRules(
         fields: [
             consent,
@@ -70,9 +67,7 @@ struct ConsumptionRules: Sendable {
     private static let consent = Field(name: "customerConsented", code: 4_000_035) { $0 == .bool(true) }
     private static let sample = Field(name: "sampleContentProvided", code: 4_000_041) { $0.flag != nil }
 
-    private static func oneOf(
-        _ name: String, _ code: Int64, _ values: Set<String>, isRequired: Bool = true
-    ) -> Field {
+    private static func oneOf(_ name: String, _ code: Int64, _ values: Set<String>, isRequired: Bool = true) -> Field {
         Field(name: name, code: code, isRequired: isRequired) { $0.text.map(values.contains) ?? false }
     }
 

@@ -56,7 +56,6 @@ struct HistoryQuery: Sendable {
         return revision
     }
 
-    /// Returns the rows of one page, and whether there are more.
     func page(of rows: [SimulatedTransaction]) -> (rows: [SimulatedTransaction], hasMore: Bool) {
         let ascending = rows.filter(matches).map { (row: $0, position: Revision($0)) }
             .sorted { $0.position.precedes($1.position) }

@@ -9,7 +9,6 @@ import Synchronization
 /// it, and an older state must not be dated later than a newer one. Callers therefore pass the instant at which they
 /// started, before they read the customer.
 final class JWSIssuer: Sendable {
-    /// A record whose JWS is cached.
     enum Row: Hashable {
         case transaction(SimulatedTransaction)
         case renewal(SimulatedRenewal)
@@ -28,9 +27,7 @@ final class JWSIssuer: Sendable {
     /// The cache. It is emptied when it has 20,000 entries.
     private let signed = Mutex<[Key: String]>([:])
 
-    init(_ signer: ReceiptSigner) {
-        self.signer = JWSSigner(signer)
-    }
+    init(_ signer: ReceiptSigner) { self.signer = JWSSigner(signer) }
 
     /// Signs a payload. With ``ServerAPIFault/badSignature`` one bit of the signature is changed.
     func sign(_ payload: JSONValue, _ fault: ServerAPIFault? = nil) throws(CryptographyError) -> String {

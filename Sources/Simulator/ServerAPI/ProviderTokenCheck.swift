@@ -13,8 +13,7 @@ struct ProviderTokenCheck: Sendable {
         self.clock = clock
     }
 
-    /// Returns whether the token is valid: ES256 by the account's key, correct claims, and a lifetime of at most an
-    /// hour.
+    /// ES256 by the account's key, correct claims, and a lifetime of at most an hour.
     func accepts(_ authorization: String?) -> Bool {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
         let parts = authorization.dropFirst(7).split(separator: ".", omittingEmptySubsequences: false)
@@ -35,8 +34,7 @@ struct ProviderTokenCheck: Sendable {
         return (try? key.verify(encoded.span, over: signed.span, digest: .sha256)) != nil
     }
 
-    /// Returns whether the token is current at `now`, in seconds. Without `iat`, as from Apple's Python library, the
-    /// lifetime is counted from now.
+    /// At `now`, in seconds. Without `iat`, as from Apple's Python library, the lifetime is counted from now.
     private static func isCurrent(_ claims: JSONValue, at now: Int64) -> Bool {
         guard let expiry = claims["exp"]?.integer, expiry > now else { return false }
         guard let issued = claims["iat"] else { return expiry - now <= 3600 }

@@ -46,7 +46,6 @@ package final class RateLimiter: Sendable {
     private let buckets = Mutex<[Key: Bucket]>([:])
     private let refusals = Atomic<Int>(0)
 
-    /// Number of requests that were rejected with 429.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
     package init() {}
@@ -66,9 +65,7 @@ package final class RateLimiter: Sendable {
 
     /// Sets another budget, with a full bucket, for one endpoint and environment or for all of them if the parameter
     /// is `nil`.
-    package func set(
-        _ budget: Budget, for endpoint: APIEndpoint? = nil, in environment: AppStoreEnvironment? = nil
-    ) {
+    package func set(_ budget: Budget, for endpoint: APIEndpoint? = nil, in environment: AppStoreEnvironment? = nil) {
         let bucket = Bucket(budget: budget, level: Double(budget.capacity), updated: .now)
         buckets.withLock { buckets in
             for endpoint in endpoint.map({ [$0] }) ?? APIEndpoint.allCases {
@@ -79,6 +76,5 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Restores Apple's budgets with full buckets.
     package func reset() { buckets.withLock { $0.removeAll() } }
 }

@@ -21,8 +21,7 @@ extension SimulatedServerAPI {
         return APIAnswer()
     }
 
-    /// Handles the endpoint that finishes a transaction. A finished consumable disappears from verifyReceipt and from
-    /// version 1 of the history.
+    /// A finished consumable disappears from verifyReceipt and from version 1 of the history.
     func finish(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
         if !transaction.isFinished {
@@ -50,7 +49,6 @@ extension SimulatedServerAPI {
 /// A day is a day in the sandbox too, unless its subscriptions are accelerated. Each extension is reported by a
 /// notification.
 extension SimulatedServerAPI {
-    /// Returns the members that both extension requests have.
     private func extensionRequest(_ document: JSONValue) throws(APIFailure) -> (days: Int64, identifier: String) {
         guard let days = document["extendByDays"]?.integer, (1...90).contains(days) else { throw APIFailure(4_000_009) }
         guard let reason = document["extendReasonCode"]?.integer, (0...3).contains(reason) else {
@@ -62,7 +60,6 @@ extension SimulatedServerAPI {
         return (days, identifier)
     }
 
-    /// Handles Extend a Subscription Renewal Date.
     func extend(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, first) = try subscription(call)
         let body = try extensionRequest(call.request.document())
@@ -74,8 +71,7 @@ extension SimulatedServerAPI {
         ])
     }
 
-    /// Extends a subscription. It must be active, paid and not shared, and have fewer than two extensions in the last
-    /// 365 days.
+    /// It must be active, paid and not shared, and have fewer than two extensions in the last 365 days.
     private func extend(
         _ renewal: SimulatedRenewal, of customer: SimulatedCustomer, by days: Int64
     ) throws(APIFailure) -> (lineItem: String?, date: Timestamp) {
@@ -91,8 +87,7 @@ extension SimulatedServerAPI {
         return (newest.webOrderLineItemId, expires.advanced(by: .milliseconds(length)))
     }
 
-    /// Applies a change to a subscription and sends the notifications about it. `change` receives the index of the
-    /// subscription.
+    /// `change` receives the index of the subscription.
     private func apply(
         to renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ change: (inout EventSimulation, Int) -> Void
     ) {
@@ -104,8 +99,7 @@ extension SimulatedServerAPI {
         if let outcome { outbox.post([outcome]) }
     }
 
-    /// Handles Extend Subscription Renewal Dates for All Active Subscribers. Completes at once, whereas Apple takes
-    /// hours. A repeated `requestIdentifier` changes nothing.
+    /// Completes at once, whereas Apple takes hours. A repeated `requestIdentifier` changes nothing.
     func massExtend(_ call: ServerAPICall) throws -> APIAnswer {
         let document = try call.request.document()
         let body = try extensionRequest(document)
@@ -140,7 +134,6 @@ extension SimulatedServerAPI {
         return APIAnswer(["requestIdentifier": body.identifier])
     }
 
-    /// Handles Get Status of Subscription Renewal Date Extensions.
     func massExtendStatus(_ call: ServerAPICall) throws -> APIAnswer {
         let (product, identifier) = (call.values[0], call.values[1])
         guard Self.isUUID(identifier) else { throw APIFailure(4_000_011) }

@@ -30,8 +30,7 @@ extension SimulatedServerAPI {
         ])
     }
 
-    /// Handles Get Notification History: 20 notifications a page, oldest first. The pagination token is the number of
-    /// preceding notifications.
+    /// 20 notifications a page, oldest first. The pagination token is the number of preceding notifications.
     func notificationHistory(_ call: ServerAPICall) throws -> APIAnswer {
         let document = try call.request.document()
         let period = try period(document, call)
@@ -70,8 +69,7 @@ extension SimulatedServerAPI {
         ])
     }
 
-    /// Returns the requested period. Apple stores 180 days in production and 30 in the sandbox; an end in the future
-    /// counts as now.
+    /// Apple stores 180 days in production and 30 in the sandbox; an end in the future counts as now.
     private func period(_ document: JSONValue, _ call: ServerAPICall) throws(APIFailure) -> Range<Timestamp> {
         guard let start = document["startDate"]?.integer, start >= 0 else { throw APIFailure(4_000_015) }
         guard let end = document["endDate"]?.integer, end >= 0 else { throw APIFailure(4_000_016) }

@@ -3,7 +3,6 @@ import Synchronization
 
 /// Endpoints that read transactions, subscriptions and orders.
 extension SimulatedServerAPI {
-    /// Handles Get Transaction Info.
     func transactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
         return APIAnswer(["signedTransactionInfo": try sign(transaction, of: customer, for: call)])
@@ -45,8 +44,7 @@ extension SimulatedServerAPI {
         }
     }
 
-    /// Handles Get All Subscription Statuses: one element for each original transaction, grouped by
-    /// subscription group.
+    /// One element for each original transaction, grouped by subscription group.
     func subscriptionStatuses(_ call: ServerAPICall) throws -> APIAnswer {
         let customer = try customer(call)
         let requestedStatuses = try call.request.values("status", else: 4_000_031) {
@@ -97,10 +95,8 @@ extension SimulatedServerAPI {
     }
 }
 
-/// Get Refund History in both versions.
 extension SimulatedServerAPI {
-    /// Handles version 2: 20 refunds a page, by date of the refund. The revision consists of date and id of the last
-    /// one.
+    /// 20 refunds a page, by date of the refund. The revision consists of date and id of the last one.
     func refundHistory(_ call: ServerAPICall) throws -> APIAnswer {
         let customer = try customer(call)
         let start = try HistoryQuery.revision(of: call.request)

@@ -24,8 +24,7 @@ package final class SimulatedServerAPI: Sendable {
         check = try ProviderTokenCheck(credentials, clock: clock)
     }
 
-    /// Returns the response to a request. The token is checked first, then the path and the rate limit, then the
-    /// parameters.
+    /// The token is checked first, then the path and the rate limit, then the parameters.
     package func answer(_ request: APIRequest, fault: ServerAPIFault? = nil) throws(CryptographyError) -> APIAnswer {
         guard check.accepts(request.authorization) else { return APIAnswer(status: 401) }
         guard let (endpoint, values) = APIEndpoint.matching(method: request.method, path: request.path) else {
@@ -62,9 +61,7 @@ package enum ServerAPIFault: Sendable, Hashable {
     case emptyPage
     /// Repeats the first row of the page at its end.
     case repeatedRows
-    /// Returns the data of another app.
     case wrongBundle
-    /// Returns JWS with invalid signatures.
     case badSignature
 }
 
@@ -79,9 +76,7 @@ struct ServerAPICall: Sendable {
     var environment: AppStoreEnvironment { request.environment }
 
     /// The first members of responses about a customer.
-    var envelope: [JSONValue.Member] {
-        SimulatedApp.envelope(environment, bundleId: JWSIssuer.bundleId(fault))
-    }
+    var envelope: [JSONValue.Member] { SimulatedApp.envelope(environment, bundleId: JWSIssuer.bundleId(fault)) }
 }
 
 extension SimulatedServerAPI {
@@ -114,7 +109,6 @@ extension SimulatedServerAPI {
         return (finding.customer, transaction)
     }
 
-    /// Returns the first transaction of the subscription that the path names.
     func subscription(
         _ call: ServerAPICall
     ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {

@@ -10,7 +10,6 @@ package struct HostileReceipt: Sendable, Hashable {
 
     /// Name of the modification, for example `spaceForPlus`.
     package let mangling: String
-    /// The text as a client would send it.
     package let text: String
     package let environment: AppStoreEnvironment
     package let style: String
@@ -39,8 +38,7 @@ package struct HostileReceipt: Sendable, Hashable {
 }
 
 extension SimulatedStore {
-    /// Returns all modifications of this world's receipts. Those for which the world has no suitable receipt are
-    /// omitted.
+    /// Those for which the world has no suitable receipt are omitted.
     package func hostileReceipts() throws -> [HostileReceipt] {
         let app = receipts.first { $0.plan.version == nil && $0.hasAutoRenewable }
         // Only receipts of active subscriptions, whose genuine response has status 0.
@@ -74,7 +72,6 @@ extension SimulatedStore {
 /// Forged receipts, which claim purchases that were not made and which a verifier must reject, and changed forms of
 /// transactionReceipts that are still authentic.
 extension SimulatedStore {
-    /// Returns forgeries of an App Receipt.
     func forgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let content = AppReceiptContent(receipt.plan, of: receipt.customer)
         var richer = content
@@ -107,7 +104,6 @@ extension SimulatedStore {
         return try encoder.encode(content)
     }
 
-    /// Returns the receipt with one changed bit in a product id.
     private func tampered(_ receipt: IssuedReceipt) -> [UInt8] {
         var bytes = receipt.bytes
         let name = Array((receipt.transactions.first?.product.productId ?? SimulatedApp.first.bundleId).utf8)
@@ -115,7 +111,6 @@ extension SimulatedStore {
         return bytes
     }
 
-    /// Returns modified forms and forgeries of a transactionReceipt.
     func transactionReceiptForgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let entries = PurchaseInfo.entries(receipt.plan, of: receipt.customer)
         let purchaseInfo = TransactionReceiptEncoder.list(entries)
@@ -136,20 +131,16 @@ extension SimulatedStore {
 
     /// Returns the receipt with another `environment` line. The signature is still valid, because it does not cover
     /// that line. In the environment that the ids indicate, the status is 0.
-    func editedEnvironment(
-        _ mangling: String, of receipt: IssuedReceipt, line: String?
-    ) throws -> HostileReceipt {
+    func editedEnvironment(_ mangling: String, of receipt: IssuedReceipt, line: String?) throws -> HostileReceipt {
         HostileReceipt(mangling, try encode(receipt) { $0.environmentLine = line }, of: receipt, .decoded, 0)
     }
 
-    /// Signs a transactionReceipt again.
     private func encode(
         _ receipt: IssuedReceipt, changing change: (inout TransactionReceiptEncoder.Options) -> Void
     ) throws -> String {
         var encoder = issuer.pki.transactionEncoder(receipt.plan.version ?? 4, receipt.environment)
         change(&encoder.options)
-        return Base64.encode(
-            try encoder.encode(purchaseInfo: PurchaseInfo.entries(receipt.plan, of: receipt.customer)))
+        return Base64.encode(try encoder.encode(purchaseInfo: PurchaseInfo.entries(receipt.plan, of: receipt.customer)))
     }
 }
 

@@ -31,9 +31,7 @@ struct PrivateFiles: Sendable {
     func write(_ name: String, _ text: String) throws { try write(name, Array(text.utf8)) }
 
     /// Writes one JSON document per line.
-    func write(_ name: String, lines: [JSONValue]) throws {
-        try write(name, lines.flatMap { $0.bytes + [0x0A] })
-    }
+    func write(_ name: String, lines: [JSONValue]) throws { try write(name, lines.flatMap { $0.bytes + [0x0A] }) }
 
     /// Appends a line. Errors are ignored: the line may then be missing, but the file stays readable.
     func append(_ name: String, line: JSONValue) {
@@ -61,9 +59,7 @@ final class IssuedReceiptLog: Sendable {
     private let files: Mutex<PrivateFiles>
     private static let name = "issued.jsonl"
 
-    init(_ files: PrivateFiles) {
-        self.files = Mutex(files)
-    }
+    init(_ files: PrivateFiles) { self.files = Mutex(files) }
 
     func add(_ receipt: IssuedReceipt) {
         let plan = receipt.plan
@@ -76,11 +72,8 @@ final class IssuedReceiptLog: Sendable {
         files.withLock { $0.append(Self.name, line: line) }
     }
 
-    func removeAll() {
-        files.withLock { $0.remove(Self.name) }
-    }
+    func removeAll() { files.withLock { $0.remove(Self.name) } }
 
-    /// Reads the receipts that were signed for customers of that world.
     func receipts(of world: World, issuer: ReceiptIssuer) -> [IssuedReceipt] {
         let customers = Dictionary(world.customers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         return files.withLock { $0.lines(Self.name) }.compactMap { line in

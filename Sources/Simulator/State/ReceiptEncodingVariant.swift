@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// The forms that base64 receipts take when clients, web forms or databases change them.
 package enum ReceiptEncodingVariant {
-    /// Breaks a text into lines.
     package static func lines(_ text: String, width: Int, separator: String) -> String {
         let bytes = Array(text.utf8)
         return stride(from: 0, to: bytes.count, by: width).map { begin in
@@ -30,16 +29,13 @@ package enum ReceiptEncodingVariant {
             + " ... \(lines(hexadecimal(Array(ends.1)), width: 8, separator: " ")) }"
     }
 
-    /// The PEM form of PKCS#7.
     package static func armoured(_ text: String) -> String {
         "-----BEGIN PKCS7-----\n\(lines(text, width: 64, separator: "\n"))\n-----END PKCS7-----\n"
     }
 
     /// The JSON document in which Unity's purchasing plugin stores a receipt.
     package static func unityWrapper(_ text: String, transactionId: String) -> String {
-        let wrapper = JSONValue([
-            "Store": "AppleAppStore", "TransactionID": transactionId, "Payload": text,
-        ])
+        let wrapper = JSONValue(["Store": "AppleAppStore", "TransactionID": transactionId, "Payload": text])
         return String(decoding: wrapper.bytes, as: UTF8.self)
     }
 }

@@ -3,10 +3,7 @@ package import ReceiptBridgeCryptography
 
 /// The JWS on a customer's device, as StoreKit hands them to the app.
 extension SimulatedStore {
-    /// Returns a line of `signed.jsonl`, or `nil` if the customer has no purchases.
-    ///
-    /// The transaction is the newest period of a subscription or, if the customer has no subscription, the newest
-    /// purchase.
+    /// A line of `signed.jsonl`: the newest period of a subscription or, if the customer has none, the newest purchase.
     package func signedLine(of customer: SimulatedCustomer) throws(CryptographyError) -> JSONValue? {
         let newest = customer.transactions.last(where: \.isAutoRenewable) ?? customer.transactions.last
         guard let newest else { return nil }
@@ -19,15 +16,13 @@ extension SimulatedStore {
         ])
     }
 
-    /// Returns the app transaction on the customer's device as JWS, or `nil` for a customer without one.
     package func signedAppTransaction(of customer: SimulatedCustomer) throws(CryptographyError) -> String? {
         guard let row = customer.appTransaction(receiptCreationDate: clock.now, isOfDevice: true) else { return nil }
         return try serverAPI.issuer.sign(row)
     }
 
-    /// Returns the response to `GET /customers/ID`: `{"id", "environment", "appTransactionId",
-    /// "signedAppTransaction", "signedTransactions": [...], "signedRenewalInfos": [...]}`, transactions in the order of
-    /// purchase.
+    /// The response to `GET /customers/ID`: `{"id", "environment", "appTransactionId", "signedAppTransaction",
+    /// "signedTransactions": [...], "signedRenewalInfos": [...]}`, transactions in the order of purchase.
     func signedDocument(of customer: SimulatedCustomer) throws -> JSONValue {
         let instant = clock.now
         let transactions = try customer.transactions.map {

@@ -7,8 +7,7 @@ package struct SimulatedConfiguration: Sendable {
 
     package let text: String
 
-    /// Creates the configuration. Both environments are on one port, with paths that begin with `/production` and
-    /// `/sandbox`.
+    /// Both environments are on one port, with paths that begin with `/production` and `/sandbox`.
     package init(_ pki: TestPKI, host: String, port: Int) {
         let base = Self.baseURL(host: host, port: port)
         let app = SimulatedApp.first

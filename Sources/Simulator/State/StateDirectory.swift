@@ -10,9 +10,7 @@ import ReceiptBridgeCryptography
 package struct StateDirectory: Sendable {
     private let files: PrivateFiles
 
-    package init(_ path: String) throws {
-        files = try PrivateFiles(path)
-    }
+    package init(_ path: String) throws { files = try PrivateFiles(path) }
 
     /// Creates the App Store of this directory. Its files are written by ``write(_:host:port:)``.
     ///
@@ -47,7 +45,6 @@ package struct StateDirectory: Sendable {
         return store
     }
 
-    /// Writes all files for a simulator at that address.
     package func write(_ store: SimulatedStore, host: String, port: Int) throws {
         try write(store)
         try writeConfiguration(store, host: host, port: port)
@@ -67,10 +64,8 @@ package struct StateDirectory: Sendable {
         try files.write("shared-secret.txt", SimulatedApp.first.sharedSecret + "\n")
     }
 
-    /// Writes the configuration of a proxy.
     package func writeConfiguration(_ store: SimulatedStore, host: String, port: Int) throws {
-        try files.write(
-            "receipt-bridge.yaml", SimulatedConfiguration(store.pki, host: host, port: port).text)
+        try files.write("receipt-bridge.yaml", SimulatedConfiguration(store.pki, host: host, port: port).text)
     }
 
     /// Writes the roots and intermediates, which verifiers need.
@@ -104,8 +99,7 @@ package struct StateDirectory: Sendable {
         return try .p256()
     }
 
-    /// Returns the stored keys and certificates: all or none, because certificates issued by a new CA would not verify
-    /// below the stored ones.
+    /// All or none, because certificates issued by a new CA would not verify below the stored ones.
     private func storedKeys() -> [CertificatePosition: TestPKI.StoredIdentity] {
         var stored: [CertificatePosition: TestPKI.StoredIdentity] = [:]
         for position in CertificatePosition.allCases {

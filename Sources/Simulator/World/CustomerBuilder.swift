@@ -10,7 +10,6 @@ struct CustomerBuilder {
     let options: WorldOptions
     var random: SplitMix64
     var customer: SimulatedCustomer
-    /// The speed of the customer's subscriptions.
     let clock: SandboxClock
     /// End of the periods of ``PastNumber/drawn(monthsEarlier:)``.
     var end: Timestamp
@@ -19,10 +18,8 @@ struct CustomerBuilder {
     private let appAccountToken: String?
     private var nextTransaction: Int64
     private var nextLineItem: Int64
-    /// Environment of the customer, which decides the range of ids.
     private var environment: AppStoreEnvironment { customer.environment }
 
-    /// Draws the identifiers that the customer keeps: vendor identifier, id range and `appAccountToken`.
     init(
         index: Int64, kind: CustomerKind, environment: AppStoreEnvironment, epoch: Timestamp, seed: UInt64,
         options: WorldOptions
@@ -92,10 +89,8 @@ struct CustomerBuilder {
         return String(nextTransaction)
     }
 
-    /// Adds consecutive periods, the last of which ends at `end`.
-    ///
-    /// A run that continues an older one (`older`) keeps that one's original transaction. For example, a
-    /// resubscription after a gap does.
+    /// Consecutive periods, the last of which ends at `end`. A run that continues an older one (`older`), for example a
+    /// resubscription after a gap, keeps that one's original transaction.
     mutating func subscribe(
         _ product: SimulatedProduct, periods: Int64, until end: Timestamp, firstOffer: SimulatedOffer? = nil,
         continuing older: Int? = nil
@@ -117,7 +112,6 @@ struct CustomerBuilder {
         }
     }
 
-    /// Adds the renewal state of the subscription whose newest transaction is at `index`.
     mutating func renewal(
         of index: Int, _ status: SimulatedRenewal.Status, willRenew: Bool,
         changing change: (inout SimulatedRenewal) -> Void = { _ in }
@@ -131,9 +125,7 @@ struct CustomerBuilder {
     }
 
     /// Adds a receipt with these transactions; `version` is `nil` for an App Receipt.
-    mutating func addReceipt(
-        _ version: UInt8?, at date: Timestamp, _ ids: [String], isVolumePurchase: Bool = false
-    ) {
+    mutating func addReceipt(_ version: UInt8?, at date: Timestamp, _ ids: [String], isVolumePurchase: Bool = false) {
         let id = "\(customer.id)-r\(customer.receipts.count + 1)"
         customer.receipts.append(
             ReceiptPlan(
@@ -142,7 +134,6 @@ struct CustomerBuilder {
     }
 }
 
-/// Events of single kinds.
 extension CustomerBuilder {
     /// Upgrades from a month to a year within the month.
     mutating func upgrade(daysAgo days: Int64) {
@@ -169,7 +160,6 @@ extension CustomerBuilder {
         }
     }
 
-    /// Adds the developer's SKU to the periods of the newest subscription and to its renewal.
     mutating func describeSKU() {
         guard let original = customer.transactions.last?.originalTransactionId else { return }
         let details = AdvancedCommerceDetails.lessons(of: original)

@@ -127,9 +127,7 @@ extension CustomerKind {
                 .state(.revoked, willRenew: false), .appReceipt(),
             ]
         case .refundedPeriod:
-            [
-                .subscribed(periods: 4), .refunded(1, ago: 20, milliseconds: 826, reason: 1), .state(), .appReceipt(),
-            ]
+            [.subscribed(periods: 4), .refunded(1, ago: 20, milliseconds: 826, reason: 1), .state(), .appReceipt()]
         case .familyRevoked:
             [
                 .subscribed(.yearly, periods: 1, until: -200), .shared(count: 1),
@@ -149,9 +147,7 @@ extension CustomerKind {
                 .appReceipt(),
             ]
         case .oldRestored:
-            [
-                .subscribed(periods: 3), .restored(2), .state(), .transactionReceipt(of: 2), .transactionReceipt(of: 0),
-            ]
+            [.subscribed(periods: 3), .restored(2), .state(), .transactionReceipt(of: 2), .transactionReceipt(of: 0)]
         case .severalSubscriptions:
             [
                 .bought(.unlock, ago: 210), .bought(.season, ago: 100), .subscribed(periods: 3, offer: .freeTrial),

@@ -58,19 +58,16 @@ package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
     case billedUpfront
     /// A subscription to a SKU of the developer, bought with the Advanced Commerce API or migrated to it.
     case advancedCommerce, migrated
-    /// A customer without an app transaction.
     case withoutAppTransaction
 
     /// The kinds and environments that ``WorldOptions/newestFields`` adds after all other customers.
     static let newest = both(newestKinds)
 
-    /// The kinds of ``newest``.
     package static let newestKinds: [CustomerKind] = [
         .commitment, .commitmentCancelled, .billedUpfront, .advancedCommerce, .migrated, .withoutAppTransaction,
     ]
 
-    /// Returns the kinds and environments in the order of the customers. The first four have both environments and
-    /// both receipt styles.
+    /// In the order of the customers. The first four have both environments and both receipt styles.
     static func order(_ options: WorldOptions) -> [(CustomerKind, AppStoreEnvironment)] {
         options.preOrders ? order + [(.preOrdered, .production), (.preOrdered, .sandbox)] : order
     }
@@ -104,7 +101,6 @@ package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
         ])
         + [(.familyShared, .sandbox), (.volumePurchase, .sandbox)]
 
-    /// Returns each kind twice, in production and in the sandbox.
     private static func both(_ kinds: [CustomerKind]) -> [(CustomerKind, AppStoreEnvironment)] {
         kinds.flatMap { [($0, .production), ($0, .sandbox)] }
     }

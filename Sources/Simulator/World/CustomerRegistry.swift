@@ -7,7 +7,6 @@ import Synchronization
 /// Any id finds its customer: a transaction id in the form of the history or of the receipts, or an
 /// `appTransactionId`. Order ids are looked up with ``find(order:)``.
 package final class CustomerRegistry: Sendable {
-    /// The result of a lookup by id.
     struct Finding {
         let customer: SimulatedCustomer
         /// `nil` if the id is that of the customer's download of the app.
@@ -29,17 +28,13 @@ package final class CustomerRegistry: Sendable {
         self.clock = clock
     }
 
-    /// Returns the current state of a customer.
     package func current(_ customer: SimulatedCustomer) -> SimulatedCustomer {
         contents.withLock { $0.changed[customer.id] } ?? customer
     }
 
     /// Returns the current state of the customer with that id, for example `c000001`, or `nil` if there is none.
-    package func customer(_ id: String) -> SimulatedCustomer? {
-        world.customers.first { $0.id == id }.map(current)
-    }
+    package func customer(_ id: String) -> SimulatedCustomer? { world.customers.first { $0.id == id }.map(current) }
 
-    /// Returns all customers of one environment, in their current state.
     package func customers(in environment: AppStoreEnvironment) -> [SimulatedCustomer] {
         let changed = contents.withLock { $0.changed }
         return world.customers.filter { $0.environment == environment }.map { changed[$0.id] ?? $0 }
@@ -93,7 +88,6 @@ package final class CustomerRegistry: Sendable {
         }
     }
 
-    /// Returns the index of each id's customer in the world.
     private static func customerIndices(_ world: World) -> [String: Int] {
         var customerIndices: [String: Int] = [:]
         for (index, customer) in world.customers.enumerated() {

@@ -11,16 +11,10 @@ package struct AdvancedCommerceDetails: Sendable, Hashable {
     /// Price in thousandths of a US dollar.
     package var price: Int64
 
-    private var descriptors: JSONValue {
-        JSONValue(["description": "All lessons", "displayName": "Lessons"])
-    }
+    private var descriptors: JSONValue { JSONValue(["description": "All lessons", "displayName": "Lessons"]) }
 
     private var items: JSONValue {
-        .array([
-            JSONValue([
-                "SKU": sku, "description": "Lessons in Greek", "displayName": "Greek", "price": price,
-            ])
-        ])
+        .array([JSONValue(["SKU": sku, "description": "Lessons in Greek", "displayName": "Greek", "price": price])])
     }
 
     /// The value of `advancedCommerceInfo` in a transaction. The price includes a tax of a tenth.
@@ -32,7 +26,6 @@ package struct AdvancedCommerceDetails: Sendable, Hashable {
         ])
     }
 
-    /// The value of `advancedCommerceInfo` in a renewal.
     var renewalDocument: JSONValue {
         JSONValue([
             "consistencyToken": Base64.encode(Array(requestReferenceId.utf8)), "descriptors": descriptors,
@@ -73,7 +66,6 @@ package struct TransactionCommitment: Sendable, Hashable {
 
     package var isLast: Bool { number >= Self.totalPeriods }
 
-    /// The value of `commitmentInfo`.
     var document: JSONValue {
         JSONValue([
             "billingPeriodNumber": number, "totalBillingPeriods": Self.totalPeriods,
@@ -81,12 +73,11 @@ package struct TransactionCommitment: Sendable, Hashable {
         ])
     }
 
-    /// Returns the commitment of a month that follows `previous`, or of the first month if `previous` is `nil` or the
-    /// last month of its commitment.
+    /// A first month if `previous` is `nil` or the last month of its commitment.
     ///
     /// - Parameters:
-    ///     - end: end of the month.
-    ///     - length: length of a month in milliseconds.
+    ///   - end: end of the month.
+    ///   - length: of a month in milliseconds.
     static func following(
         _ previous: TransactionCommitment?, monthEnding end: Timestamp, length: Int64, price: Int64
     ) -> TransactionCommitment {
@@ -107,7 +98,6 @@ package struct RenewalCommitment: Sendable, Hashable {
     /// Price of the next commitment in thousandths of a US dollar.
     package var price: Int64
 
-    /// The commitment of the renewal after a month of that commitment.
     init(after commitment: TransactionCommitment, of productId: String, willRenew: Bool = true) {
         self.productId = productId
         self.willRenew = willRenew
@@ -116,7 +106,6 @@ package struct RenewalCommitment: Sendable, Hashable {
         price = commitment.price
     }
 
-    /// The value of `commitmentInfo`.
     var document: JSONValue {
         JSONValue([
             "commitmentAutoRenewProductId": productId, "commitmentAutoRenewStatus": willRenew ? 1 : 0,

@@ -5,7 +5,6 @@ import ReceiptBridgeBase
 /// Transactions are named by their index in the customer's list. A negative index counts from its end: -1 is the
 /// newest.
 enum PastEvent {
-    /// The customer buys a product that does not renew.
     case bought(SimulatedProduct, ago: PastNumber, offer: SimulatedOffer? = nil)
     /// Draws the end of later periods.
     case ends(ago: PastNumber)
@@ -35,9 +34,7 @@ enum PastEvent {
     case changed(Int, (inout SimulatedTransaction) -> Void)
     /// The device receives an App Receipt with the transactions up to an index.
     case appReceipt(upTo: Int = -1, isVolumePurchase: Bool = false)
-    /// The device receives a transactionReceipt of a transaction.
     case transactionReceipt(of: Int)
-    /// Anything else.
     case other((inout CustomerBuilder) -> Void)
 }
 

@@ -16,7 +16,6 @@ package enum SandboxClock: String, Sendable, Hashable, CaseIterable {
     /// https://developer.apple.com/documentation/storekittest/sktestsession/timerate-swift.enum/monthlyrenewaleveryfiveminutes
     private static let minutes: [Int64: Int64] = [7: 3, 30: 5, 60: 10, 90: 15, 180: 30, 365: 60]
 
-    /// Milliseconds of a day.
     static let day = Duration.days(1).inMilliseconds
 
     /// Accelerated milliseconds of a day, for lengths that Apple's table does not have: a 30th of a month of five
@@ -39,10 +38,8 @@ package enum SandboxClock: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Returns the length of an extension of so many days, in milliseconds.
-    ///
-    /// In the accelerated sandbox it has whole minutes, so an extension of less than 6 days changes nothing. Developers
-    /// observed this: https://developer.apple.com/forums/thread/723388
+    /// In milliseconds. In the accelerated sandbox an extension has whole minutes, so one of less than 6 days changes
+    /// nothing. Developers observed this: https://developer.apple.com/forums/thread/723388
     package func extensionLength(days: Int64) -> Int64 {
         switch self {
         case .real: days * Self.day

@@ -14,9 +14,7 @@ package struct SimulatedApp: Sendable, Hashable {
         products: [.monthly, .yearly, .coins, .unlock, .season, .newsMonthly])
 
     /// Returns the members that identify the app in responses and notifications. `appAppleId` is absent in the sandbox.
-    static func envelope(
-        _ environment: AppStoreEnvironment, bundleId: String = first.bundleId
-    ) -> [JSONValue.Member] {
+    static func envelope(_ environment: AppStoreEnvironment, bundleId: String = first.bundleId) -> [JSONValue.Member] {
         JSONValue.members([
             "environment": environment.rawValue, "bundleId": bundleId,
             "appAppleId": environment == .production ? first.appAppleId : nil,
@@ -57,7 +55,6 @@ package struct SimulatedProduct: Sendable, Hashable {
     /// `nil` if the product's transactions name no plan.
     package var billingPlan: BillingPlan?
 
-    /// A monthly subscription in ``subscriptionGroup``.
     package static let monthly = SimulatedProduct(
         productId: "com.example.app.monthly", kind: .autoRenewable, itemId: 1_600_000_001, price: 4990, days: 30,
         group: subscriptionGroup)
@@ -65,13 +62,10 @@ package struct SimulatedProduct: Sendable, Hashable {
     package static let yearly = SimulatedProduct(
         productId: "com.example.app.yearly", kind: .autoRenewable, itemId: 1_600_000_002, price: 39_990, days: 365,
         group: subscriptionGroup)
-    /// A consumable.
     package static let coins = SimulatedProduct(
         productId: "com.example.app.coins100", kind: .consumable, itemId: 1_600_000_003, price: 990, days: 0)
-    /// A non-consumable.
     package static let unlock = SimulatedProduct(
         productId: "com.example.app.unlock", kind: .nonConsumable, itemId: 1_600_000_004, price: 9990, days: 0)
-    /// A non-renewing subscription.
     package static let season = SimulatedProduct(
         productId: "com.example.app.season", kind: .nonRenewing, itemId: 1_600_000_005, price: 2990, days: 0)
 
@@ -93,7 +87,6 @@ package struct SimulatedProduct: Sendable, Hashable {
         productId: "com.example.app.generic.monthly", kind: .autoRenewable, itemId: 1_600_000_007, price: 5990,
         days: 30, group: subscriptionGroup)
 
-    /// Group of the monthly and the yearly subscription.
     static let subscriptionGroup = "20500001"
     /// Group of the news subscription, which has no other product.
     static let newsGroup = "20500002"
@@ -101,8 +94,7 @@ package struct SimulatedProduct: Sendable, Hashable {
     /// Products that only customers with the newest fields buy. Random purchases never choose them.
     private static let further = [yearlyUpfront, yearlyByMonth, generic]
 
-    /// Returns the first app's product with that id, or `nil` if there is none. If the product has no such billing
-    /// plan, the plan is ignored.
+    /// If the product has no such billing plan, the plan is ignored.
     package static func named(_ productId: String, _ plan: BillingPlan? = nil) -> SimulatedProduct? {
         let products = (SimulatedApp.first.products + further).filter { $0.productId == productId }
         return products.first { $0.billingPlan == plan } ?? products.first

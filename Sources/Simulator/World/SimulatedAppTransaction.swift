@@ -5,8 +5,6 @@ import ReceiptBridgeCryptography
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/jwsapptransactiondecodedpayload
 extension SimulatedCustomer {
-    /// Returns the payload of the app transaction's JWS, or `nil` if the customer has none.
-    ///
     /// - Parameter isOfDevice: whether it is the one on the customer's device, which has more fields than that of the
     ///   Server API and of notifications.
     package func appTransaction(

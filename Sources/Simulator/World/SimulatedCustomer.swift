@@ -21,9 +21,7 @@ package struct SimulatedCustomer: Sendable, Hashable {
     /// Whether the App Store knows a download of the app by this customer. If not, no transaction has an
     /// `appTransactionId`.
     var hasAppTransaction = true
-    /// The platform of the first download.
     package var originalPlatform = "iOS"
-    /// A parent or guardian has withdrawn the consent to the app.
     var isConsentRescinded = false
     /// The account was deleted, or the tester is no longer one. The Server API and verifyReceipt do not find it.
     var isRemoved = false
@@ -36,27 +34,22 @@ package struct SimulatedCustomer: Sendable, Hashable {
     }
 
     /// Ids of the auto-renewable products that the customer may use now, sorted.
-    package var activeProductIds: [String] {
-        Set(renewals.filter(\.isEntitled).map(\.productId)).sorted()
-    }
+    package var activeProductIds: [String] { Set(renewals.filter(\.isEntitled).map(\.productId)).sorted() }
 
     /// Returns the transaction with that id, which may also be the id from a restore.
     package func transaction(_ id: String) -> SimulatedTransaction? {
         transactions.first { $0.transactionId == id || $0.restoredId == id }
     }
 
-    /// Returns the renewal state of a transaction's subscription, or `nil` if it is not one of a subscription.
     func renewal(of transaction: SimulatedTransaction) -> SimulatedRenewal? {
         renewals.first { $0.originalTransactionId == transaction.originalTransactionId }
     }
 
-    /// Returns the newest transaction of a subscription.
     func newestTransaction(of renewal: SimulatedRenewal) -> SimulatedTransaction? {
         transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
             .max { $0.purchaseDate < $1.purchaseDate }
     }
 
-    /// Changes all transactions and the renewal state of one subscription.
     mutating func change(
         _ originalTransactionId: String, transactions change: (inout SimulatedTransaction) -> Void,
         renewals changeRenewal: (inout SimulatedRenewal) -> Void
@@ -76,10 +69,8 @@ package struct SimulatedCustomer: Sendable, Hashable {
         return instant
     }
 
-    /// Date of the first download: a day before the first purchase, or in the sandbox always 2013-08-01.
-    ///
-    /// Purchases after the creation of the first receipt do not change the date, because that receipt already
-    /// contains it.
+    /// A day before the first purchase, or in the sandbox always 2013-08-01. Purchases after the creation of the first
+    /// receipt do not change the date, because that receipt already contains it.
     package var originalPurchaseDate: Timestamp {
         if environment != .production { return Timestamp(seconds: 1_375_340_400) }
         let device = receipts.first?.creationDate ?? Timestamp(seconds: 1_600_000_000)
@@ -103,7 +94,6 @@ package struct ReceiptPlan: Sendable, Hashable {
     package let transactionIds: [String]
     /// Seed of the opaque attribute values and of the order of the lines in purchase-info.
     package let seed: UInt64
-    /// The app was bought with a volume purchase.
     var isVolumePurchase = false
 
     /// Receipts say since about 2021 whether a purchase is shared by the family; older ones have neither the

@@ -11,9 +11,7 @@ package struct SimulatedRenewal: Sendable, Hashable {
         case revoked
     }
 
-    /// Id of the first transaction of the subscription.
     package let originalTransactionId: String
-    /// The product of the current or last period.
     package var productId: String
     /// The product of the next period. It differs from ``productId`` if the customer has chosen a downgrade.
     package var autoRenewProductId: String
@@ -24,34 +22,27 @@ package struct SimulatedRenewal: Sendable, Hashable {
     package var expirationIntent: Int64?
     /// `nil` if no renewal has failed and the subscription has not expired since its last period began.
     package var isInBillingRetryPeriod: Bool?
-    /// End of the grace period, or `nil` if there is none.
     package var gracePeriodExpiresDate: Timestamp?
     /// Consent to a price increase: 0 not answered, 1 consented or only notified.
     package var priceIncreaseStatus: Int64?
-    /// Offer that applies to the next period.
     package var offer: SimulatedOffer?
-    /// Dates on which the developer extended the renewal date.
     var extensionDates: [Timestamp] = []
     /// Identifiers of the win-back offers that an expired customer may redeem.
     var eligibleWinBackOfferIds: [String] = []
     /// Start of the first period since the last gap.
     var recentSubscriptionStartDate: Timestamp
-    /// End of the current period.
     package var renewalDate: Timestamp
     /// Price of the next renewal in thousandths of a US dollar.
     package var renewalPrice: Int64
     package var appAccountToken: String?
     /// `nil` if the customer has no app transaction.
     package var appTransactionId: String?
-    /// The billing plan of the next period, or `nil` if the product has no plans.
     package var billingPlan: BillingPlan?
     /// What happens at the end of the commitment, or `nil` if the current period belongs to none.
     package var commitment: RenewalCommitment?
     /// The developer's SKU, if it was bought with the Advanced Commerce API.
     package var advancedCommerce: AdvancedCommerceDetails?
 
-    /// The state of a subscription after a period, without anything unusual.
-    ///
     /// - Parameter start: start of the first period since the last gap.
     init(after newest: SimulatedTransaction, _ status: Status = .active, willRenew: Bool = true, start: Timestamp) {
         originalTransactionId = newest.originalTransactionId
@@ -68,13 +59,11 @@ package struct SimulatedRenewal: Sendable, Hashable {
         advancedCommerce = newest.advancedCommerce
     }
 
-    /// The product of the next period with its billing plan.
     package var nextProduct: SimulatedProduct? { SimulatedProduct.named(autoRenewProductId, billingPlan) }
 
     /// Whether the customer may use the product now.
     package var isEntitled: Bool { status == .active || status == .gracePeriod }
 
-    /// Returns the payload of the renewal's JWS.
     package func row(_ environment: AppStoreEnvironment, signedDate: Timestamp) -> JSONValue {
         JSONValue([
             "originalTransactionId": originalTransactionId, "autoRenewProductId": autoRenewProductId,

@@ -18,7 +18,6 @@ package struct SimulatedTransaction: Sendable, Hashable {
     /// UUID that the app passed with the purchase, in lower case.
     package var appAccountToken: String?
     package var isFamilyShared = false
-    /// The refund, or the end of family sharing, if there was one.
     package var revocation: Revocation?
     package var isUpgraded = false
     package var offer: SimulatedOffer?
@@ -28,10 +27,8 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var price: Int64
     /// `nil` if the customer has no app transaction.
     package var appTransactionId: String?
-    /// The app has finished the transaction. A finished consumable disappears from receipts and from verifyReceipt
-    /// responses, not from the history.
+    /// A finished consumable disappears from receipts and from verifyReceipt responses, not from the history.
     package var isFinished = true
-    /// Date on which the customer upgraded to another product of the group.
     var upgradedDate: Timestamp?
     /// verifyReceipt also reports the upgrade as a cancellation, as some responses of 2020 did.
     var reportsUpgradeAsCancellation = false
@@ -59,13 +56,10 @@ package struct SimulatedTransaction: Sendable, Hashable {
         package var percentage: Int64?
     }
 
-    /// Whether this is a period of an auto-renewable subscription.
     package var isAutoRenewable: Bool { product.kind == .autoRenewable }
 
-    /// Whether receipts and `latest_receipt_info` list the transaction.
     var isInReceipts: Bool { product.kind != .consumable || !isFinished }
 
-    /// `FAMILY_SHARED` or `PURCHASED`.
     var ownership: String { isFamilyShared ? "FAMILY_SHARED" : "PURCHASED" }
 
     /// The transaction id in receipts and verifyReceipt responses.
@@ -105,17 +99,14 @@ package struct SimulatedOffer: Sendable, Hashable {
     static let freeCode = SimulatedOffer(
         type: 3, discountType: "FREE_TRIAL", identifier: "free_code", codeId: "c3b7e9d2-41f6-4b8e-8d15-2a90f6e4b7c1")
     static let freeWinBack = SimulatedOffer(type: 4, discountType: "FREE_TRIAL", identifier: "come_back_free")
-    /// The win-back offers for which a customer is eligible after an expiry.
     static let winBackIds = ["come_back", "come_back_free"]
     /// An offer code for a product that does not renew.
-    static let oneTimeCode = SimulatedOffer(
-        type: 3, discountType: "ONE_TIME", identifier: "unlock_code", period: nil)
+    static let oneTimeCode = SimulatedOffer(type: 3, discountType: "ONE_TIME", identifier: "unlock_code", period: nil)
 }
 
 extension SimulatedTransaction {
     /// 2024-09-01T00:00:00Z. Genuine receipts have both flags for free trials bought from 2024-09-03 to 2025-08, and
-    /// only
-    /// `is_trial_period` for those bought up to 2024-08-17.
+    /// only `is_trial_period` for those bought up to 2024-08-17.
     private static let trialsHaveBothFlags = Timestamp(seconds: 1_725_148_800)
 
     /// Value of `is_trial_period`: a free trial by any type of offer.
@@ -136,7 +127,6 @@ extension SimulatedTransaction {
             date: Timestamp(seconds: revocation.date.seconds), reason: revocation.reason, type: revocation.type)
     }
 
-    /// Returns the payload of the transaction's JWS.
     package func row(
         _ environment: AppStoreEnvironment, signedDate: Timestamp, bundleId: String = SimulatedApp.first.bundleId
     ) -> JSONValue {

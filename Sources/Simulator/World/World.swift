@@ -4,11 +4,9 @@ package import ReceiptBridgeBase
 package struct WorldOptions: Sendable, Hashable {
     /// Includes customers who ordered the app before its release.
     package var preOrders = false
-    /// verifyReceipt also reports upgrades as cancellations.
     package var upgradesAreCancelled = false
     /// Adds customers whose records have Apple's newest fields, after all others.
     package var newestFields = false
-    /// The speed of subscriptions in the sandbox.
     package var sandboxClock = SandboxClock.real
 
     package init(
@@ -68,10 +66,7 @@ package struct World: Sendable {
 
     /// The content of `world.json`.
     package var document: JSONValue {
-        JSONValue([
-            "seed": Int64(bitPattern: seed), "clock": epoch.rfc3339,
-            "customers": customers.map(row),
-        ])
+        JSONValue(["seed": Int64(bitPattern: seed), "clock": epoch.rfc3339, "customers": customers.map(row)])
     }
 
     private func row(of customer: SimulatedCustomer) -> JSONValue {
@@ -92,7 +87,6 @@ package enum SimulatedClock: Sendable, Hashable {
     case real
     case fixed(Timestamp)
 
-    /// The current time.
     package var now: Timestamp {
         switch self {
         case .real: .now

@@ -86,7 +86,6 @@ extension PostgreSQLAddress {
         return options
     }
 
-    /// Returns the text without percent-encoding.
     private static func decoded(_ text: Substring) throws(StoreAddressError) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -97,9 +96,7 @@ extension PostgreSQLAddress {
             }
             guard let high = rest.popFirst().flatMap(Hexadecimal.value(of:)),
                 let low = rest.popFirst().flatMap(Hexadecimal.value(of:)), high | low != 0
-            else {
-                throw StoreAddressError("a percent sign is not followed by two hexadecimal digits of a byte")
-            }
+            else { throw StoreAddressError("a percent sign is not followed by two hexadecimal digits of a byte") }
             bytes.append(high << 4 | low)
         }
         guard let result = String(validating: bytes, as: UTF8.self) else {

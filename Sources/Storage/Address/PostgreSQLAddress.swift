@@ -11,7 +11,6 @@ package struct PostgreSQLAddress: Sendable, Hashable, CustomStringConvertible {
         package let name: String
         package let port: UInt16
 
-        /// The port of PostgreSQL.
         package static let defaultPort: UInt16 = 5432
 
         /// Whether the server is on this machine: a Unix socket, `localhost`, 127.0.0.0/8 or ::1.
@@ -30,7 +29,6 @@ package struct PostgreSQLAddress: Sendable, Hashable, CustomStringConvertible {
     /// Not empty.
     package let hosts: [Host]
     package let database: String
-    /// The keys after `?`.
     let options: [PostgreSQLOption: String]
 
     /// Whether all hosts are on this machine, so that connections need no TLS.
@@ -46,12 +44,8 @@ package struct PostgreSQLAddress: Sendable, Hashable, CustomStringConvertible {
             && !hosts.allSatisfy { $0.name.hasPrefix("/") }
     }
 
-    /// The keywords and values for libpq.
-    ///
-    /// - Parameters:
-    ///   - isLibrary16: whether libpq knows `sslrootcert=system` and `require_auth` (version 16 and later). Earlier
-    ///     versions get the path of Debian's list of roots, and send a password by whatever method the server asks for.
-    ///   - hasPassword: whether connections have a password.
+    /// The keywords and values for libpq. Versions before 16 know neither `sslrootcert=system` nor `require_auth`. They
+    /// get the path of Debian's list of roots, and send a password by whatever method the server asks for.
     package func parameters(isLibrary16: Bool, hasPassword: Bool) -> [(keyword: String, value: String)] {
         var values = options
         values[.sslmode] = tlsMode
@@ -69,7 +63,6 @@ package struct PostgreSQLAddress: Sendable, Hashable, CustomStringConvertible {
         ] + PostgreSQLOption.allCases.compactMap { option in values[option].map { (option.rawValue, $0) } }
     }
 
-    /// The address without its options.
     package var description: String {
         "postgresql://\(user)@\(hosts.map(\.description).joined(separator: ","))/\(database)"
     }
@@ -90,7 +83,6 @@ enum PostgreSQLOption: String, Sendable, CaseIterable {
     case channelBinding = "channel_binding"
     case requiredAuthentication = "require_auth"
 
-    /// The names of all keys, for messages.
     static let names = allCases.map(\.rawValue).joined(separator: ", ")
 
     /// The accepted values in words, and whether a value is one of them; `nil` if every text is accepted.
@@ -108,7 +100,6 @@ enum PostgreSQLOption: String, Sendable, CaseIterable {
         return ("one of \(choices.joined(separator: ", "))", choices.contains)
     }
 
-    /// - Throws: ``StoreAddressError`` if the option cannot have the value.
     func check(_ value: String) throws(StoreAddressError) {
         guard let accepted, !accepted.contains(value) else { return }
         throw StoreAddressError("\(rawValue): expected \(accepted.values)")

@@ -4,18 +4,13 @@
 ///     postgresql://bridge@db-a,db-b:5433/receipts?sslmode=verify-full
 ///     none
 package enum StoreAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A SQLite file.
     case sqlite(path: String)
-    /// A PostgreSQL database.
     case postgresql(PostgreSQLAddress)
 
-    /// The accepted forms in words.
     package static let forms = "sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"
 
-    /// Parses an address. Returns `nil` for `none`.
-    ///
-    /// - Parameter resolve: makes the path of a file absolute.
-    /// - Throws: ``StoreAddressError``. Its reason never contains the text, which may hold a password.
+    /// Parses an address; `nil` for `none`. `resolve` makes the path of a file absolute. The reason of an error never
+    /// contains the text, which may hold a password.
     package static func parse(
         _ text: String, resolve: (String) -> String = { $0 }
     ) throws(StoreAddressError) -> StoreAddress? {
@@ -48,16 +43,12 @@ package struct StoreAddressError: Error, Sendable, Hashable, CustomStringConvert
     /// A sentence that says what was expected. Never contains the text of the address.
     package let reason: String
 
-    package init(_ reason: String) {
-        self.reason = reason
-    }
+    package init(_ reason: String) { self.reason = reason }
 
     package var description: String { reason }
 }
 
 extension String {
     /// Returns the text after a prefix; `nil` if it does not begin with the prefix.
-    fileprivate func dropping(_ prefix: String) -> Substring? {
-        hasPrefix(prefix) ? dropFirst(prefix.count) : nil
-    }
+    fileprivate func dropping(_ prefix: String) -> Substring? { hasPrefix(prefix) ? dropFirst(prefix.count) : nil }
 }

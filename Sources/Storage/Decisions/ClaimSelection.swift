@@ -17,13 +17,9 @@ package enum ClaimSelection {
     /// because a customer can have several.
     package static func window(_ limit: Int) -> SQLValue { .integer(Int64(max(256, limit))) }
 
-    /// Returns the ids of the deliveries to claim, in the order of `due`.
-    ///
-    /// - Parameters:
-    ///   - due: those that have waited longest first. Two that were stored at almost the same time may be in any order,
-    ///     because each has the time at which it was received.
-    ///   - leasedSubjects: the purchases of deliveries that are in flight.
-    ///   - limit: maximum number of deliveries.
+    /// Returns the ids of at most `limit` deliveries to claim, in the order of `due`: those that have waited longest
+    /// first. Two that were stored at almost the same time may be in any order, because each has the time at which it
+    /// was received. The leased subjects are the purchases of deliveries that are in flight.
     package static func ids(of due: [DueDelivery], leasedSubjects: Set<String>, limit: Int) -> [Int64] {
         var first: [String: Int64] = [:]
         for delivery in due {

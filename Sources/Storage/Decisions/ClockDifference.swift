@@ -9,18 +9,14 @@ package struct ClockDifference: Sendable, Hashable {
     /// Negative if the database's clock is behind.
     package let duration: Duration
 
-    /// Compares the clocks. What the duration of the exchange can explain is no difference.
-    ///
-    /// - Parameters:
-    ///   - time: the database's clock, which was read between two times of this machine's.
+    /// The database's clock was read between two times of this machine's. What the duration of the exchange can explain
+    /// is no difference.
     package init(of time: Timestamp, readBetween begin: Timestamp, and end: Timestamp) {
         duration = time < begin ? begin.duration(to: time) : max(end.duration(to: time), .zero)
     }
 
-    /// The absolute difference.
     package var magnitude: Duration { max(duration, .zero - duration) }
 
-    /// Whether an operator should correct a clock.
     package var isTooLarge: Bool { magnitude >= Self.threshold }
 
     /// For example, `the database's clock is 600000 ms behind this machine's`.
@@ -33,15 +29,13 @@ package struct ClockDifference: Sendable, Hashable {
 
 /// Whether the difference between the clocks is too large, from one comparison to the next.
 package struct ClockWatch: Sendable, Hashable {
-    /// The last difference; `nil` before the first comparison.
     package private(set) var difference: ClockDifference?
     /// Whether the difference has been too large, and has not become smaller than half of that since, so that one which
-    /// is about as large as the threshold is reported once.
+    /// is about as large as the threshold is reported once. ``record(_:)`` returns whether this has changed.
     package private(set) var isTooLarge = false
 
     package init() {}
 
-    /// Records a comparison. Returns whether ``isTooLarge`` has changed.
     package mutating func record(_ new: ClockDifference) -> Bool {
         let was = isTooLarge
         isTooLarge = new.isTooLarge || was && new.magnitude >= ClockDifference.threshold / 2

@@ -9,10 +9,8 @@ package enum CustomerPart: Sendable {
     case record(id: String, original: String, text: String, isRevoked: Bool)
     case subscription(StoredCustomer.Subscription)
 
-    /// The queries of the parts, the customer first. `$1` is the row id of the app. The rows are sorted by their second
-    /// and third columns.
-    ///
-    /// - Parameter id: an SQL expression of the customer's id.
+    /// The queries of the parts, the customer first. `$1` is the row id of the app, and `id` an SQL expression of the
+    /// customer's id. The rows are sorted by their second and third columns.
     package static func queries(_ id: String, _ dialect: SQLDialect) -> [String] {
         // So PostgreSQL uses the indexes before the first ANALYZE too. With EXISTS and IN it reads the whole tables
         // then.
@@ -39,7 +37,6 @@ package enum CustomerPart: Sendable {
         ]
     }
 
-    /// Reads a row of ``queries(_:_:)``.
     @Sendable package init?(_ row: some SQLRow) throws(StorageError) {
         switch try row.integer(0) {
         case 0:

@@ -12,14 +12,11 @@ package struct CustomerReport: Sendable, Hashable {
     /// The stored version of a report. Versions of App Store Server Notifications begin at 1.
     package static let version = 0
 
-    /// The row that is stored.
     package let row: NotificationRow
     /// A purchase of the customer. Deliveries about one purchase are sent one after another.
     package let originalTransactionId: String
 
-    /// - Parameters:
-    ///   - event: of type `lookup` or `refund`.
-    ///   - original: an original transaction id of the customer.
+    /// The event is of type `lookup` or `refund`. `original` is an original transaction id of the customer.
     package init(_ event: CustomerEvent, about original: String, in scope: AppScope, at now: Timestamp) {
         let uuid = UUID().uuidString.lowercased()
         let head = JSONWriter.object {
@@ -60,8 +57,7 @@ extension CustomerReport {
     ) -> [SQLStatement] {
         guard !reports.isEmpty else { return [] }
         let keys = targetKeys.map(\.values)
-        let targets = dialect.insert(
-            keys, into: .addressee, "bundleId, form, url", "ON CONFLICT DO NOTHING")
+        let targets = dialect.insert(keys, into: .addressee, "bundleId, form, url", "ON CONFLICT DO NOTHING")
         return targets + (keys.isEmpty ? [] : reports.flatMap { $0.statements(to: keys, app: app, dialect) })
     }
 

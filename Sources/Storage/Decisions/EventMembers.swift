@@ -73,7 +73,6 @@ package enum EventMembers {
         }
     }
 
-    /// A list of identifiers; empty if it has none.
     package static func list(_ name: String, _ identifiers: [String]) -> String {
         identifiers.isEmpty ? "" : members { $0.member(name, identifiers) }
     }
@@ -89,7 +88,6 @@ package enum EventMembers {
         }
     }
 
-    /// The text of an object without its braces.
     private static func members(reserving capacity: Int = 256, _ body: (inout JSONWriter) -> Void) -> String {
         String(decoding: JSONWriter.object(reserving: capacity, body).dropFirst().dropLast(), as: UTF8.self)
     }

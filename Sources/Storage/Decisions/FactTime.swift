@@ -20,9 +20,8 @@ package enum FactTime: Sendable, Hashable {
     /// The maximum difference between this machine's clock and Apple's.
     package static let clockDifference = Duration.minutes(5)
 
-    /// Returns whether a fact of this time counts, although one of another time is stored.
-    ///
-    /// - Parameter stored: `nil` if nothing is stored, or if it is not known when Apple said it.
+    /// Returns whether a fact of this time counts over a stored one; `nil` if nothing is stored, or if it is not known
+    /// when Apple said it.
     package func counts(over stored: FactTime?) -> Bool {
         switch (self, stored) {
         case (_, nil): true

@@ -15,20 +15,15 @@ package final class LeaseRenewal: Sendable {
     private let patience: Duration
     private let state: Mutex<State>
 
-    /// - Parameters:
-    ///   - duration: time until the lease expires after each renewal.
-    ///   - patience: how long the work waits for a store that cannot be reached. After that the lease counts as lost.
+    /// The lease expires `duration` after each renewal. The work waits for a store that cannot be reached for as long
+    /// as `patience`. After that the lease counts as lost.
     package init(
         _ lease: TaskLease, in store: any LeaseStore, lasting duration: Duration, patience: Duration = .seconds(45)
     ) {
-        self.lease = lease
-        self.store = store
-        self.duration = duration
-        self.patience = patience
+        (self.lease, self.store, self.duration, self.patience) = (lease, store, duration, patience)
         state = Mutex(State(renewedAt: .now))
     }
 
-    /// Renews the lease regularly until it is lost or the task is canceled.
     package func run(every interval: Duration) async {
         while (try? await Task.sleep(for: interval)) != nil, await renew() != false {}
     }

@@ -47,9 +47,7 @@ package struct LookupEvents: Sendable {
     /// there can be several events.
     private static let maximumTransactions = 100
 
-    /// - Parameters:
-    ///   - transactions: the encoded transactions of the row.
-    ///   - renewals: the encoded renewal infos of the row.
+    /// The texts are the encoded transactions and renewal infos of the row.
     package init(
         _ row: CustomerRow, transactions: [EncodedJWS], renewals: [EncodedJWS], stored: StoredHistory,
         source: EventSource
@@ -123,9 +121,7 @@ package struct LookupEvents: Sendable {
     }
 
     /// Returns whether a transaction is unknown, or newer with another content.
-    private static func differs(
-        _ row: TransactionRow, _ text: EncodedJWS, from old: StoredHistory.Record?
-    ) -> Bool {
+    private static func differs(_ row: TransactionRow, _ text: EncodedJWS, from old: StoredHistory.Record?) -> Bool {
         guard let old else { return true }
         return RecordChange(lookedUp: row.signedDate, stored: old.signedDate).isNew
             && (text.differs(from: old.text) || old.revocation?.date != row.revocation?.date)

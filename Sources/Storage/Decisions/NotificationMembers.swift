@@ -3,7 +3,6 @@
 package struct NotificationMembers: Sendable {
     /// The source and the notification itself.
     package let head: String
-    /// Members of the records; `nil` if the notification has none.
     package let transaction, renewal, status: String?
 
     package init(_ notification: NotificationRow, _ update: NotificationUpdate, as texts: EncodedNotification) {

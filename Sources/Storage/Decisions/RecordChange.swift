@@ -58,7 +58,6 @@ package enum StalenessCause: Sendable, Hashable {
     /// A refund was found. It does not include the subscription's status.
     case refund(isLatest: Bool, isSubscription: Bool, isKnownRevocation: Bool)
 
-    /// Whether the customer needs a lookup.
     package var needsLookup: Bool {
         switch self {
         case .ownedByDownload(let isSubscription): isSubscription

@@ -134,8 +134,7 @@ package struct RecordChanges: Sendable {
         if let revocation = row.revocation {
             revoked[id] = revocation
             valid.remove(id)
-            stored.revocations[id] = StoredRecords.Revocation(
-                date: revocation.date, reportedAt: revocation.reportedAt)
+            stored.revocations[id] = StoredRecords.Revocation(date: revocation.date, reportedAt: revocation.reportedAt)
         } else if let known = stored.revocations[id],
             FactTime.signed(row.signedDate).counts(over: known.reportedAt)
         {

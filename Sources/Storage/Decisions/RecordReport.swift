@@ -12,7 +12,6 @@ package struct RecordReport: Sendable {
         case ofRefund(at: Timestamp)
     }
 
-    /// The event that is stored.
     package enum Event: Sendable {
         case notification(NotificationMembers)
         /// Only if there was none of this refund.
@@ -25,9 +24,7 @@ package struct RecordReport: Sendable {
     package let clock: Timestamp
     package let lookup: Lookup
     package let transaction: Transaction?
-    /// The renewal info and the status.
     let subscriptions: [SubscriptionColumns]
-    /// `nil` if none is stored.
     package let event: Event?
 
     package init(
@@ -53,10 +50,8 @@ package struct RecordReport: Sendable {
         event = recordsEvents ? .refund(source) : nil
     }
 
-    /// Date of the refund; `nil` for a notification.
     var refundDate: Timestamp? { if case .ofRefund(let date) = lookup { date } else { nil } }
 
-    /// The identifiers of the records, for locks.
     var identifiers: [String] {
         let row = transaction?.row
         // A lookup of the customer that is being stored locks the download too, see `HistoryWrite`.

@@ -4,7 +4,6 @@ package import ReceiptBridgeBase
 package struct StoredRecords: Sendable {
     package struct Record: Sendable, Hashable {
         package var signedDate: Timestamp
-        /// `nil` if the customer is not known.
         package var customer: Int64?
         /// Date of the last refund that was reported by an event; `nil` if there was none.
         package var reportedRefund: Timestamp?
@@ -69,7 +68,6 @@ package struct StoredRecords: Sendable {
         return (nil, nil)
     }
 
-    /// Returns the customer with this original transaction id or transaction id.
     func customer(of identifier: String) -> Int64? { purchases[identifier] ?? records[identifier]?.customer }
 
     /// Stores a record at the end of its customer's history. Returns its place.

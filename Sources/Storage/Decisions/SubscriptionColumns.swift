@@ -29,7 +29,6 @@ package struct SubscriptionColumns: Sendable {
         group = row.subscriptionGroupIdentifier
     }
 
-    /// The rows of a notification's renewal info and status.
     static func rows(_ update: NotificationUpdate, as texts: EncodedNotification) -> [SubscriptionColumns] {
         [SubscriptionColumns(update, as: texts)].compactMap(\.self) + other(update)
     }
@@ -65,7 +64,6 @@ package struct SubscriptionColumns: Sendable {
         if other.renewalClock > renewalClock { (renewal, renewalClock) = (other.renewal, other.renewalClock) }
     }
 
-    /// The statements that store rows of different subscriptions of one app.
     package static func save(_ rows: [SubscriptionColumns], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
         dialect.insert(rows.map { $0.values(app: app) }, into: .subscription, names, update(dialect))
     }

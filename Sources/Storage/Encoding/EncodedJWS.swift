@@ -11,12 +11,10 @@ package enum EncodedJWS: Sendable, Hashable {
 
 /// The encoded JWS of a notification and of the records in it.
 package struct EncodedNotification: Sendable {
-    /// The JWS of a record, and its encoded form.
     package typealias Record = (text: String, stored: EncodedJWS)
 
     /// The notification itself.
     package let own: EncodedJWS
-    /// The notification's transaction and renewal info; `nil` if it has none.
     package let transaction, renewal: EncodedJWS?
 
     /// A notification that is stored as received.
@@ -68,19 +66,16 @@ package struct EncodedNotification: Sendable {
 /// A notification has 15 KB of text, which contains a header of 4 KB three times and base64 inside base64. A JWS that
 /// cannot be restored exactly is stored as received.
 package struct JWSEncoder: Sendable {
-    /// A cache of the headers in the store.
     let headers: JWSHeaderTable
     /// Stores a header and returns its row id; `nil` if the store accepts no more headers. The row is committed in its
     /// own transaction before this returns, so that no other row refers to a row id that was never committed.
     let save: @Sendable (_ header: [UInt8]) async throws(StorageError) -> UInt16?
 
-    /// Encodes a single JWS for storage.
     package func encode(_ text: String) async -> EncodedJWS {
         guard let parts = JWSParts(text), let header = await headerID(of: parts.header) else { return .raw(text) }
         return .packed(PackedJWS(parts, header: header))
     }
 
-    /// Encodes several JWS for storage.
     package func encode(_ texts: [String]) async -> [EncodedJWS] {
         var encoded: [EncodedJWS] = []
         encoded.reserveCapacity(texts.count)
@@ -88,7 +83,6 @@ package struct JWSEncoder: Sendable {
         return encoded
     }
 
-    /// Encodes a notification together with its records.
     package func encode(_ notification: NotificationRow, _ update: NotificationUpdate) async -> EncodedNotification {
         var (transaction, renewal): (EncodedNotification.Record?, EncodedNotification.Record?)
         if let text = update.transaction?.text { transaction = (text, await encode(text)) }
@@ -99,7 +93,6 @@ package struct JWSEncoder: Sendable {
         return EncodedNotification(text, header: header, transaction: transaction, renewal: renewal)
     }
 
-    /// Returns the row id of a header; `nil` if it cannot be stored.
     private func headerID(of header: [UInt8]) async -> UInt16? {
         if let existing = headers.id(of: header) { return existing }
         guard header.count <= JWSHeaderTable.maximumBytes, !headers.isFull else { return nil }

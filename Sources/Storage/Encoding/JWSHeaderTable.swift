@@ -20,7 +20,6 @@ package final class JWSHeaderTable: Sendable {
 
     package init() {}
 
-    /// Returns the row id of a header, or `nil` if it is not in the cache.
     package func id(of header: [UInt8]) -> UInt16? {
         state.withLock { $0.headers }.first { entry in
             entry.text.count == header.count && memcmp(entry.text, header, header.count) == 0
@@ -28,9 +27,7 @@ package final class JWSHeaderTable: Sendable {
     }
 
     /// Returns the header with a row id, or `nil` if it is not in the cache.
-    package func text(of id: UInt16) -> [UInt8]? {
-        state.withLock { $0.headers }.first { $0.id == id }?.text
-    }
+    package func text(of id: UInt16) -> [UInt8]? { state.withLock { $0.headers }.first { $0.id == id }?.text }
 
     /// Adds a committed header. After a rollback, the database may give the same row id to another header.
     package func insert(_ id: UInt16, _ header: [UInt8]) {
@@ -40,7 +37,6 @@ package final class JWSHeaderTable: Sendable {
         }
     }
 
-    /// `true` if the store has ``capacity`` headers and accepts no more.
     package var isFull: Bool { state.withLock { $0.isFull } }
 
     func markFull() { state.withLock { $0.isFull = true } }

@@ -20,7 +20,6 @@ package struct PackedJWS: Sendable, Hashable {
     package let signature: [UInt8]
     /// In ascending order of offsets. Parts have no parts themselves.
     package let parts: [Part]
-    /// The payload without the parts.
     package let payload: [UInt8]
 
     /// The first byte, which identifies this version of the format.
@@ -54,9 +53,7 @@ package struct PackedJWS: Sendable, Hashable {
     }
 
     /// Number of bytes of ``encoded``.
-    private var size: Int {
-        parts.reduce(4 + signature.count + payload.count) { $0 + 8 + $1.text.size }
-    }
+    private var size: Int { parts.reduce(4 + signature.count + payload.count) { $0 + 8 + $1.text.size } }
 
     private func append(to bytes: inout [UInt8]) {
         bytes += [Self.formatVersion, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)]
@@ -72,9 +69,7 @@ package struct PackedJWS: Sendable, Hashable {
     }
 
     /// `nil` for bytes that ``encoded`` never produces.
-    package init?(_ bytes: Data) {
-        self.init(bytes[...], mayHaveParts: true)
-    }
+    package init?(_ bytes: Data) { self.init(bytes[...], mayHaveParts: true) }
 
     private init?(_ bytes: Data.SubSequence, mayHaveParts: Bool) {
         var rest = bytes
@@ -108,9 +103,7 @@ package struct PackedJWS: Sendable, Hashable {
 
     // MARK: - Text
 
-    /// Returns the original text, as UTF-8.
-    ///
-    /// - Parameter headers: returns a header in base64url by its row id.
+    /// Returns the original text, as UTF-8. `headers` returns a header in base64url by its row id.
     package func text(headers: (UInt16) throws -> [UInt8]) rethrows -> [UInt8] {
         var whole: [UInt8] = []
         var position = 0
@@ -148,9 +141,8 @@ package struct JWSParts: Sendable, Hashable {
     private static let signatureCharacters = Base64Text.urlSafeCount(of: signatureBytes)
 
     /// `nil` if encoding the parts again would not give the same text. ``Base64Text`` accepts only the canonical
-    /// base64url encoding of a value, and that is the one it writes.
-    ///
-    /// - Parameter payload: the decoded payload of this text, if already decoded.
+    /// base64url encoding of a value, and that is the one it writes. `payload` is the decoded payload, if there is one
+    /// already.
     package init?(_ text: String, payload: [UInt8]? = nil) {
         var text = text
         let parts = text.withUTF8 { bytes -> (header: [UInt8], payload: [UInt8], signature: [UInt8])? in

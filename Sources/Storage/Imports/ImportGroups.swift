@@ -83,34 +83,44 @@ package struct ImportAccount: Sendable, Equatable {
     }
 }
 
-/// Who is who among some rows: rows that share an identifier belong to one customer.
-package struct ImportGroups {
+/// Decoded rows that are stored together. Rows that share an identifier belong to one customer.
+package struct ImportBatch: Sendable {
     private struct Key: Hashable {
         let scope: Int64
         let identifier: String
     }
 
+    /// The values of the rows, each with the place of its customer.
+    private var rows: [(values: [SQLValue], place: Int?)] = []
     private var customers: [ImportGroup] = []
-    /// A forest: each row points to an earlier one of its customer, the first to itself.
+    /// A forest: each customer points to an earlier one that is the same, the first to itself.
     private var parents: [Int] = []
-    private var rows: [Key: Int] = [:]
+    private var places: [Key: Int] = [:]
 
     package init() {}
 
-    /// Adds the customer of a row.
+    package var count: Int { rows.count }
+
+    /// Adds a row.
     ///
-    /// - Returns: the place of the row's customer, for ``all()``.
-    package mutating func add(_ customer: ImportGroup) -> Int {
+    /// - Parameters:
+    ///   - values: of ``StoreTable/importedColumns``.
+    ///   - customer: to be looked up; `nil` for none.
+    package mutating func add(_ values: [SQLValue], of customer: ImportGroup?) {
+        rows.append((values, customer.map { place(of: $0) }))
+    }
+
+    private mutating func place(of customer: ImportGroup) -> Int {
         let place = customers.count
         customers.append(customer)
         parents.append(place)
         for identifier in customer.identifiers {
             let key = Key(scope: customer.scope, identifier: identifier)
-            if let known = rows[key] {
+            if let known = places[key] {
                 let (one, other) = (root(of: known), root(of: place))
                 parents[max(one, other)] = min(one, other)
             } else {
-                rows[key] = place
+                places[key] = place
             }
         }
         return place
@@ -125,22 +135,16 @@ package struct ImportGroups {
         return place
     }
 
-    /// Returns the customers in the order of their first rows, and the index of the customer for each place that
-    /// ``add(_:)`` returned.
-    package mutating func all() -> (groups: [ImportGroup], indices: [Int]) {
+    /// Returns the customers in the order of their first rows, and the rows, each with the index of its customer.
+    mutating func grouped() -> (groups: [ImportGroup], rows: [(values: [SQLValue], group: Int?)]) {
         var groups: [ImportGroup] = []
         var indices: [Int] = []
         for place in customers.indices {
             let root = root(of: place)
-            if root == place {
-                indices.append(groups.count)
-                groups.append(customers[place])
-            } else {
-                indices.append(indices[root])
-                groups[indices[root]].add(customers[place])
-            }
+            indices.append(root == place ? groups.count : indices[root])
+            if root == place { groups.append(customers[place]) } else { groups[indices[root]].add(customers[place]) }
         }
         for index in groups.indices { groups[index].sort() }
-        return (groups, indices)
+        return (groups, rows.map { ($0.values, $0.place.map { indices[$0] }) })
     }
 }

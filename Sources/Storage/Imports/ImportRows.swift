@@ -9,49 +9,6 @@ package struct ImportRun: Sendable {
     package let time: Int64
 }
 
-/// A decoded row of the source.
-package struct ImportedRow: Sendable {
-    /// Number of the row in its chunk, from 1.
-    package let row: Int64
-    package let id: String
-    /// Id of the row in the source; `nil` if it has none there.
-    package let sourceId: String?
-    package let digest: String?
-    /// Outcome before the lookup.
-    package let outcome: String
-    /// Code, place and reason of the failure; `nil` if there was none.
-    package let failure: (code: String, place: String, reason: String)?
-    package let kind: String
-    package let verified: Bool
-    /// JSON arrays.
-    package let repairs, originalTransactionIds, transactionIds, unverifiedIds: String
-    package let environment, bundleId: String?
-    package let year: Int64?
-    /// Whether the row is not looked up because its app has no key.
-    package let lacksKey: Bool
-
-    package init(
-        row: Int64, id: String, sourceId: String?, digest: String?, outcome: String,
-        failure: (code: String, place: String, reason: String)?, kind: String, verified: Bool, repairs: String,
-        originalTransactionIds: String, transactionIds: String, unverifiedIds: String, environment: String?,
-        bundleId: String?, year: Int64?, lacksKey: Bool
-    ) {
-        self.row = row
-        self.id = id
-        self.sourceId = sourceId
-        self.digest = digest
-        self.outcome = outcome
-        self.failure = failure
-        self.kind = kind
-        self.verified = verified
-        (self.repairs, self.originalTransactionIds) = (repairs, originalTransactionIds)
-        (self.transactionIds, self.unverifiedIds) = (transactionIds, unverifiedIds)
-        (self.environment, self.bundleId) = (environment, bundleId)
-        self.year = year
-        self.lacksKey = lacksKey
-    }
-}
-
 /// A customer of one app, as found in the rows of an import. Its identifiers are all that occurred together in
 /// authentic rows, or those of a single row that is not authentic.
 package struct ImportedCustomer: Sendable {

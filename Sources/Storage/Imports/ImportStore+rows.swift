@@ -11,11 +11,10 @@ package enum ImportMark: Sendable {
 extension ImportStore {
     /// Stores decoded rows, their customers and the mark in one transaction, so that each row is stored exactly once.
     ///
-    /// - Parameter rows: each with the index of its customer in `groups`.
     /// - Returns: `false` if another worker has the chunk. Then nothing is stored.
-    package func add(
-        _ rows: [(row: ImportedRow, group: Int?)], of groups: [ImportGroup], to run: Int64, _ mark: ImportMark
-    ) async throws(StorageError) -> Bool {
+    package func add(_ batch: ImportBatch, to run: Int64, _ mark: ImportMark) async throws(StorageError) -> Bool {
+        var batch = batch
+        let (groups, rows) = batch.grouped()
         // An erasure searches the apps that are known.
         for app in Set(groups.map { [$0.bundleId, $0.environment] }) {
             guard let bundleId = BundleIdentifier(rawValue: app[0]) else { continue }
@@ -55,7 +54,7 @@ private struct ImportWrite<Engine: ImportStore>: Sendable {
 
     let engine: Engine
     let run: Int64
-    let rows: [(row: ImportedRow, group: Int?)]
+    let rows: [(values: [SQLValue], group: Int?)]
     let groups: [ImportGroup]
     let mark: ImportMark
 
@@ -137,16 +136,14 @@ private struct ImportWrite<Engine: ImportStore>: Sendable {
     ///   - keys: the key of each customer.
     ///   - new: indices of the customers that this transaction inserted.
     private func end(_ keys: [Int64], _ new: Set<Int>, before: [Known], _ now: [Known]) -> [SQLStatement] {
-        var (aliases, unused): (Set<[Int64]>, [Int64]) = ([], [])
+        var aliases: Set<[Int64]> = []
         var (keys, updates) = (keys, ImportUpdates())
         for index in groups.indices {
-            var found = now[index].keys
-            if new.contains(index), !found.isEmpty, !found.contains(keys[index]) { unused.append(keys[index]) }
-            if !new.contains(index) { found.insert(keys[index]) }
+            let found = now[index].keys.union([keys[index]])
             let key = found.min() ?? keys[index]
             for other in found where other != key { aliases.insert([key, other]) }
             keys[index] = key
-            guard !new.contains(index) || !unused.isEmpty else { continue }
+            guard !new.contains(index) else { continue }
             updates.add(groups[index].expires, groups[index].account, to: key)
             // A customer that was looked up is looked up again for an identifier that may not be in its history.
             for customer in before[index].settled {
@@ -165,9 +162,6 @@ private struct ImportWrite<Engine: ImportStore>: Sendable {
             + dialect.insert(
                 pairs.map { [.integer(run), .integer($0[0]), .integer($0[1])] }, into: .importAlias, "run, low, high",
                 "ON CONFLICT DO NOTHING")
-            + (unused.isEmpty
-                ? []
-                : [SQLStatement("DELETE FROM importCustomer WHERE \(dialect.isAny("id", "$1"))", .integers(unused))])
             + insertion(of: keys) + [marks]
     }
 
@@ -175,12 +169,12 @@ private struct ImportWrite<Engine: ImportStore>: Sendable {
         let time = Timestamp.now
         var chunk: Int64 = 0
         if case .chunk(let lease, _) = mark { chunk = lease.number }
-        let values = rows.map { row, group -> [SQLValue] in
+        let values = rows.map { values, group -> [SQLValue] in
             [.integer(run), .integer(chunk), SQLValue(group.map { keys[$0] }), SQLValue(time)]
-                + row.values.map { $0.in(dialect) }
+                + values.map { $0.in(dialect) }
         }
         return dialect.insert(
-            values, into: .importedRow, "run, chunk, customer, importedAt, \(ImportedRow.columns)",
+            values, into: .importedRow, "run, chunk, customer, importedAt, \(StoreTable.importedColumns)",
             "ON CONFLICT (run, chunk, row) DO NOTHING")
     }
 }
@@ -189,38 +183,5 @@ extension SQLValue {
     /// The value without U+0000 for PostgreSQL, whose text cannot contain it.
     fileprivate func `in`(_ dialect: SQLDialect) -> SQLValue {
         if case .text(let text) = self, dialect == .postgreSQL { .text(text.withoutNull) } else { self }
-    }
-}
-
-extension ImportedRow {
-    /// The names of the columns, in the order of ``values``.
-    static let columns = """
-        row, rowId, sourceId, digest, outcome, reason, place, explanation, kind, verified, repairs, environment, \
-        bundleId, originalTransactionIds, transactionIds, unverifiedIds, year, lacksKey
-        """
-
-    fileprivate var values: [SQLValue] {
-        [
-            .integer(row), .text(id), SQLValue(sourceId), SQLValue(digest), .text(outcome), SQLValue(failure?.code),
-            SQLValue(failure?.place), SQLValue(failure?.reason), .text(kind), .boolean(verified), .text(repairs),
-            SQLValue(environment), SQLValue(bundleId), .text(originalTransactionIds), .text(transactionIds),
-            .text(unverifiedIds), SQLValue(year), .boolean(lacksKey),
-        ]
-    }
-
-    /// Reads ``columns`` from a column on.
-    init(_ row: some SQLRow, from first: Int) throws(StorageError) {
-        var failure: (code: String, place: String, reason: String)?
-        if let code = try row.optionalText(first + 5) {
-            failure = (code, try row.optionalText(first + 6) ?? "", try row.optionalText(first + 7) ?? "")
-        }
-        self.init(
-            row: try row.rowID(first), id: try row.text(first + 1), sourceId: try row.optionalText(first + 2),
-            digest: try row.optionalText(first + 3), outcome: try row.text(first + 4), failure: failure,
-            kind: try row.text(first + 8), verified: try row.boolean(first + 9), repairs: try row.text(first + 10),
-            originalTransactionIds: try row.text(first + 13), transactionIds: try row.text(first + 14),
-            unverifiedIds: try row.text(first + 15), environment: try row.optionalText(first + 11),
-            bundleId: try row.optionalText(first + 12), year: try row.optionalInteger(first + 16),
-            lacksKey: try row.boolean(first + 17))
     }
 }

@@ -12,9 +12,7 @@ struct LockSlot: Sendable, Hashable {
     let id: Int64
 
     /// - Parameter app: row id of the app.
-    init(_ identifier: String, app: Int64) {
-        id = SHA.short("\(app) \(identifier)") & (Self.count - 1)
-    }
+    init(_ identifier: String, app: Int64) { id = SHA.short("\(app) \(identifier)") & (Self.count - 1) }
 
     /// Locks slots until the end of the transaction, in ascending order. The first statement of a transaction.
     static func statement(_ slots: some Sequence<LockSlot>) -> SQLStatement {
@@ -23,6 +21,5 @@ struct LockSlot: Sendable, Hashable {
             .integers(Set(slots).map(\.id).sorted()))
     }
 
-    /// Creates all slots.
     static let creation = "INSERT INTO lockSlot SELECT generate_series(0, \(count - 1))"
 }

@@ -48,8 +48,7 @@ extension PostgreSQLStore: ClusterStore {
                 let kind = try intact(row, { (row) throws(StorageError) in try row.integer(4) })
                     .flatMap(StoredChange.Kind.init(rawValue:))
             else { continue }
-            changes.append(
-                StoredChange(kind, of: try row.texts(5), transactions: try row.texts(6), in: scope))
+            changes.append(StoredChange(kind, of: try row.texts(5), transactions: try row.texts(6), in: scope))
         }
         returned = returned.filter { $0.value.milliseconds >= readAt.milliseconds - Self.overlap }
         let age = position.map { now.milliseconds - $0.readAt.milliseconds } ?? 0

@@ -7,8 +7,7 @@ extension PostgreSQLStore: CustomerStore, RevocationStore {
         guard let app = try await existingAppID(of: scope) else { return nil }
         // A customer that none of the first identifiers leads to is not stored, or is stored as several customers.
         let asked = (keys.originalTransactionIds.prefix(8) + keys.transactionIds.prefix(8)).map(\.rawValue)
-        let parts = try await read(
-            SQLStatement(Self.customerSQL, .integer(app), .texts(asked)), CustomerPart.init)
+        let parts = try await read(SQLStatement(Self.customerSQL, .integer(app), .texts(asked)), CustomerPart.init)
         return StoredCustomer(parts, covering: keys)
     }
 }

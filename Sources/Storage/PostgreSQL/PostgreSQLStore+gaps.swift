@@ -2,7 +2,6 @@ import ReceiptBridgeBase
 
 /// The times in which servers refused notifications.
 extension PostgreSQLStore {
-    /// Maximum number of gaps that are read at once.
     private static let pageSize = 1_000
 
     package func add(_ gap: NotificationGap) async throws(StorageError) {
@@ -15,8 +14,7 @@ extension PostgreSQLStore {
 
     package func notificationGaps() async throws(StorageError) -> StoredGaps {
         let rows = try await readIntact(
-            SQLStatement(
-                "SELECT id, startedAt, endedAt FROM notificationGap ORDER BY startedAt LIMIT \(Self.pageSize)")
+            SQLStatement("SELECT id, startedAt, endedAt FROM notificationGap ORDER BY startedAt LIMIT \(Self.pageSize)")
         ) { (row) throws(StorageError) in
             (id: try row.rowID(0), gap: NotificationGap(from: try row.timestamp(1), to: try row.timestamp(2)))
         }

@@ -4,18 +4,13 @@ import Synchronization
 extension PostgreSQLStore {
     /// Delays between two attempts. The last one is repeated.
     private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10)]
-    /// Maximum time to wait for a connection in one attempt.
     private static let connectionTimeout: Duration = .seconds(2)
 
-    /// Opens the store in the background and retries until it is open. Until then every call throws `notOpen`.
+    /// Opens the store in the background and retries until it is open, after `pauses`, which are not empty. Until then
+    /// every call throws `notOpen`.
     ///
-    /// - Parameters:
-    ///   - place: hosts and database, without a password. For messages.
-    ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
-    ///   - recordsEvents: whether changes of customers are added to the table of events.
-    ///   - pauses: delays between two attempts; not empty.
-    ///   - onChange: called with the first error, with each different error, and with `nil` once the database can be
-    ///     used after an error. Also if that happens while the store is open.
+    /// `onChange` is called with the first error, with each different error, and with `nil` once the database can be
+    /// used after an error. Also if that happens while the store is open.
     package convenience init(
         opening configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
         recordsEvents: Bool = true, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
@@ -26,11 +21,9 @@ extension PostgreSQLStore {
         retryOpening(pauses ?? Self.pauses)
     }
 
-    /// Opens the store, or creates its tables in an empty database.
-    ///
-    /// - Parameter allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
-    /// - Throws: ``StorageError``; `notOpen` if the database cannot be reached, `changed` for a store of an
-    ///   incompatible newer version and for an unfinished copy.
+    /// Opens the store, or creates its tables in an empty database. Throws `notOpen` if the database cannot be reached,
+    /// `changed` for a store of an incompatible newer version, and for one that an unfinished copy is being written to,
+    /// unless that is allowed.
     package convenience init(
         _ configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int = 10_000,
         recordsEvents: Bool = true, allowsUnfinishedCopy: Bool = false
@@ -46,7 +39,6 @@ extension PostgreSQLStore {
         }
     }
 
-    /// `true` if the store can be read and written.
     package var isOpen: Bool { client.isConnected && state.withLock(\.isReady) }
 
     /// Always `false`: the data cannot be replaced without ending the connections.
@@ -65,7 +57,6 @@ extension PostgreSQLStore {
         return nil
     }
 
-    /// Connects, and adds missing tables.
     private func open() async throws(StorageError) {
         do {
             try await client.connected(within: Self.connectionTimeout)

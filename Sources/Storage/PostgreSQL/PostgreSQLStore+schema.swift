@@ -10,9 +10,7 @@ extension PostgreSQLStore {
     private static let timeLimit: Duration = .seconds(1_800)
 
     /// Applies the steps that the database does not have. Servers that start at the same time wait for the one that
-    /// applies them.
-    ///
-    /// - Throws: `changed` if a newer version has applied a step that this version cannot work with.
+    /// applies them. Throws `changed` if a newer version has applied a step that this version cannot work with.
     func prepareSchema() async throws {
         if try await isIncomplete() { try await applySteps() }
         try await loadHeaders()

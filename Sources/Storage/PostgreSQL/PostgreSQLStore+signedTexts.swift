@@ -17,7 +17,6 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Reads the headers into the cache.
     func loadHeaders() async throws {
         for row in try await client.query(PostgreSQLQuery("SELECT id, text FROM signedHeader")).rows {
             if let id = UInt16(exactly: try row.integer(0)) { headers.insert(id, try row.bytes(1)) }

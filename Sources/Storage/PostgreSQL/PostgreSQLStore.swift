@@ -22,7 +22,6 @@ package final class PostgreSQLStore: Sendable {
     package let appIDs = RowIDCache<AppScope>()
     package let metrics = StoreMetrics()
     let state = Mutex(State.opening(nil))
-    /// Called if the database cannot be reached, and with `nil` once it can be again.
     let onChange: (@Sendable (StorageError?) -> Void)?
     let opening = OpeningGate()
     private let statementTimeout: Duration
@@ -46,15 +45,11 @@ package final class PostgreSQLStore: Sendable {
         unopened configuration: PostgreSQLConfiguration, place: String, hintsPerDay: Int, recordsEvents: Bool,
         allowsUnfinishedCopy: Bool = false, onChange: (@Sendable (StorageError?) -> Void)? = nil
     ) {
-        self.place = place
-        self.onChange = onChange
-        self.allowsUnfinishedCopy = allowsUnfinishedCopy
-        self.hintsPerDay = hintsPerDay
-        self.recordsEvents = recordsEvents
+        (self.place, self.onChange, self.allowsUnfinishedCopy) = (place, onChange, allowsUnfinishedCopy)
+        (self.hintsPerDay, self.recordsEvents) = (hintsPerDay, recordsEvents)
         statementTimeout = configuration.statementTimeout
         client = PostgreSQLClient(configuration)
-        notificationWrites = GroupCommit(
-            place: place, batch: 64, errorsOfWrites: [.failed, .locked])
+        notificationWrites = GroupCommit(place: place, batch: 64, errorsOfWrites: [.failed, .locked])
     }
 
     /// Number of notifications that no transaction has taken yet.
@@ -159,12 +154,9 @@ package final class PostgreSQLStore: Sendable {
 
     /// - Throws: `notOpen` before the store was opened and after it was closed.
     func requireReady() throws(StorageError) {
-        guard state.withLock(\.isReady) else {
-            throw StorageError(.notOpen, at: place, "the store is not open")
-        }
+        guard state.withLock(\.isReady) else { throw StorageError(.notOpen, at: place, "the store is not open") }
     }
 
-    /// Returns the error of a read or write, with the place of this store.
     func storageError(_ error: any Error) -> StorageError { StorageError(postgreSQL: error, at: place) }
 }
 

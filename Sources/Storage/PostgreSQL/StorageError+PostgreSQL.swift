@@ -1,5 +1,4 @@
 extension StorageError {
-    /// The error of a call that throws ``StorageError`` or ``PostgreSQLError``.
     init(postgreSQL error: any Error, at place: String) {
         switch error {
         case let error as StorageError: self = error

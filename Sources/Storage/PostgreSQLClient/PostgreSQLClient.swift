@@ -34,7 +34,6 @@ package final class PostgreSQLClient: Sendable {
 
     // MARK: Connections
 
-    /// True if there is a connection.
     package var isConnected: Bool { commandQueue.health.connections > 0 }
 
     /// The error of the last connection attempt, or of the last lost connection. `nil` after a success.
@@ -77,7 +76,6 @@ package final class PostgreSQLClient: Sendable {
         }
     }
 
-    /// Runs one query. Otherwise like ``run(_:within:)``.
     package func query(
         _ query: PostgreSQLQuery, within limit: Duration? = nil
     ) async throws(PostgreSQLError) -> PostgreSQLResult {
@@ -109,7 +107,6 @@ package final class PostgreSQLClient: Sendable {
 
     // MARK: Jobs
 
-    /// Runs a transaction, and repeats it after a conflict.
     private func repeating<Success, Failure: Error>(
         until deadline: ContinuousClock.Instant, _ run: () async throws(Failure) -> Success
     ) async throws(Failure) -> Success {
@@ -128,7 +125,6 @@ package final class PostgreSQLClient: Sendable {
         }
     }
 
-    /// Runs a job once.
     func outcome(
         of work: PostgreSQLJob.Work, _ place: PostgreSQLJob.Place, _ skippedResults: Int,
         _ deadline: ContinuousClock.Instant
@@ -148,13 +144,11 @@ package final class PostgreSQLClient: Sendable {
         return statements
     }
 
-    /// The only result of a query.
     static func only(_ results: [PostgreSQLResult]) throws(PostgreSQLError) -> PostgreSQLResult {
         guard let result = results.first else { throw PostgreSQLError(.failed, "the server returned no result") }
         return result
     }
 
-    /// The job that copies rows.
     static func copy(_ sql: String, rows: [[PostgreSQLValue]]) throws(PostgreSQLError) -> PostgreSQLJob.Work {
         guard !sql.containsNUL else { throw PostgreSQLError(.invalid, "a statement contains U+0000") }
         return .copy(sql: sql, data: try copyData(rows))

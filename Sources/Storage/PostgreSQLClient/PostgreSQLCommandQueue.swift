@@ -10,7 +10,6 @@ final class PostgreSQLCommandQueue: Sendable {
         case stop
     }
 
-    /// The state of the connections.
     struct Health: Sendable {
         var connections = 0
         var lastError: PostgreSQLError?
@@ -60,7 +59,6 @@ final class PostgreSQLCommandQueue: Sendable {
         }
     }
 
-    /// Rejects new jobs and requests the end of the event loop.
     func stop() {
         state.withLock { state in
             state.isClosed = true
@@ -68,7 +66,6 @@ final class PostgreSQLCommandQueue: Sendable {
         }
     }
 
-    /// Returns when the event loop has ended.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in
@@ -79,7 +76,6 @@ final class PostgreSQLCommandQueue: Sendable {
         }
     }
 
-    /// The state of the connections.
     var health: Health { state.withLock { $0.health } }
 
     // MARK: Event loop
@@ -94,13 +90,9 @@ final class PostgreSQLCommandQueue: Sendable {
     }
 
     /// Counts a job as ended.
-    func countEnded() {
-        state.withLock { $0.outstanding -= 1 }
-    }
+    func countEnded() { state.withLock { $0.outstanding -= 1 } }
 
-    func publish(_ health: Health) {
-        state.withLock { $0.health = health }
-    }
+    func publish(_ health: Health) { state.withLock { $0.health = health } }
 
     /// Resumes the callers of `waitForEnd`. The last call of the event loop. Returns the messages that were never
     /// processed.

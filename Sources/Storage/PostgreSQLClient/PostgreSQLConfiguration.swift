@@ -6,7 +6,6 @@ package struct PostgreSQLConfiguration: Sendable {
     package var parameters: [(keyword: String, value: String)]
     /// Returns the password. It is called for each new connection, so that a changed password takes effect.
     package var password: (@Sendable () throws -> String)?
-    /// The number of connections.
     package var connections: Int
     /// The time limit of a call without a limit of its own. The server cancels statements shortly before it.
     package var statementTimeout: Duration
@@ -23,12 +22,9 @@ package struct PostgreSQLConfiguration: Sendable {
         connections: Int = 4, statementTimeout: Duration = .seconds(5), preparedStatements: Bool = true,
         library: String = "libpq.so.5", applicationName: String = "receipt-bridge"
     ) {
-        self.parameters = parameters
-        self.password = password
-        self.connections = connections
-        self.statementTimeout = statementTimeout
-        self.preparedStatements = preparedStatements
-        self.library = library
+        (self.parameters, self.password) = (parameters, password)
+        (self.connections, self.statementTimeout) = (connections, statementTimeout)
+        (self.preparedStatements, self.library) = (preparedStatements, library)
         self.applicationName = applicationName
     }
 }

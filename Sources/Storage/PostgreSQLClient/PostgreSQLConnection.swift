@@ -1,9 +1,7 @@
 /// A connection in pipeline mode and the jobs that were sent over it. Only the event loop's thread uses it.
 final class PostgreSQLConnection {
-    /// A job that was sent.
     private struct Running {
         let job: PostgreSQLJob
-        /// The commands whose results are expected, in order.
         var commands: [Command]
         var results: [PostgreSQLResult] = []
         var error: PostgreSQLError?
@@ -14,7 +12,6 @@ final class PostgreSQLConnection {
         case execute
     }
 
-    /// A prepared statement.
     private struct Prepared {
         let name: String
         /// The types of the parameters. 0 if the server has chosen it.
@@ -28,7 +25,6 @@ final class PostgreSQLConnection {
     private(set) var isRetiring = false
     /// True if libpq has more to send than the socket takes.
     private(set) var hasUnsentData = false
-    /// The reason why the connection can no longer be used.
     private(set) var failure: PostgreSQLError?
 
     private let library: PostgreSQLLibrary
@@ -61,7 +57,6 @@ final class PostgreSQLConnection {
     /// The earliest deadline of the jobs that were sent.
     var deadline: ContinuousClock.Instant? { running.lazy.map(\.job.deadline).min() }
 
-    /// True if a job of any caller can be sent.
     func accepts(_ place: PostgreSQLJob.Place, maximumLoad: Int) -> Bool {
         if isRetiring || isCopying || failure != nil { return false }
         switch place {
@@ -136,7 +131,6 @@ final class PostgreSQLConnection {
         return isSent && library.putCopyEnd(handle, nil) == 1
     }
 
-    /// Sends what the socket takes.
     func flush() {
         switch library.flush(handle) {
         case 0: hasUnsentData = false
@@ -245,7 +239,6 @@ final class PostgreSQLConnection {
 }
 
 extension PostgreSQLResult {
-    /// Copies a result of libpq.
     fileprivate init(_ result: OpaquePointer, _ library: PostgreSQLLibrary) {
         let rowCount = library.ntuples(result)
         let columnCount = library.nfields(result)

@@ -1,6 +1,5 @@
 /// The reason why the database did not do what was asked. Programs match on `code`; the rest is for people.
 package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of a failure.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// libpq cannot be loaded.
         case libraryMissing
@@ -34,7 +33,6 @@ package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertib
         case failed
     }
 
-    /// The kind of failure.
     package let code: Code
     /// The five characters of SQLSTATE if the server reported the failure.
     package let sqlState: String?
@@ -42,19 +40,14 @@ package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertib
     package let reason: String
 
     package init(_ code: Code, sqlState: String? = nil, _ reason: String) {
-        self.code = code
-        self.sqlState = sqlState
-        self.reason = reason
+        (self.code, self.sqlState, self.reason) = (code, sqlState, reason)
     }
 
     /// The error on one line. Example: `duplicate (23505): the value of a unique key exists already`.
-    package var description: String {
-        "\(code.rawValue)\(sqlState.map { " (\($0))" } ?? ""): \(reason)"
-    }
+    package var description: String { "\(code.rawValue)\(sqlState.map { " (\($0))" } ?? ""): \(reason)" }
 }
 
 extension PostgreSQLError {
-    /// An error that the server reported for a statement.
     init(sqlState: String, message: String, constraint: String?) {
         let code = Code(sqlState: sqlState)
         let reason: String
@@ -103,7 +96,6 @@ extension PostgreSQLError {
 }
 
 extension PostgreSQLError.Code {
-    /// The code of an error that the server reported.
     fileprivate init(sqlState: String) {
         switch sqlState {
         case "23505": self = .duplicate

@@ -32,7 +32,6 @@ final class PostgreSQLEventLoop {
         end(commandQueue)
     }
 
-    /// Ends the messages that no event loop processes.
     static func end(_ commandQueue: PostgreSQLCommandQueue) {
         for message in commandQueue.signalEnd() {
             switch message {
@@ -83,8 +82,7 @@ final class PostgreSQLEventLoop {
             nextAttempt = clock.now
             unavailable = nil
             health.lastError = nil
-            connections.append(
-                PostgreSQLConnection(connection, preparesStatements: configuration.preparedStatements))
+            connections.append(PostgreSQLConnection(connection, preparesStatements: configuration.preparedStatements))
         case .connection(.failure(let error)):
             isConnecting = false
             nextAttempt = clock.now + pause
@@ -97,7 +95,6 @@ final class PostgreSQLEventLoop {
         }
     }
 
-    /// Starts a connection attempt if one is due.
     private func connect() {
         let isWanted = connections.count < max(configuration.connections, 1)
         guard isWanted, !isConnecting, !isStopping, nextAttempt <= clock.now else { return }

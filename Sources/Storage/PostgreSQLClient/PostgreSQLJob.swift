@@ -5,11 +5,9 @@ struct PostgreSQLJob: Sendable {
     enum Work: Sendable {
         /// One implicit transaction, or a part of an explicit one.
         case statements([PostgreSQLStatement])
-        /// `COPY … FROM STDIN` and its data.
         case copy(sql: String, data: [UInt8])
     }
 
-    /// The connection that runs the job.
     enum Place: Sendable, Hashable {
         /// Any connection, shared with other jobs.
         case shared
@@ -18,7 +16,6 @@ struct PostgreSQLJob: Sendable {
         case partOf(transaction: UInt64)
         /// The job with the COMMIT. If it fails, the connection stays reserved for the ROLLBACK.
         case commitOf(transaction: UInt64)
-        /// The job with the ROLLBACK.
         case lastOf(transaction: UInt64)
     }
 
@@ -29,7 +26,6 @@ struct PostgreSQLJob: Sendable {
     let deadline: ContinuousClock.Instant
     let continuation: CheckedContinuation<Outcome, Never>
 
-    /// Resumes the caller.
     func end(_ outcome: Outcome) {
         continuation.resume(returning: outcome.map { Array($0.dropFirst(skippedResults)) })
     }

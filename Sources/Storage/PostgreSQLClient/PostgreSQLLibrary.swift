@@ -96,13 +96,10 @@ struct PostgreSQLLibrary: Sendable {
     }
 
     /// The version of a library, for example 150018. Throws `libraryMissing` or `libraryTooOld`.
-    static func version(of name: String) throws(PostgreSQLError) -> Int {
-        try Symbols(name).version
-    }
+    static func version(of name: String) throws(PostgreSQLError) -> Int { try Symbols(name).version }
 }
 
 extension PostgreSQLLibrary {
-    /// A loaded library. It is never unloaded.
     private struct Symbols {
         private let name: String
         private let handle: UnsafeMutableRawPointer

@@ -1,6 +1,5 @@
 /// The outcome of a statement.
 package struct PostgreSQLResult: Sendable {
-    /// The rows it returned.
     package let rows: [PostgreSQLRow]
     /// The number of rows that it inserted, updated, deleted, selected or copied.
     package let affectedRows: Int
@@ -18,7 +17,6 @@ package struct PostgreSQLRow: Sendable {
         try present(column, optionalInteger(column))
     }
 
-    /// The value of a `smallint`, `integer` or `bigint`, or `nil` for null.
     package func optionalInteger(_ column: Int) throws(PostgreSQLError) -> Int64? {
         guard let bytes = try value(column, PostgreSQLType.integers) else { return nil }
         var reader = PostgreSQLReader(bytes)
@@ -32,31 +30,24 @@ package struct PostgreSQLRow: Sendable {
     }
 
     /// The value of a `text`, `varchar`, `char`, `name` or `json`.
-    package func text(_ column: Int) throws(PostgreSQLError) -> String {
-        try present(column, optionalText(column))
-    }
+    package func text(_ column: Int) throws(PostgreSQLError) -> String { try present(column, optionalText(column)) }
 
-    /// The value of a `text`, `varchar`, `char`, `name` or `json`, or `nil` for null.
     package func optionalText(_ column: Int) throws(PostgreSQLError) -> String? {
         try value(column, PostgreSQLType.texts).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The value of a `bytea`.
     package func bytes(_ column: Int) throws(PostgreSQLError) -> [UInt8] {
         try present(column, optionalBytes(column))
     }
 
-    /// The value of a `bytea`, or `nil` for null.
     package func optionalBytes(_ column: Int) throws(PostgreSQLError) -> [UInt8]? {
         try value(column, [PostgreSQLType.bytes]).map { [UInt8]($0) }
     }
 
-    /// The value of a `boolean`.
     package func boolean(_ column: Int) throws(PostgreSQLError) -> Bool {
         try present(column, optionalBoolean(column))
     }
 
-    /// The value of a `boolean`, or `nil` for null.
     package func optionalBoolean(_ column: Int) throws(PostgreSQLError) -> Bool? {
         try value(column, [PostgreSQLType.boolean]).map { $0.first == 1 }
     }
@@ -69,12 +60,10 @@ package struct PostgreSQLRow: Sendable {
         }
     }
 
-    /// The elements of a `text[]`, without nulls.
     package func texts(_ column: Int) throws(PostgreSQLError) -> [String] {
         try elements(column, PostgreSQLType.textArray).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The elements of a `bytea[]`, without nulls.
     package func byteStrings(_ column: Int) throws(PostgreSQLError) -> [[UInt8]] {
         try elements(column, PostgreSQLType.byteStringArray).map { [UInt8]($0) }
     }
@@ -112,7 +101,6 @@ package struct PostgreSQLRow: Sendable {
 
 /// The values of a result, copied from libpq.
 final class PostgreSQLTable: Sendable {
-    /// The type of each column.
     let types: [UInt32]
     /// The place of each value in `bytes`, row by row.
     let starts: [Int]
@@ -121,10 +109,7 @@ final class PostgreSQLTable: Sendable {
     let bytes: [UInt8]
 
     init(types: [UInt32], starts: [Int], lengths: [Int?], bytes: [UInt8]) {
-        self.types = types
-        self.starts = starts
-        self.lengths = lengths
-        self.bytes = bytes
+        (self.types, self.starts, self.lengths, self.bytes) = (types, starts, lengths, bytes)
     }
 }
 
@@ -132,9 +117,7 @@ final class PostgreSQLTable: Sendable {
 struct PostgreSQLReader {
     private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>) {
-        rest = bytes
-    }
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
     mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type) throws(PostgreSQLError) -> Integer {
         try bytes(MemoryLayout<Integer>.size).reduce(0) { $0 << 8 | Integer(truncatingIfNeeded: $1) }

@@ -50,16 +50,12 @@ struct PostgreSQLStatement: Sendable {
         }
         bytes.append(0)
         sql = query.sql
-        self.types = types
-        self.lengths = lengths
-        self.bytes = bytes
+        (self.types, self.lengths, self.bytes) = (types, lengths, bytes)
     }
 
     /// Calls the closure with the arguments as libpq expects them: count, values, lengths and formats.
     func withArguments(
-        _ body: (
-            CInt, UnsafePointer<PostgreSQLLibrary.Text>?, UnsafePointer<CInt>?, UnsafePointer<CInt>?
-        ) -> CInt
+        _ body: (CInt, UnsafePointer<PostgreSQLLibrary.Text>?, UnsafePointer<CInt>?, UnsafePointer<CInt>?) -> CInt
     ) -> CInt {
         bytes.withUnsafeBytes { buffer in
             var offset = 0
@@ -121,7 +117,6 @@ extension PostgreSQLValue {
 }
 
 extension PostgreSQLValue.ElementType {
-    /// The number of the type.
     var number: UInt32 {
         switch self {
         case .boolean: PostgreSQLType.boolean
@@ -175,7 +170,6 @@ extension [UInt8] {
         append(contentsOf: text.utf8)
     }
 
-    /// Appends an array of values of one type and nulls.
     fileprivate mutating func append(
         arrayOf values: [PostgreSQLValue], _ type: PostgreSQLValue.ElementType
     ) throws(PostgreSQLError) {
@@ -190,9 +184,7 @@ extension [UInt8] {
 
     /// Appends what precedes the elements of a one-dimensional array: dimensions, whether it has nulls, element type,
     /// count, lower bound.
-    private mutating func append(
-        arrayHeader count: Int, _ type: UInt32, hasNulls: Bool
-    ) throws(PostgreSQLError) {
+    private mutating func append(arrayHeader count: Int, _ type: UInt32, hasNulls: Bool) throws(PostgreSQLError) {
         guard let number = Int32(exactly: count) else {
             throw PostgreSQLError(.invalid, "an array has too many elements")
         }
@@ -204,7 +196,6 @@ extension [UInt8] {
         append(bigEndian: Int32(1))
     }
 
-    /// Appends an array without nulls.
     fileprivate mutating func append<Item>(
         arrayOf elements: [Item], _ type: UInt32,
         _ body: (inout Self, Item) throws(PostgreSQLError) -> Void

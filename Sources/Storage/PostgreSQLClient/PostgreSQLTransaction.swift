@@ -13,7 +13,6 @@ package final class PostgreSQLTransaction: Sendable {
         enum Progress { case notBegun, begun, ended }
 
         var progress = Progress.notBegun
-        /// The first error of a statement.
         var error: PostgreSQLError?
     }
 
@@ -32,7 +31,6 @@ package final class PostgreSQLTransaction: Sendable {
         return try await run(.statements(try PostgreSQLClient.statements(queries)), .partOf(transaction: id))
     }
 
-    /// Runs one query. After an error the transaction can only be rolled back.
     package func query(_ query: PostgreSQLQuery) async throws(PostgreSQLError) -> PostgreSQLResult {
         try PostgreSQLClient.only(try await run([query]))
     }

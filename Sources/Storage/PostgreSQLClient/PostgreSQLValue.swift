@@ -1,7 +1,6 @@
 /// A value of a statement's parameter or of a column. It is transferred in PostgreSQL's binary format.
 package enum PostgreSQLValue: Sendable, Hashable {
     case null
-    /// `boolean`
     case boolean(Bool)
     /// `bigint`
     case integer(Int64)
@@ -18,7 +17,6 @@ package enum PostgreSQLValue: Sendable, Hashable {
     /// An array of a type. Each value is of that type, or null.
     case array(ElementType, [PostgreSQLValue])
 
-    /// The type of the elements of an ``array(_:_:)``.
     package enum ElementType: Sendable, Hashable {
         case boolean, integer, text, bytes
     }
@@ -27,9 +25,7 @@ package enum PostgreSQLValue: Sendable, Hashable {
 extension PostgreSQLValue {
     /// A `bigint`, or `null`.
     package init(_ integer: Int64?) { self = integer.map { .integer($0) } ?? .null }
-    /// A `text`, or `null`.
     package init(_ text: String?) { self = text.map { .text($0) } ?? .null }
-    /// A `bytea`, or `null`.
     package init(_ bytes: [UInt8]?) { self = bytes.map { .bytes($0) } ?? .null }
 }
 

@@ -26,13 +26,9 @@ struct CustomerSearch: Sendable {
     private var receipts: Set<[UInt8]> = []
 
     init(app: Int64, scope: AppScope, identifiers: Set<String>, _ dialect: SQLDialect) {
-        self.app = app
-        self.scope = scope
-        self.dialect = dialect
-        self.identifiers = identifiers
+        (self.app, self.scope, self.dialect, self.identifiers) = (app, scope, dialect, identifiers)
     }
 
-    /// Follows the identifiers to all rows of the same customer, until nothing new is found.
     mutating func follow(_ engine: some SQLEngine) async throws(StorageError) {
         var before: Int
         repeat {
@@ -253,7 +249,6 @@ struct CustomerSearch: Sendable {
             """, .integer(app), engine)
     }
 
-    /// Finds difference examples that contain one of the customer's identifiers or tokens.
     private mutating func findExamples(_ engine: some SQLEngine) async throws(StorageError) {
         let id = "differenceExample.\(dialect.rowID)"
         examples = try await rows(
@@ -282,7 +277,6 @@ struct CustomerSearch: Sendable {
     }
 }
 
-/// The rows of the customer.
 extension CustomerSearch {
     /// The numbers of rows by table, without tables without any.
     struct Footprint: Sendable {
@@ -290,7 +284,6 @@ extension CustomerSearch {
         fileprivate let waitingDeliveries: Int
     }
 
-    /// The statement that counts the rows. See ``footprint(_:)``.
     var counts: SQLStatement {
         let rules = ErasureRule.erased(dialect)
         let isWaiting = "state = \(DeliveryState.waiting.rawValue)"
@@ -301,7 +294,6 @@ extension CustomerSearch {
         return SQLStatement("SELECT \(counts.joined(separator: ", "))", values)
     }
 
-    /// Reads the row of ``counts``.
     func footprint(_ row: some SQLRow) throws(StorageError) -> Footprint {
         let rules = ErasureRule.erased(dialect)
         var counts: [(rule: ErasureRule, count: Int)] = []
@@ -344,7 +336,6 @@ extension ErasureRequest {
 }
 
 extension Erasure {
-    /// Adds the rows of a customer in one app.
     mutating func add(_ rows: CustomerSearch.Footprint, in scope: AppScope, for request: ErasureRequest) {
         for (rule, count) in rows.counts {
             if request.reduces(rule.data) {

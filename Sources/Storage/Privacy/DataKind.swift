@@ -29,13 +29,11 @@ package enum DataKind: String, Sendable, CaseIterable {
         case archiveLimits
         /// After minutes, because it is of use only to running servers.
         case minutes
-        /// Never.
         case unlimited
     }
 
     /// What an erasure of a customer does with the data.
     package enum ErasurePolicy: Sendable, Hashable {
-        /// Deletes the customer's rows.
         case deleted
         /// Deletes the customer's rows, or keeps only ids and dates if ``ErasureRequest/keepsRevocations`` is set.
         case reducedOnRequest
@@ -43,9 +41,7 @@ package enum DataKind: String, Sendable, CaseIterable {
         case exempt(String)
     }
 
-    /// How long data of this kind is kept.
     package var lifetime: Lifetime { policy.lifetime }
-    /// What an erasure does with data of this kind.
     package var erasure: ErasurePolicy { policy.erasure }
 
     private var policy: (lifetime: Lifetime, erasure: ErasurePolicy) {

@@ -23,10 +23,8 @@ package struct ErasureRequest: Sendable {
         _ subject: ErasureSubject, bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil,
         keepsRevocations: Bool = false
     ) {
-        self.subject = subject
-        self.bundleId = bundleId
-        self.environment = environment
-        self.keepsRevocations = keepsRevocations
+        (self.subject, self.bundleId) = (subject, bundleId)
+        (self.environment, self.keepsRevocations) = (environment, keepsRevocations)
     }
 }
 
@@ -52,10 +50,8 @@ package struct Erasure: Sendable, Hashable {
     /// Number of refunded purchases whose id and date are kept.
     package var keptRevocations = 0
 
-    /// `true` if nothing was found.
     package var isEmpty: Bool { kinds.isEmpty && keptRevocations == 0 }
 
-    /// Adds the number of rows of one kind.
     package mutating func add(_ count: Int, _ name: String) {
         guard count > 0 else { return }
         if let index = kinds.firstIndex(where: { $0.name == name }) {

@@ -2,7 +2,6 @@
 ///
 /// Every table is in ``erased(_:)``, or its kind is exempt. A test compares them with the tables of the store.
 package struct ErasureRule: Sendable {
-    /// Name of the table.
     package let table: String
     package let data: DataKind
     /// SQL condition that selects the customer's rows. Its parameters are those of ``CustomerSearch/values``.

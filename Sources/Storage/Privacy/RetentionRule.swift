@@ -59,10 +59,8 @@ struct RetentionRule: Sendable {
                 """),
     ]
 
-    /// The column with the id.
     func id(_ dialect: SQLDialect) -> String { dialect == .sqlite ? dialect.rowID : table.number ?? "id" }
 
-    /// The FROM and WHERE clauses that select the rows to delete.
     var source: String { "FROM \(table.name) WHERE \(filter) AND \(expired) AND \(deletable)" }
 
     /// Returns the statements that delete rows, and first the records that are deleted with them and what belongs to
@@ -130,11 +128,9 @@ extension SQLEngine {
 /// The size of the next batch of deletions. It is adapted so that each batch blocks other writes for about 20 ms:
 /// doubled up to 512 after a short batch, and halved after a long one.
 struct RetentionBatch: Sendable {
-    /// Maximum number of rows of the next batch.
     private(set) var size = 64
     /// Number of rows changed so far.
     private(set) var count = 0
-    /// Duration of the last batch.
     private(set) var time = Duration.zero
 
     mutating func add(_ rows: Int, since start: ContinuousClock.Instant) {

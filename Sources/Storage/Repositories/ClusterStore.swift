@@ -3,10 +3,8 @@ package import ReceiptBridgeBase
 /// What the servers of one store tell each other. Times are those of the store's clock. Every method is one short
 /// transaction.
 package protocol ClusterStore: Sendable {
-    /// Returns what other servers have stored. The store adds a change to the feed in the transaction that stores the
-    /// data.
-    ///
-    /// - Parameter position: where the last page ended; `nil` to begin with the oldest change.
+    /// Returns what other servers have stored since a position, or from the oldest change on. The store adds a change
+    /// to the feed in the transaction that stores the data.
     func changes(since position: ChangePosition?) async throws(StorageError) -> ChangePage
 
     /// Deletes changes that every server has had time to read.
@@ -27,15 +25,10 @@ package protocol ClusterStore: Sendable {
     /// Blocks all calls of a bucket for a time, because Apple returned 429 with `Retry-After`.
     func pauseCalls(of bucket: CallBucketKey, for pause: Duration) async throws(StorageError)
 
-    /// Records that a server runs.
-    ///
-    /// - Parameters:
-    ///   - server: unique to the running server.
-    ///   - interval: servers that were not seen for this long do not count.
-    /// - Returns: the number of servers that run, at least 1.
+    /// Records that a server runs, by a name that is unique to the running server. Returns the number of servers that
+    /// were seen within the interval, at least 1.
     func checkIn(_ server: String, countingWithin interval: Duration) async throws(StorageError) -> Int
 
-    /// Removes a server that is stopping.
     func checkOut(_ server: String) async throws(StorageError)
 
     /// Adds a gap in the notifications of a server, for the server that fetches the notifications.

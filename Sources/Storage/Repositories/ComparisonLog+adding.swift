@@ -1,14 +1,12 @@
 import ReceiptBridgeBase
 
-/// Maximum number of examples of each difference.
 private let differenceExamples: Int64 = 3
 
 /// The rows are in the order of their keys, so that servers that add to the same rows wait for each other instead of
 /// blocking each other.
 extension ComparisonLog {
-    /// Adds counts of comparisons and differences to the stored ones.
-    ///
-    /// - Parameter limit: maximum number of customers of one app and environment.
+    /// Adds counts of comparisons and differences to the stored ones. The limit is that of the customers of one app and
+    /// environment.
     package func add(
         comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = [],
         limit: Int = 10_000
@@ -59,10 +57,8 @@ extension ComparisonLog {
     }
 
     /// Adds customers, and updates existing ones. A customer of a rollout stays different once it was, until it is
-    /// compared in another one.
-    ///
-    /// - Parameter limit: maximum number of customers of one app and environment. Those that were compared longest ago
-    ///   are deleted.
+    /// compared in another one. Of the customers of one app and environment beyond the limit, those that were compared
+    /// longest ago are deleted.
     private func add(_ customers: ComparedCustomers, limit: Int) -> [SQLStatement] {
         let digests = Set(customers.digests).sorted()
         let scope: [SQLValue] = [.text(customers.bundleId), .text(customers.environment)]
@@ -75,8 +71,8 @@ extension ComparisonLog {
                 ON CONFLICT (bundleId, environment, customer) DO UPDATE SET
                     day = \(dialect.greatest(dialect.count("comparedCustomer.day"), "excluded.day")),
                     block = coalesce(excluded.block, comparedCustomer.block),
-                    isDifferent = excluded.isDifferent OR comparedCustomer.isDifferent
-                        AND comparedCustomer.block = coalesce(excluded.block, comparedCustomer.block)
+                    isDifferent = excluded.isDifferent OR comparedCustomer.isDifferent AND coalesce(
+                        comparedCustomer.block = coalesce(excluded.block, comparedCustomer.block), true)
                 """,
                 scope + [
                     .integer(customers.day), .integers(digests),
@@ -113,8 +109,6 @@ extension ComparisonCount {
 extension DifferenceCount {
     /// A path contains keys of a response, and PostgreSQL's text cannot hold U+0000.
     fileprivate var key: [SQLValue] {
-        [
-            .integer(day), .text(bundleId), .text(environment), .text(verdict), .text(rule), .text(path.withoutNull),
-        ]
+        [.integer(day), .text(bundleId), .text(environment), .text(verdict), .text(rule), .text(path.withoutNull)]
     }
 }

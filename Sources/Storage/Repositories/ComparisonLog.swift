@@ -4,9 +4,7 @@ import ReceiptBridgeBase
 package protocol ComparisonLog: SQLEngine {}
 
 extension ComparisonLog {
-    /// Returns the comparisons and differences since a day.
-    ///
-    /// - Parameter day: days since 1970-01-01, UTC.
+    /// Returns the comparisons and differences since a day, which counts from 1970-01-01, UTC.
     package func comparisons(
         since day: Int64
     ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
@@ -49,8 +47,6 @@ extension ComparisonLog {
     }
 
     /// Returns the number of different customers compared since a day, by bundle id and environment.
-    ///
-    /// - Parameter day: days since 1970-01-01, UTC.
     package func comparedCustomers(
         since day: Int64
     ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)] {

@@ -5,9 +5,7 @@ package import ReceiptBridgeBase
 package protocol ConsumptionCaseStore: SQLEngine {}
 
 extension ConsumptionCaseStore {
-    /// Returns cases in the order of arrival.
-    ///
-    /// - Parameter id: the last id of the previous page; 0 for the first page.
+    /// Returns cases in the order of arrival. The id is the last one of the previous page, or 0.
     package func consumptionCases(
         _ filter: ConsumptionCaseFilter, after id: Int64, limit: Int
     ) async throws(StorageError) -> [ConsumptionCase] {

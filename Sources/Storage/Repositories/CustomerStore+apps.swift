@@ -23,7 +23,6 @@ extension CustomerStore {
         try await apps(SQLStatement(SharedIdentifiers.query))
     }
 
-    /// Returns the newest transactions.
     package func newestIdentifiers(
         limit: Int
     ) async throws(StorageError) -> [(identifier: TransactionIdentifier, scope: AppScope)] {

@@ -2,12 +2,11 @@ import ReceiptBridgeBase
 
 extension CustomerStore {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
+    /// The source, why the customer was looked up, becomes part of the event. What differed is forwarded to the
+    /// targets, see ``CustomerReport``.
     ///
-    /// - Parameters:
-    ///   - source: why the customer was looked up. It becomes part of the event.
-    ///   - targetKeys: the targets to which what differed is forwarded, see ``CustomerReport``.
-    /// - Returns: whether the history differed from the stored records. Always `false` if no events are recorded,
-    ///   except for the source `reconcile`.
+    /// Returns whether the history differed from the stored records. Always `false` if no events are recorded, except
+    /// for the source `reconcile`.
     @discardableResult
     package func save(
         _ customer: CustomerRow, of scope: AppScope, source: EventSource = .lookup,
@@ -29,12 +28,10 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
 
     let engine: Engine
     let row: CustomerRow
-    /// The encoded transactions and renewal infos of the row.
     let transactions, renewals: [EncodedJWS]
     let app: Int64
     let scope: AppScope
     let source: EventSource
-    /// The forwarding targets to which what differed is reported.
     let targetKeys: [ForwardingTargetKey]
 
     private var dialect: SQLDialect { engine.dialect }
@@ -63,10 +60,8 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         }
     }
 
-    /// Inserts the customer unless it is stored already.
-    ///
-    /// - Parameter rows: the ids of the locked customers, the ids of the customers, dates of signing of the stored
-    ///   records, and ``history``.
+    /// Inserts the customer unless it is stored already. The rows are the ids of the locked customers, the ids of the
+    /// customers, dates of signing of the stored records, and ``history``.
     private func second(_ rows: [[Engine.Row]]) throws(StorageError) -> Step {
         let locked = try engine.intact(rows[0]) { (row) throws(StorageError) in try row.rowID(0) }
         let customers = try engine.intact(rows[1]) { (row) throws(StorageError) in try row.rowID(0) }
@@ -89,7 +84,6 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         }
     }
 
-    /// Stores the records.
     private func third(
         _ preparation: [SQLStatement], _ changes: HistoryChanges, _ customer: Int64, _ stored: StoredHistory?
     ) -> Step {
@@ -107,15 +101,13 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             }.sorted()
             let found = LookupEvents(
                 row, transactions: transactions, renewals: renewals, stored: stored, source: source)
-            let reports = CustomerReport.statements(
-                found.reports(row, in: scope), to: targetKeys, app: app, dialect)
+            let reports = CustomerReport.statements(found.reports(row, in: scope), to: targetKeys, app: app, dialect)
             return .end(found.differs, after: (engine.recordsEvents ? events(found, customer) : []) + reports)
         }
     }
 
     // MARK: - Events
 
-    /// Reads what is stored of the customer.
     private var history: [SQLStatement] {
         let values: [SQLValue] = [.integer(app), .texts(transactionIds)]
         let originals = row.statuses.map(\.originalTransactionId) + row.renewals.map(\.originalTransactionId)
@@ -143,7 +135,6 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         ]
     }
 
-    /// Reads the rows of ``history``.
     private func history(_ rows: [[Engine.Row]]) throws(StorageError) -> StoredHistory {
         var history = StoredHistory()
         let records = try engine.intact(rows[0]) { (row) throws(StorageError) in
@@ -220,8 +211,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         let rows = changes.written.map { row.transactions[$0] }
         let valid = rows.filter { $0.revocation == nil }.map(\.transactionId)
         let records = changes.written.map { place in
-            row.transactions[place].values(
-                as: transactions[place], customer: customer, place: Int64(place), app: app)
+            row.transactions[place].values(as: transactions[place], customer: customer, place: Int64(place), app: app)
         }
         var statements = dialect.insert(
             records, into: .transactionRecord, TransactionRow.names, TransactionRow.replacing)
@@ -280,7 +270,6 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             """, .integer(customer), SQLValue(row.signedDate), .texts(transactionIds))
     }
 
-    /// The statuses and renewal infos, one row for each subscription.
     private var subscriptions: [SubscriptionColumns] {
         var rows: [SubscriptionColumns] = []
         var positions: [String: Int] = [:]

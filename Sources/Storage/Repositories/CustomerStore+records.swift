@@ -23,6 +23,14 @@ extension CustomerStore {
         }
     }
 
+    /// Returns whether a customer is still stored. What was asked about one that was erased meanwhile must not be
+    /// stored.
+    package func isRecorded(
+        _ identifier: TransactionIdentifier, of bundleId: BundleIdentifier
+    ) async throws(StorageError) -> Bool {
+        try await !recordedIdentifiers([identifier], of: bundleId).isEmpty
+    }
+
     /// Returns whether a record of one of these purchases was signed after that time. Records come from notifications
     /// and lookups.
     package func hasNewerRecord(

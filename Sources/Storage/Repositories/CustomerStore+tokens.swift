@@ -3,10 +3,8 @@ import ReceiptBridgeBase
 /// Account tokens of transactions. The column is empty for a transaction without a token, and null for one that an
 /// earlier version stored.
 extension CustomerStore {
-    /// Returns the customers with a transaction that has this account token. A transaction whose customer is not known
-    /// counts as one.
-    ///
-    /// - Parameter token: a UUID in lower case.
+    /// Returns the customers with a transaction that has this account token, a UUID in lower case. A transaction whose
+    /// customer is not known counts as one.
     package func customers(withToken token: String, limit: Int) async throws(StorageError) -> [TokenCustomer] {
         try await readIntact(
             SQLStatement(
@@ -37,9 +35,7 @@ extension CustomerStore {
 
 /// Columns of transactions that an earlier version did not fill.
 extension SQLEngine {
-    func transactions(
-        without column: String, limit: Int
-    ) async throws(StorageError) -> [(id: Int64, text: String)] {
+    func transactions(without column: String, limit: Int) async throws(StorageError) -> [(id: Int64, text: String)] {
         try await page(after: .min, limit: limit) { id in
             SQLStatement(
                 "SELECT id, text FROM transactionRecord WHERE \(column) IS NULL AND id > $1 ORDER BY id LIMIT $2",
@@ -49,10 +45,8 @@ extension SQLEngine {
         }
     }
 
-    /// Fills a column. Rows that another transaction has locked are left for the next call, so that this never waits
-    /// while it holds locks.
-    ///
-    /// - Parameter values: an array.
+    /// Fills a column with the values of an array. Rows that another transaction has locked are left for the next call,
+    /// so that this never waits while it holds locks.
     func fill(_ column: String, of ids: [Int64], with values: SQLValue) async throws(StorageError) {
         try await write([
             SQLStatement(

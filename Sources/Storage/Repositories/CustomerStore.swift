@@ -2,10 +2,8 @@ package import ReceiptBridgeBase
 
 /// Customers and their signed records.
 package protocol CustomerStore: SQLEngine {
-    /// Returns the customer that has all these identifiers.
-    ///
-    /// - Returns: `nil` if the customer's complete history is not stored, or if the identifiers belong to more than
-    ///   one customer or include an unknown purchase.
+    /// Returns the customer that has all these identifiers; `nil` if the customer's complete history is not stored, or
+    /// if the identifiers belong to more than one customer or include an unknown purchase.
     func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError) -> StoredCustomer?
 }
 
@@ -18,9 +16,7 @@ extension CustomerStore {
     }
 
     /// Returns the most recently signed version of a transaction as compact JWS; `nil` without one.
-    package func transaction(
-        _ id: TransactionIdentifier, in scope: AppScope
-    ) async throws(StorageError) -> String? {
+    package func transaction(_ id: TransactionIdentifier, in scope: AppScope) async throws(StorageError) -> String? {
         try await read(
             SQLStatement(
                 """

@@ -62,12 +62,9 @@ extension DeliveryOutbox {
             queuedAt: queuedAt, age: queuedAt.duration(to: time), lessee: lease.lessee)
     }
 
-    /// Extends the leases of deliveries, also those that ended if no other worker has claimed the delivery since.
-    ///
-    /// - Parameters:
-    ///   - ids: the deliveries that the lessee claimed.
-    ///   - lease: the lessee, and how long its leases last from now on.
-    /// - Returns: The deliveries whose lease was extended, with its new end. The others may belong to another worker.
+    /// Extends the leases of deliveries that the lessee claimed, also those that ended if no other worker has claimed
+    /// the delivery since. Returns the deliveries whose lease was extended, with its new end. The others may belong to
+    /// another worker.
     package func renew(
         _ ids: Set<Int64>, for lease: DeliveryLease, at now: Timestamp
     ) async throws(StorageError) -> [Int64: Timestamp] {
@@ -139,7 +136,6 @@ package struct ClaimedDelivery: Sendable {
 }
 
 extension StoredDelivery {
-    /// The columns of a claimed delivery.
     package static let columns = """
         delivery.id, bundleId, environment, notification.id, uuid, text, body, attempts, bodiesSent, queuedAt
         """

@@ -1,6 +1,5 @@
 package import ReceiptBridgeBase
 
-/// Reading the outbox.
 extension DeliveryOutbox {
     /// Returns the targets, also former ones, to which a delivery is due that is not leased.
     package func dueTargets(at now: Timestamp) async throws(StorageError) -> Set<ForwardingTargetKey> {
@@ -35,11 +34,7 @@ extension DeliveryOutbox {
         }
     }
 
-    /// Returns deliveries in the order of arrival.
-    ///
-    /// - Parameters:
-    ///   - state: only deliveries in this state; `nil` for all.
-    ///   - after: the last id of the previous page; 0 for the first page.
+    /// Returns deliveries in the order of arrival. The id is the last one of the previous page, or 0.
     package func deliveries(
         in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
     ) async throws(StorageError) -> [DeliverySummary] {
@@ -55,9 +50,7 @@ extension DeliveryOutbox {
 }
 
 extension DeliverySummary {
-    /// A query for deliveries.
-    ///
-    /// - Parameter condition: the condition, and what follows it.
+    /// A query for deliveries. The condition can have other clauses after it.
     package static func statement(_ condition: String, _ values: SQLValue...) -> SQLStatement {
         SQLStatement(
             """
@@ -87,7 +80,6 @@ extension ForwardingTargetKey {
 
     package var values: [SQLValue] { [.text(bundleId.rawValue), .text(form), .text(url)] }
 
-    /// Reads bundle id, form and URL, which begin at a column.
     fileprivate init?(_ row: some SQLRow, _ column: Int) throws(StorageError) {
         guard let bundleId = BundleIdentifier(rawValue: try row.text(column)) else { return nil }
         self.init(bundleId: bundleId, form: try row.text(column + 1), url: try row.text(column + 2))

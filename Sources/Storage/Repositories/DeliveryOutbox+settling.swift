@@ -1,6 +1,5 @@
 package import ReceiptBridgeBase
 
-/// The end of an attempt.
 extension DeliveryOutbox {
     /// Records the outcome of an attempt and ends the lease. The outcome is ignored if the delivery was queued again
     /// during the attempt, or if the lease ran out and another worker has claimed the delivery. A success counts even

@@ -7,11 +7,8 @@ package import ReceiptBridgeBase
 /// own time as `now`, which only a store of one machine uses.
 package protocol DeliveryOutbox: SQLEngine {
     /// Leases due deliveries of different purchases, the one that has waited longest first. No delivery is leased to
-    /// two workers, and no two deliveries about one purchase to the same target are leased at the same time.
-    ///
-    /// - Parameters:
-    ///   - end: leases that ended until then are taken over: a time of an earlier claim or renewal.
-    ///   - limit: maximum number of deliveries.
+    /// two workers, and no two deliveries about one purchase to the same target are leased at the same time. Leases
+    /// that ended until `end`, a time of an earlier claim or renewal, are taken over.
     func claim(
         to targetKey: ForwardingTargetKey, for lease: DeliveryLease, at now: Timestamp, takingOverUntil end: Timestamp,
         limit: Int

@@ -7,13 +7,8 @@ package protocol EventStore: SQLEngine {
 }
 
 extension EventStore {
-    /// Returns events in ascending order of their sequence.
-    ///
-    /// - Parameters:
-    ///   - sequence: only events above it.
-    ///   - horizon: only events up to it, see ``eventHorizon()``.
-    ///   - type: only events of this type; `nil` for all.
-    ///   - limit: maximum number of events.
+    /// Returns events above the sequence and up to the horizon (``eventHorizon()``) in ascending order, of one type or
+    /// of all.
     package func events(
         after sequence: Int64, upTo horizon: Int64, of type: EventType? = nil, limit: Int = 200
     ) async throws(StorageError) -> [EventRow] {

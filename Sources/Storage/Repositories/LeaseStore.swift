@@ -3,20 +3,17 @@ import ReceiptBridgeBase
 /// Leases of tasks that only one process at a time does. All times are those of the store's clock, so the clocks of the
 /// processes do not matter.
 package protocol LeaseStore: Sendable {
-    /// Claims a task if it has no holder or the lease of its holder has expired. A holder that claims its own task
-    /// again extends the lease and keeps the term.
+    /// Claims a task if it has no holder or the lease of its holder has expired; otherwise returns `nil`. A holder that
+    /// claims its own task again extends the lease and keeps the term. The lease expires after `duration`, unless it is
+    /// renewed.
     ///
-    /// - Parameters:
-    ///   - holder: unique to this holder. If it begins with ``DeliveryLease/process`` and a slash, an engine whose
-    ///     processes run on one machine may end the lease when the process has ended.
-    ///   - duration: time until the lease expires, unless it is renewed.
-    /// - Returns: `nil` if another holder has the task.
+    /// The name of the holder is unique to it. If it begins with ``DeliveryLease/process`` and a slash, an engine whose
+    /// processes run on one machine may end the lease when the process has ended.
     func claim(_ task: SharedTask, for holder: String, lasting duration: Duration) async throws(StorageError)
         -> TaskLease?
 
-    /// Extends a lease. A lease that has expired is extended too, unless another holder has claimed the task.
-    ///
-    /// - Returns: `nil` if another holder has or had the task. Then the work must stop.
+    /// Extends a lease. A lease that has expired is extended too, unless another holder has claimed the task. Returns
+    /// `nil` if another holder has or had the task. Then the work must stop.
     func renew(_ lease: TaskLease, lasting duration: Duration) async throws(StorageError) -> TaskLease?
 
     /// Ends a lease before it expires. Does nothing if another holder has the task.
@@ -51,13 +48,11 @@ extension TaskLease {
     /// How long a lease lasts without renewal. After a server was killed, others wait for this time.
     private static let duration = DeliveryLease.length
 
-    /// Does work while this process has the lease of a task. The lease is renewed beside the work and released after
-    /// it.
+    /// Does work while this process has the lease of a task; `nil` if another process has it. The lease is renewed
+    /// beside the work and released after it. Without a holder, it is the one that this process is for all its work on
+    /// the task.
     ///
-    /// - Parameters:
-    ///   - holder: `nil` for the holder that this process is for all its work on the task.
-    ///   - body: its argument returns `false` if the lease was lost; then the work must stop.
-    /// - Returns: `nil` if another process has the task.
+    /// The argument of the body returns `false` if the lease was lost; then the work must stop.
     package static func whileHolding<Result: Sendable>(
         _ task: SharedTask, in store: any LeaseStore, for holder: String? = nil,
         _ body: (@escaping @Sendable () async -> Bool) async throws(StorageError) -> Result

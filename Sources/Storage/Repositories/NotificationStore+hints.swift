@@ -3,9 +3,7 @@ package import ReceiptBridgeBase
 /// Version 1 notifications. They are unsigned, so they count only as hints, and only the transaction ids of the body
 /// are stored.
 extension NotificationStore {
-    /// Stores an unsigned notification and marks the customers that need a new lookup.
-    ///
-    /// - Parameter hints: identifiers of those customers.
+    /// Stores an unsigned notification and marks the customers with the identifiers for a new lookup.
     package func save(
         hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: AppScope
     ) async throws(StorageError) -> NotificationOutcome {

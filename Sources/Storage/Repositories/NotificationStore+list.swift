@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 
 /// Reading stored notifications, for people.
 extension NotificationStore {
-    /// Returns a notification; `nil` if none with this UUID is stored.
     package func notification(_ uuid: String) async throws(StorageError) -> StoredNotification? {
         try await read(
             SQLStatement(
@@ -28,9 +27,8 @@ extension NotificationStore {
         return (oldest, newest)
     }
 
-    /// Returns notifications without their texts, in the order of arrival.
-    ///
-    /// - Parameter id: the last id of the previous page; 0 for the first page.
+    /// Returns notifications without their texts, in the order of arrival. The id is the last one of the previous page,
+    /// or 0.
     package func notifications(
         matching filter: NotificationFilter, after id: Int64, limit: Int
     ) async throws(StorageError) -> [NotificationSummary] {
@@ -55,16 +53,12 @@ extension NotificationStore {
     }
 }
 
-/// Reading stored notifications about a purchase.
 extension NotificationStore {
-    /// Returns whether a notification with this UUID is stored.
     package func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool {
         try await !read(SQLStatement("SELECT id FROM notification WHERE uuid = $1", .text(uuid))) { _ in true }.isEmpty
     }
 
     /// Returns version 2 notifications of one type about a purchase, the latest first, each with the time of receipt.
-    ///
-    /// - Parameter originalTransactionId: of the purchase.
     package func notifications(
         _ type: String, about originalTransactionId: String, in scope: AppScope
     ) async throws(StorageError) -> [(text: String, receivedAt: Timestamp)] {
@@ -79,11 +73,8 @@ extension NotificationStore {
         ) { (row) throws(StorageError) in (try row.signedText(0), try row.timestamp(1)) }
     }
 
-    /// Returns earlier signed notifications about the same purchase, the most recently signed first.
-    ///
-    /// - Parameters:
-    ///   - id: row id of the notification, as in ``StoredDelivery/notification``.
-    ///   - type: only notifications of this type; `nil` for all.
+    /// Returns earlier signed notifications about the same purchase, of one type or of all, the most recently signed
+    /// first. The id is ``StoredDelivery/notification``.
     package func previousNotifications(
         of id: Int64, type: String?, limit: Int
     ) async throws(StorageError) -> [PreviousNotification] {

@@ -4,10 +4,9 @@ extension NotificationStore {
     /// Stores a notification, and its records if they are newer than the stored ones, in one transaction.
     /// Notifications are deduplicated by `notificationUUID`: a repeated one changes nothing.
     ///
-    /// A record is replaced as a whole by one that was signed later. The replaced record, or one that arrives too
-    /// late, is stored as history. A record with the same date changes nothing.
-    ///
-    /// - Parameter targetKeys: the targets to forward the notification to if it is new.
+    /// A record is replaced as a whole by one that was signed later. The replaced record, or one that arrives too late,
+    /// is stored as history. A record with the same date changes nothing. A new notification is forwarded to the
+    /// targets.
     package func save(
         _ notification: NotificationRow, _ update: NotificationUpdate, of scope: AppScope,
         for targetKeys: [ForwardingTargetKey] = []
@@ -64,7 +63,6 @@ private struct NotificationBatch<Engine: SQLEngine>: Sendable {
         }
     }
 
-    /// Inserts the notifications that are not stored yet.
     var first: Step {
         let rows = writes.map { write in
             let row = write.row
@@ -85,9 +83,8 @@ private struct NotificationBatch<Engine: SQLEngine>: Sendable {
         }
     }
 
-    /// Locks, runs statements, and reads what decides about the records.
-    ///
-    /// - Parameter isNew: returns the positions of the new notifications from the rows of the statements.
+    /// Locks, runs statements, and reads what decides about the records. `isNew` returns the positions of the new
+    /// notifications from the rows of the statements.
     private func read(
         after statements: [SQLStatement], attempt: Int = 1,
         _ isNew: @escaping @Sendable ([[Engine.Row]]) throws(StorageError) -> Set<Int>
@@ -124,7 +121,6 @@ private struct NotificationBatch<Engine: SQLEngine>: Sendable {
         }
     }
 
-    /// Stores the records, events and deliveries of the new notifications.
     private func write(_ new: Set<Int>, _ stored: [StoredRecords]) -> Step {
         var isLatest: [Int: Bool] = [:]
         var statements: [SQLStatement] = []

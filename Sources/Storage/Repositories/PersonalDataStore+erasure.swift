@@ -47,7 +47,6 @@ extension PersonalDataStore {
         return found
     }
 
-    /// Returns the identifiers that the search begins with.
     private func identifiers(of subject: ErasureSubject, app: Int64) async throws(StorageError) -> Set<String> {
         switch subject {
         case .transaction(let id): return [id.rawValue]
@@ -71,6 +70,22 @@ extension PersonalDataStore {
                 } _: { words in
                     found.formUnion(words)
                 }
+            }
+            // Customers of imports: the token of their rows, and those of the transactions that were found. Of ids that
+            // nothing proves, only a single one is that of these transactions.
+            let names =
+                "SELECT \(dialect.lines("identifier")) FROM importIdentifier AS own WHERE own.customer = known.id"
+            try await scan(
+                """
+                SELECT known.id, coalesce(claims, (\(names))), coalesce(accountToken, '') || ' ' || coalesce(transactions, '')
+                FROM importCustomer AS known JOIN app ON app.bundleId = known.bundleId
+                WHERE known.id > $1 AND app.id = $2 AND coalesce(claims, '') NOT LIKE '% %'
+                    AND coalesce(accountToken, transactions) IS NOT NULL ORDER BY known.id
+                """, [.integer(app)]
+            ) { (row) throws(StorageError) in
+                try row.personalIdentifiers(2).contains(tokenText) ? try row.personalIdentifiers(1) : nil
+            } _: { identifiers in
+                found.formUnion(identifiers)
             }
             return found
         }

@@ -3,10 +3,9 @@ package import ReceiptBridgeBase
 /// Deletes expired rows in small transactions. The conditions are part of each deletion, because a row may have been
 /// updated since it was found. Rows that another transaction changes at the moment stay until the next run.
 extension PersonalDataStore {
-    /// Deletes expired rows. Works in small batches, between which other tasks can write.
-    ///
-    /// - Parameter pause: called after each batch with the time that it blocked other writes; returns `false` to stop.
-    /// - Returns: the numbers of deleted rows by kind, without kinds with a count of 0.
+    /// Deletes expired rows in small batches, between which other tasks can write. `pause` is called after each batch
+    /// with the time that it blocked other writes; it returns `false` to stop. Returns the numbers of deleted rows by
+    /// kind, without those that are 0.
     package func expire(
         _ retention: Retention, at now: Timestamp, pause: (Duration) async -> Bool
     ) async throws(StorageError) -> [Erasure.Kind] {
@@ -75,7 +74,6 @@ extension PersonalDataStore {
         }
     }
 
-    /// Runs a deletion. Returns the number of rows.
     private func delete(_ deletion: SQLStatement) async throws(StorageError) -> Int {
         try await write([deletion]) { (_) throws(StorageError) in true }.count
     }
@@ -112,13 +110,11 @@ extension PersonalDataStore {
 }
 
 extension RetentionRun {
-    /// Selects those of the rows that are expired.
     fileprivate func find(_ ids: [Int64], _ dialect: SQLDialect) -> SQLStatement {
         let id = rule.id(dialect)
         return SQLStatement("SELECT \(id) \(rule.source) AND \(dialect.isAny(id, "$3"))", values + [.integers(ids)])
     }
 
-    /// Deletes those of the rows that are expired.
     fileprivate func deletion(of ids: [Int64], _ dialect: SQLDialect) -> SQLStatement {
         let (id, find) = (rule.id(dialect), find(ids, dialect))
         return SQLStatement(

@@ -4,13 +4,9 @@ package import ReceiptBridgeBase
 package protocol PresenterStore: SQLEngine {}
 
 extension PresenterStore {
-    /// Returns the first presenter of each of these purchases. If no other user has presented any of them, purchases
-    /// without a presenter are assigned to this one.
-    ///
-    /// - Parameters:
-    ///   - purchases: original transaction ids, and ids of app transactions.
-    ///   - presenter: a digest of the user's name; `nil` assigns nothing.
-    /// - Returns: only the purchases that have a presenter.
+    /// Returns the first presenter of each of these purchases that has one. If no other user has presented any of them,
+    /// purchases without a presenter are assigned to this one, a digest of the user's name; `nil` assigns nothing. The
+    /// purchases are original transaction ids, and ids of app transactions.
     package func presenters(
         of purchases: [TransactionIdentifier], in scope: AppScope, claimingFor presenter: [UInt8]?, at now: Timestamp
     ) async throws(StorageError) -> [TransactionIdentifier: [UInt8]] {

@@ -7,8 +7,6 @@ extension ReconciliationStore {
     /// Returns customers with a subscription whose last known period ends in the interval, in pages and ascending by
     /// that end. Customers that were looked up at or after `begin` are left out. A customer with several such
     /// subscriptions is returned with each of them.
-    ///
-    /// - Parameter position: ``ReconciliationPage/next`` of the page before.
     package func customers(
         endingIn interval: ReconciliationInterval, notAskedSince begin: Timestamp,
         after position: ReconciliationPage.Position
@@ -41,11 +39,8 @@ extension ReconciliationStore {
     }
 
     /// Returns customers that need a lookup, in pages. Those that were looked up last come first: they were asked for
-    /// last.
-    ///
-    /// - Parameters:
-    ///   - begin: customers that were looked up at or after it are left out, unless the need is later.
-    ///   - position: ``ReconciliationPage/next`` of the page before, or ``ReconciliationPage/Position/newest``.
+    /// last. Those that were looked up at or after `begin` are left out, unless the need is later. The first position
+    /// is ``ReconciliationPage/Position/newest``.
     package func customers(
         with need: LookupNeed, notAskedSince begin: Timestamp, after position: ReconciliationPage.Position
     ) async throws(StorageError) -> ReconciliationPage {

@@ -6,9 +6,7 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
     let engine: Engine
     let app: Int64
     let scope: AppScope
-    /// The parts that have identifiers.
     private let parts: [(part: Part, identifiers: [String])]
-    /// Identifiers of the customers that the reports can change or belong to.
     let purchases, downloads: [String]
 
     private var dialect: SQLDialect { engine.dialect }
@@ -119,7 +117,6 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
 
     // MARK: - Writing
 
-    /// The statements that write the changes.
     func statements(_ changes: RecordChanges) -> [SQLStatement] {
         let records = changes.written.map {
             $0.row.values(as: $0.text, customer: $0.customer, place: $0.place, app: app)
@@ -138,7 +135,6 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
 
     private static var history: String { "app, transactionId, signedDate, text" }
 
-    /// Keeps the stored versions of transactions as history.
     private func keep(_ ids: [String]) -> [SQLStatement] {
         guard !ids.isEmpty else { return [] }
         let columns = Self.history.split(separator: ", ").map { "record.\($0)" }.joined(separator: ", ")
@@ -153,7 +149,6 @@ struct RecordWrite<Engine: SQLEngine>: Sendable {
         ]
     }
 
-    /// Marks refunds of which there are events.
     private func markReported(_ refunds: [String: Timestamp]) -> [SQLStatement] {
         refunds.sorted { $0.key < $1.key }.map { id, date in
             SQLStatement(

@@ -5,10 +5,8 @@ extension RefundStore {
     /// refund is marked for a lookup, because the refund does not include the subscription's status. A refund gives an
     /// event if there was none of it, also if it is known from a notification or a lookup.
     ///
-    /// - Parameters:
-    ///   - source: becomes part of the events.
-    ///   - targetKeys: the targets to which refunds are forwarded that were not known, see ``CustomerReport``.
-    /// - Returns: the number of refunds that were not known.
+    /// The source becomes part of the events. Refunds that were not known are forwarded to the targets, see
+    /// ``CustomerReport``. Returns the number of these.
     @discardableResult
     package func save(
         _ refunds: [RefundRow], in scope: AppScope, at now: Timestamp, source: EventSource = .refundSweep,
@@ -45,8 +43,7 @@ extension RefundStore {
                     let event = CustomerEvent(row, as: text, of: original, source: source)
                     return CustomerReport(event, about: original, in: scope, at: now)
                 }
-                let announced =
-                    unknown.isEmpty ? [] : announcements(of: StoredChange(refunds, in: scope), app: app)
+                let announced = unknown.isEmpty ? [] : announcements(of: StoredChange(refunds, in: scope), app: app)
                 return .end(
                     unknown.count,
                     after: write.statements(changes)
@@ -54,9 +51,8 @@ extension RefundStore {
             })
     }
 
-    /// Returns whether the transaction of a report is not stored with the same content.
-    ///
-    /// - Parameter texts: the most recent versions by transaction id. The transaction becomes one of them.
+    /// Returns whether the transaction of a report is not stored with the same content. The texts are the most recent
+    /// versions by transaction id. The transaction becomes one of them.
     private static func isUnknown(_ report: RecordReport, in texts: inout [String: EncodedJWS]) -> Bool {
         guard let (row, text) = report.transaction else { return false }
         return texts.updateValue(text, forKey: row.transactionId).map { text.differs(from: $0) } ?? true

@@ -7,12 +7,8 @@ extension RefundStore {
     /// Returns one target for each customer, in pages. A page can be empty although others follow. Records that are
     /// known only from notifications are grouped by app transaction id, otherwise by subscription.
     ///
-    /// Each page reads a fixed number of rows, so that the time of a statement does not depend on the size of the
-    /// store.
-    ///
-    /// - Parameters:
-    ///   - position: ``RefundTargetPage/next`` of the page before; 0 for the first page.
-    ///   - size: number of transactions that the page is made of.
+    /// Each page is made of a fixed number of transactions, so that the time of a statement does not depend on the size
+    /// of the store. The position is ``RefundTargetPage/next`` of the page before, or 0.
     package func refundTargets(
         after position: Int64, size: Int = RefundTargetPage.size
     ) async throws(StorageError) -> RefundTargetPage {

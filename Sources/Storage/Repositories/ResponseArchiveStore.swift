@@ -9,11 +9,9 @@ private let day = Duration.days(1).inMilliseconds
 /// Maximum number of responses of one customer. Otherwise variants of one receipt or password could displace the
 /// responses of other customers.
 private let answersPerCustomer = 8
-/// Maximum number of responses that are deleted in one transaction.
 private let deletionBatch = 500
 
 extension ResponseArchiveStore {
-    /// SQL of the size of a response.
     private var size: String { dialect.count("size") }
 
     /// Stores a response and replaces the previous one to the same request. If it is unchanged, only the time is
@@ -81,11 +79,9 @@ extension ResponseArchiveStore {
             }
         }
         let deleted = replaced.filter { $0.question != row.question }.sorted { $0.keptAt > $1.keptAt }
-        return ArchiveChange(
-            bytes: replaced.reduce(row.size) { $0 - $1.bytes }, deleted: deleted.map(\.question))
+        return ArchiveChange(bytes: replaced.reduce(row.size) { $0 - $1.bytes }, deleted: deleted.map(\.question))
     }
 
-    /// Returns the number of archived responses, and their size in bytes.
     package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
         try await read(
             SQLStatement("SELECT count(*), CAST(coalesce(sum(\(size)), 0) AS bigint) FROM lastGood")
@@ -94,10 +90,8 @@ extension ResponseArchiveStore {
         }.first ?? (0, 0)
     }
 
-    /// Deletes responses from before that time, and the oldest others until at most this many bytes are left. One
-    /// call deletes a single batch, so that other writes do not wait long.
-    ///
-    /// - Returns: whether there may be more to delete.
+    /// Deletes responses from before that time, and the oldest others until at most this many bytes are left. One call
+    /// deletes a single batch, so that other writes do not wait long. Returns whether there may be more to delete.
     package func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
         // Without the lock a second server would delete as much again.
         let deleted = try await write(
@@ -119,9 +113,7 @@ extension ResponseArchiveStore {
         return deleted.count == deletionBatch
     }
 
-    /// Returns the archived response to a request; `nil` without one.
-    ///
-    /// - Parameter question: a digest of the request, as in ``ArchivedResponseRow/question``.
+    /// Returns the archived response to ``ArchivedResponseRow/question``.
     package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
         try await read(
             SQLStatement(

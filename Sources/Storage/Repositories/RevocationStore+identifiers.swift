@@ -1,13 +1,10 @@
 package import ReceiptBridgeBase
 
-/// Maximum number of receipts that are stored of one customer.
 private let receiptsPerCustomer = 8
 
 /// The customer identifiers of receipts that contain no purchase, as Apple returned them once.
 extension RevocationStore {
-    /// Returns the customer identifiers of a receipt; `nil` if none are stored.
-    ///
-    /// - Parameter receipt: a digest of the receipt.
+    /// Returns the customer identifiers of a receipt, which is a digest.
     package func customerIdentifiers(of receipt: [UInt8]) async throws(StorageError) -> CustomerIdentifiers? {
         try await read(
             SQLStatement("SELECT originals, others FROM learntIdentifiers WHERE receipt = $1", .bytes(receipt))
@@ -27,9 +24,8 @@ extension RevocationStore {
         }.reversed()
     }
 
-    /// Stores the customer identifiers of a receipt. Only the latest receipts of one customer are stored.
-    ///
-    /// - Parameter receipt: a digest of the receipt.
+    /// Stores the customer identifiers of a receipt, which is a digest. Only the latest receipts of one customer are
+    /// stored.
     package func saveIdentifiers(
         _ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp
     ) async throws(StorageError) {

@@ -1,11 +1,9 @@
 package import ReceiptBridgeBase
 
 extension RevocationStore {
-    /// Stores what an unsigned response says about purchases: those that are revoked, and those whose revocation it
-    /// takes back. What Apple said later about one of them stays (``FactTime``). The customers of purchases that are
-    /// valid again are marked for a new lookup.
-    ///
-    /// - Parameter askedAt: when the request began.
+    /// Stores what an unsigned response to a request of that time says about purchases: those that are revoked, and
+    /// those whose revocation it takes back. What Apple said later about one of them stays (``FactTime``). The
+    /// customers of purchases that are valid again are marked for a new lookup.
     package func save(
         revoked: [RevocationRow], valid: [String], askedAt: Timestamp, of scope: AppScope
     ) async throws(StorageError) {
@@ -103,6 +101,5 @@ private struct KnownPurchase {
     let revokedAt: Timestamp?
     /// When Apple said what is stored.
     let times: [FactTime]
-    /// The key of the customer's events.
     let customer: String
 }

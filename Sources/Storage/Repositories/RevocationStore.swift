@@ -11,7 +11,6 @@ package struct RevokedPurchases: Sendable {
         package let transactionId: String
         package let app: Int64
 
-        /// The position of the first page.
         package static let start = Position(transactionId: "", app: 0)
     }
 
@@ -49,11 +48,8 @@ extension RevocationStore {
             next: rows.count < limit || last == position ? nil : last)
     }
 
-    /// Returns the revocations of these purchases. Purchases that are not revoked are left out.
-    ///
-    /// - Parameters:
-    ///   - transactionIds: transaction ids of the purchases.
-    ///   - lineItems: web order line item ids of the purchases, which identify a restored purchase too.
+    /// Returns the revocations of these purchases, by their transaction ids and by their web order line item ids, which
+    /// identify a restored purchase too. Purchases that are not revoked are left out.
     package func revocations(
         of transactionIds: [String], lineItems: [String], in scope: AppScope
     ) async throws(StorageError) -> [RevocationRow] {
@@ -123,7 +119,6 @@ extension RevocationRow {
 
     fileprivate static let columns = "transactionId, webOrderLineItemId, date, reason, signedDate, askedAt"
 
-    /// Reads ``columns``.
     @Sendable fileprivate init(_ row: some SQLRow) throws(StorageError) {
         self.init(
             transactionId: try row.text(0), webOrderLineItemId: try row.optionalText(1), date: try row.timestamp(2),

@@ -9,12 +9,10 @@ package protocol Store:
     /// What the servers of this store tell each other; `nil` for an engine whose data only one server uses.
     var cluster: (any ClusterStore)? { get }
 
-    /// `true` if the store can be read and written.
     var isOpen: Bool { get }
     /// `true` if a file of the store was removed, replaced or truncated while it was open. It is not opened again
     /// before a restart.
     var isLost: Bool { get }
-    /// Number of writes in the queue.
     var writesWaiting: Int { get }
 
     /// Waits until the store is open. Returns `false` if it was closed before, or cannot be used any more.
@@ -24,41 +22,32 @@ package protocol Store:
     /// other processes cannot write during that time. Does nothing if the engine has no files of its own.
     func compact() async throws(StorageError)
 
-    /// Waits for pending writes and closes the store. Later calls throw.
-    ///
-    /// - Returns: why the data is not completely in its place; `nil` if it is, and for a store that was not open.
+    /// Waits for pending writes and closes the store. Later calls throw. Returns why the data is not completely in its
+    /// place; `nil` if it is, and for a store that was not open.
     @discardableResult
     func close() async -> StorageError?
 }
 
-/// The repositories.
 extension Store {
     /// Customers, their records, and the identifiers that lead to them.
     package var customers: any CustomerStore { self }
-    /// Received notifications.
     package var notifications: any NotificationStore { self }
     /// Notifications to be forwarded.
     package var outbox: any DeliveryOutbox { self }
     /// Revoked purchases, and what verifyReceipt revealed about receipts.
     package var revocations: any RevocationStore { self }
-    /// Refund histories.
     package var refunds: any RefundStore { self }
     /// Apple's last good verifyReceipt responses.
     package var archive: any ResponseArchiveStore { self }
     /// Results of the shadow comparison, and gradual switches of apps to another source.
     package var comparisons: any ComparisonLog { self }
-    /// Apple's requests for consumption information.
     package var consumption: any ConsumptionCaseStore { self }
-    /// Erasure and retention.
     package var personalData: any PersonalDataStore { self }
     /// Changes of customers, for export.
     package var events: any EventStore { self }
-    /// The first presenters of purchases.
     package var presenters: any PresenterStore { self }
-    /// Leases of tasks that one process does for all.
     package var leases: any LeaseStore { self }
     /// The customers that a reconciliation asks about, and when the last one ended.
     package var reconciliations: any ReconciliationStore { self }
-    /// Imports of stored receipts.
     package var imports: any ImportStore { self }
 }

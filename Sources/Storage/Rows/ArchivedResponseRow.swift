@@ -20,15 +20,10 @@ package struct ArchivedResponseRow: Sendable, Hashable {
     package init(
         question: [UInt8], status: Int, body: [UInt8], latestReceipt: Data?, digest: [UInt8], originals: [String]
     ) {
-        self.question = question
-        self.status = status
-        self.body = body
-        self.latestReceipt = latestReceipt
-        self.digest = digest
-        self.originals = originals
+        (self.question, self.status, self.body) = (question, status, body)
+        (self.latestReceipt, self.digest, self.originals) = (latestReceipt, digest, originals)
     }
 
-    /// The number of leading bytes of ``question`` that depend on the receipt alone.
     package static let receiptDigestSize = 32
 
     /// The size that is counted, in bytes: the values and 300 bytes for SQLite's overhead.

@@ -10,7 +10,6 @@ package struct StoredChange: Sendable, Hashable {
         case event = 1
     }
 
-    /// Maximum number of transaction ids of one change.
     static let maximumTransactions = 500
 
     package let kind: Kind
@@ -21,10 +20,7 @@ package struct StoredChange: Sendable, Hashable {
     package let transactionIds: [String]
 
     package init(_ kind: Kind, of identifiers: [String], transactions transactionIds: [String], in scope: AppScope) {
-        self.kind = kind
-        self.scope = scope
-        self.identifiers = identifiers
-        self.transactionIds = transactionIds
+        (self.kind, self.scope, self.identifiers, self.transactionIds) = (kind, scope, identifiers, transactionIds)
     }
 }
 
@@ -45,22 +41,12 @@ package struct ChangePosition: Sendable, Hashable {
 /// The changes by other servers since a position.
 package struct ChangePage: Sendable {
     package let changes: [StoredChange]
-    /// The position to continue from.
     package let position: ChangePosition
     /// `true` if changes may have expired before they were read, so that everything in memory counts as outdated.
     package let hasGap: Bool
-    /// `true` if there are more changes to read at once.
     package let hasMore: Bool
     /// The time of the read, by the store's clock.
     package let time: Timestamp
-
-    package init(changes: [StoredChange], position: ChangePosition, hasGap: Bool, hasMore: Bool, time: Timestamp) {
-        self.time = time
-        self.changes = changes
-        self.position = position
-        self.hasGap = hasGap
-        self.hasMore = hasMore
-    }
 }
 
 /// A bucket of calls that all servers share: one for each app, endpoint and environment.
@@ -86,10 +72,7 @@ package struct CallRequest: Sendable, Hashable {
     package let reserved: Int64
 
     package init(bucket: CallBucketKey, count: Int64, callsPerHour: Int64, reserved: Int64) {
-        self.bucket = bucket
-        self.count = count
-        self.callsPerHour = callsPerHour
-        self.reserved = reserved
+        (self.bucket, self.count, self.callsPerHour, self.reserved) = (bucket, count, callsPerHour, reserved)
     }
 }
 
@@ -101,12 +84,6 @@ package struct CallGrant: Sendable, Hashable {
     package let left: Int64
     /// If none was granted: the time until one may be granted.
     package let wait: Duration
-
-    package init(count: Int64, left: Int64, wait: Duration) {
-        self.count = count
-        self.left = left
-        self.wait = wait
-    }
 }
 
 /// A time in which a server refused notifications because the store was unavailable.
@@ -119,10 +96,7 @@ package struct NotificationGap: Sendable, Hashable {
         self.end = end
     }
 
-    /// Joins gaps that overlap.
-    ///
-    /// - Parameter margin: the time by which each gap is extended at both ends.
-    /// - Returns: the gaps in ascending order.
+    /// Joins gaps that overlap once each is extended by the margin at both ends. Returns the gaps in ascending order.
     package static func union(of gaps: [NotificationGap], margin: Duration) -> [NotificationGap] {
         var joined: [NotificationGap] = []
         for gap in gaps.sorted(by: { $0.start < $1.start }) {
@@ -142,9 +116,4 @@ package struct StoredGaps: Sendable, Hashable {
     package let gaps: [NotificationGap]
     /// The rows of the gaps.
     package let ids: [Int64]
-
-    package init(gaps: [NotificationGap], ids: [Int64]) {
-        self.gaps = gaps
-        self.ids = ids
-    }
 }

@@ -9,11 +9,8 @@ package struct ComparisonCount: Sendable, Hashable {
     package var count: Int64
 
     package init(day: Int64, bundleId: String, environment: String, outcome: String, count: Int64) {
-        self.day = day
-        self.bundleId = bundleId
-        self.environment = environment
-        self.outcome = outcome
-        self.count = count
+        (self.day, self.bundleId, self.environment) = (day, bundleId, environment)
+        (self.outcome, self.count) = (outcome, count)
     }
 }
 
@@ -38,16 +35,9 @@ package struct DifferenceCount: Sendable, Hashable {
         day: Int64, bundleId: String, environment: String, verdict: String, rule: String, path: String, count: Int64,
         first: Int64, last: Int64, examples: [[UInt8]]
     ) {
-        self.day = day
-        self.bundleId = bundleId
-        self.environment = environment
-        self.verdict = verdict
-        self.rule = rule
-        self.path = path
-        self.count = count
-        self.first = first
-        self.last = last
-        self.examples = examples
+        (self.day, self.bundleId, self.environment, self.verdict) = (day, bundleId, environment, verdict)
+        (self.rule, self.path, self.count, self.first) = (rule, path, count, first)
+        (self.last, self.examples) = (last, examples)
     }
 }
 
@@ -68,11 +58,7 @@ package struct ComparedCustomers: Sendable, Hashable {
         day: Int64, bundleId: String, environment: String, digests: [Int64], block: String? = nil,
         different: Set<Int64> = []
     ) {
-        self.day = day
-        self.bundleId = bundleId
-        self.environment = environment
-        self.digests = digests
-        self.block = block
-        self.different = different
+        (self.day, self.bundleId, self.environment) = (day, bundleId, environment)
+        (self.digests, self.block, self.different) = (digests, block, different)
     }
 }

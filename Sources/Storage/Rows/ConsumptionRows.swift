@@ -31,7 +31,6 @@ package struct ConsumptionCaseFilter: Sendable, Hashable {
     package var receivedSince: Timestamp
     /// Only cases that Apple requested before this time; `nil` for all.
     package var requestedBefore: Timestamp?
-    /// Only cases without a decision.
     package var isUnsettled: Bool
     /// Only the case of this notification; `nil` for all.
     package var uuid: String?
@@ -39,10 +38,8 @@ package struct ConsumptionCaseFilter: Sendable, Hashable {
     package init(
         receivedSince: Timestamp, requestedBefore: Timestamp? = nil, isUnsettled: Bool = false, uuid: String? = nil
     ) {
-        self.receivedSince = receivedSince
-        self.requestedBefore = requestedBefore
-        self.isUnsettled = isUnsettled
-        self.uuid = uuid
+        (self.receivedSince, self.requestedBefore) = (receivedSince, requestedBefore)
+        (self.isUnsettled, self.uuid) = (isUnsettled, uuid)
     }
 }
 
@@ -50,12 +47,9 @@ package struct ConsumptionCaseFilter: Sendable, Hashable {
 package struct OpenConsumptionRequests: Sendable, Hashable {
     package let scope: AppScope
     package let count: Int64
-    /// Time of the oldest request.
     package let oldest: Timestamp
 
     package init(scope: AppScope, count: Int64, oldest: Timestamp) {
-        self.scope = scope
-        self.count = count
-        self.oldest = oldest
+        (self.scope, self.count, self.oldest) = (scope, count, oldest)
     }
 }

@@ -38,7 +38,6 @@ package struct EventRow: Sendable, Hashable {
     package let sequence: Int64
     /// When the event was stored, by the store's clock.
     package let time: Timestamp
-    /// Bundle id.
     package let app: String
     package let environment: String
     package let customer: String

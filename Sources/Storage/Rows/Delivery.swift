@@ -9,9 +9,7 @@ package struct ForwardingTargetKey: Sendable, Hashable {
     package let url: String
 
     package init(bundleId: BundleIdentifier, form: String, url: String) {
-        self.bundleId = bundleId
-        self.form = form
-        self.url = url
+        (self.bundleId, self.form, self.url) = (bundleId, form, url)
     }
 }
 
@@ -52,7 +50,6 @@ package struct DeliveryLease: Sendable, Hashable {
     /// Length of a lease. What a server that was killed had claimed waits for others until it ends, so
     /// it is short, and renewed several times.
     package static let length = Duration.seconds(12)
-    /// Time between two renewals.
     package static let renewalInterval = Duration.seconds(3)
 
     /// Identifies this process: its process id and a random text, separated by a slash. The beginning of every lessee
@@ -79,7 +76,6 @@ package struct StoredDelivery: Sendable {
     package let queuedAt: Timestamp
     /// The time from then to the claim.
     package let age: Duration
-    /// The worker that claimed it.
     package let lessee: String
 
     package init(
@@ -143,7 +139,6 @@ package struct DeliveryBacklog: Sendable, Hashable {
 
 /// The deliveries to send again.
 package enum DeliveryReplay: Sendable, Hashable {
-    /// All abandoned deliveries.
     case allDead
     /// The deliveries of one notification, in any state.
     case notification(uuid: String)

@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 
 /// A stored notification without its text.
 package struct NotificationSummary: Sendable, Hashable {
-    /// Row id.
     package let id: Int64
     /// Apple's `notificationUUID`. Version 1: a digest of the body.
     package let uuid: String
@@ -30,7 +29,6 @@ package struct StoredNotification: Sendable, Hashable {
 package struct NotificationFilter: Sendable, Hashable {
     package var bundleId: BundleIdentifier?
     package var environment: AppStoreEnvironment?
-    /// Apple's `notificationType`.
     package var type: String?
     /// Only notifications received at this time or later.
     package var since: Timestamp?

@@ -12,10 +12,7 @@ package struct NotificationUpdate: Sendable {
         transaction: TransactionRow? = nil, renewal: RenewalRow? = nil, status: StatusRow? = nil,
         needsLookup: Bool = false
     ) {
-        self.transaction = transaction
-        self.renewal = renewal
-        self.status = status
-        self.needsLookup = needsLookup
+        (self.transaction, self.renewal, self.status, self.needsLookup) = (transaction, renewal, status, needsLookup)
     }
 }
 
@@ -28,7 +25,6 @@ package enum NotificationOutcome: Sendable, Hashable {
 }
 
 extension NotificationUpdate {
-    /// Original transaction id of the purchase that the notification is about.
     package var originalTransactionId: String? {
         transaction?.originalTransactionId ?? renewal?.originalTransactionId ?? status?.originalTransactionId
     }
@@ -52,9 +48,7 @@ extension NotificationRow {
     /// A version 1 notification: type and ids are the only parts of the body that are stored.
     ///
     /// - Parameter uuid: a digest of the body, to recognize duplicates.
-    package init(
-        hint uuid: String, type: String?, naming identifiers: [TransactionIdentifier], receivedAt: Timestamp
-    ) {
+    package init(hint uuid: String, type: String?, naming identifiers: [TransactionIdentifier], receivedAt: Timestamp) {
         var distinct: [String] = []
         for identifier in identifiers.map(\.rawValue) where !distinct.contains(identifier) {
             distinct.append(identifier)

@@ -8,9 +8,7 @@ package struct ReconciliationInterval: Sendable, Hashable {
     package let isOnlyUnpaid: Bool
 
     package init(from start: Timestamp, to end: Timestamp, isOnlyUnpaid: Bool = false) {
-        self.start = start
-        self.end = end
-        self.isOnlyUnpaid = isOnlyUnpaid
+        (self.start, self.end, self.isOnlyUnpaid) = (start, end, isOnlyUnpaid)
     }
 }
 
@@ -30,9 +28,7 @@ package struct ReconciliationPage: Sendable, Hashable {
         package let key: Int64
         package let id: Int64
 
-        /// The position of the first page of an ascending list.
         package static let start = Position(key: 0, id: 0)
-        /// The position of the first page of a descending list.
         package static let newest = Position(key: -.max, id: -.max)
     }
 

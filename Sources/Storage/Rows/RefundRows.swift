@@ -7,11 +7,11 @@ package struct RefundTarget: Sendable, Hashable {
     package let identifier: TransactionIdentifier
     /// Ascends with the targets of a run.
     package let position: Int64
+    /// Whether it comes from the store.
+    package let isStored: Bool
 
-    package init(scope: AppScope, identifier: TransactionIdentifier, position: Int64) {
-        self.scope = scope
-        self.identifier = identifier
-        self.position = position
+    package init(scope: AppScope, identifier: TransactionIdentifier, position: Int64, isStored: Bool = true) {
+        (self.scope, self.identifier, self.position, self.isStored) = (scope, identifier, position, isStored)
     }
 }
 
@@ -28,7 +28,6 @@ package struct RefundTargetPage: Sendable, Hashable {
 /// A refund found in a refund history.
 package struct RefundRow: Sendable, Hashable {
     package let transaction: TransactionRow
-    /// Date of the refund.
     package let date: Timestamp
 
     package init(transaction: TransactionRow, date: Timestamp) {

@@ -12,6 +12,17 @@ package struct RolloutKey: Sendable, Hashable {
     }
 }
 
+/// Whether a rollout answers customers.
+package enum RolloutPhase: String, Sendable {
+    /// Not yet: the store has not been read since the start, and the rollout may have stopped.
+    case starting
+    case running
+    /// Not now: the store cannot be read, so another server may have stopped the rollout.
+    case unknown
+    /// Not any more: too many customers differed.
+    case stopped
+}
+
 /// The state of a rollout that all servers of a store share.
 package struct StoredRollout: Sendable, Hashable {
     package let startedAt: Timestamp
@@ -24,9 +35,6 @@ package struct StoredRollout: Sendable, Hashable {
     package var different: Int64
 
     package init(startedAt: Timestamp, stoppedAt: Timestamp? = nil, compared: Int64 = 0, different: Int64 = 0) {
-        self.startedAt = startedAt
-        self.stoppedAt = stoppedAt
-        self.compared = compared
-        self.different = different
+        (self.startedAt, self.stoppedAt, self.compared, self.different) = (startedAt, stoppedAt, compared, different)
     }
 }

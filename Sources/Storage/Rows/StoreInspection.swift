@@ -12,7 +12,6 @@ package struct StoreInspection: Sendable, Hashable {
     package struct DamagedColumn: Sendable, Hashable, CustomStringConvertible {
         /// Table and column. Example: `customer.askedAt`.
         package let name: String
-        /// Number of damaged values.
         package let count: Int64
 
         package var description: String { "\(count) \(count == 1 ? "value" : "values") of \(name)" }

@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 
 /// One app in one environment of the App Store. Transaction ids and other identifiers are unique only within a scope.
 package struct AppScope: Sendable, Hashable {
-    /// The app's bundle id.
     package let bundleId: BundleIdentifier
     /// Sandbox or production. The same id can exist in both.
     package let environment: AppStoreEnvironment
@@ -43,11 +42,8 @@ package struct NotificationRow: Sendable, Hashable {
         self.version = version
         self.type = type?.withoutNull
         self.subtype = subtype?.withoutNull
-        self.signedDate = signedDate
-        self.receivedAt = receivedAt
-        self.text = text
-        self.payload = payload
-        self.rawBody = rawBody
+        (self.signedDate, self.receivedAt, self.text) = (signedDate, receivedAt, text)
+        (self.payload, self.rawBody) = (payload, rawBody)
     }
 }
 
@@ -82,12 +78,8 @@ package struct TransactionRow: Sendable, Hashable {
         self.originalTransactionId = originalTransactionId.withoutNull
         self.appTransactionId = appTransactionId?.withoutNull
         self.previousOriginalTransactionId = previousOriginalTransactionId?.withoutNull
-        self.isSubscription = isSubscription
-        self.signedDate = signedDate
-        self.revocation = revocation
-        self.appAccountToken = appAccountToken
-        self.expiresDate = expiresDate
-        self.text = text
+        (self.isSubscription, self.signedDate, self.revocation) = (isSubscription, signedDate, revocation)
+        (self.appAccountToken, self.expiresDate, self.text) = (appAccountToken, expiresDate, text)
     }
 }
 
@@ -95,7 +87,6 @@ package struct TransactionRow: Sendable, Hashable {
 package struct RevocationRow: Sendable, Hashable {
     package let transactionId: String
     package let webOrderLineItemId: String?
-    /// Date of the revocation.
     package let date: Timestamp
     /// Apple's `revocationReason`: 0 other, 1 an issue in the app.
     package let reason: Int64?
@@ -111,10 +102,7 @@ package struct RevocationRow: Sendable, Hashable {
     ) {
         self.transactionId = transactionId.withoutNull
         self.webOrderLineItemId = webOrderLineItemId?.withoutNull
-        self.date = date
-        self.reason = reason
-        self.signedDate = signedDate
-        self.askedAt = askedAt
+        (self.date, self.reason, self.signedDate, self.askedAt) = (date, reason, signedDate, askedAt)
     }
 }
 
@@ -123,7 +111,6 @@ extension TransactionRow {
     /// an earlier version stored the row.
     package var expiresColumn: Int64 { Self.expiresColumn(expiresDate) }
 
-    /// The column value of an end.
     package static func expiresColumn(_ expiresDate: Timestamp?) -> Int64 { expiresDate?.milliseconds ?? -1 }
 }
 

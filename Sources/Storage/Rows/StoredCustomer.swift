@@ -7,7 +7,6 @@ package struct CustomerRow: Sendable {
     /// When the history was signed, by the App Store's clock. What was signed later need not be in it.
     package let signedDate: Timestamp
     package let appAppleId: Int64?
-    /// Revision of the history.
     package let revision: String?
     /// In the order of the history.
     package let transactions: [TransactionRow]
@@ -24,14 +23,8 @@ package struct CustomerRow: Sendable {
         askedAt: Timestamp, signedDate: Timestamp, appAppleId: Int64?, revision: String?,
         transactions: [TransactionRow], statuses: [StatusRow], renewals: [RenewalRow], aliases: [String]
     ) {
-        self.askedAt = askedAt
-        self.signedDate = signedDate
-        self.appAppleId = appAppleId
-        self.revision = revision
-        self.transactions = transactions
-        self.statuses = statuses
-        self.renewals = renewals
-        self.aliases = aliases
+        (self.askedAt, self.signedDate, self.appAppleId, self.revision) = (askedAt, signedDate, appAppleId, revision)
+        (self.transactions, self.statuses, self.renewals, self.aliases) = (transactions, statuses, renewals, aliases)
     }
 }
 

@@ -6,7 +6,6 @@ package enum SharedTask: String, Sendable, Hashable, CaseIterable {
     case retention
     /// Deletes archived responses beyond the limits of the archive.
     case archive
-    /// Looks up refund histories.
     case refunds
     /// Fetches the notifications of an outage from Apple's notification history.
     case catchUp
@@ -28,9 +27,6 @@ package struct TaskLease: Sendable, Hashable {
     package let expiresAt: Timestamp
 
     package init(task: SharedTask, holder: String, term: Int64, expiresAt: Timestamp) {
-        self.task = task
-        self.holder = holder
-        self.term = term
-        self.expiresAt = expiresAt
+        (self.task, self.holder, self.term, self.expiresAt) = (task, holder, term, expiresAt)
     }
 }

@@ -15,10 +15,8 @@ package final class GroupCommit<Write: Sendable, Outcome: Sendable>: Sendable {
 
     private struct State {
         var jobs: [Job] = []
-        /// Number of batches in progress.
         var running = 0
         var isFinished = false
-        /// Resumed once no batch is in progress.
         var finishing: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -45,7 +43,6 @@ package final class GroupCommit<Write: Sendable, Outcome: Sendable>: Sendable {
     /// Number of writes that no transaction has taken yet.
     package var waiting: Int { state.withLock { $0.jobs.count } }
 
-    /// Runs a write and waits for its commit.
     package func run(_ write: Write, _ commit: @escaping Commit) async throws(StorageError) -> Outcome {
         let result = await withCheckedContinuation { continuation in
             if let failure = add(Job(write: write, continuation: continuation), commit) {
@@ -55,7 +52,6 @@ package final class GroupCommit<Write: Sendable, Outcome: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// Waits for the writes in progress and refuses later ones.
     package func finish() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -122,7 +118,6 @@ package final class GroupCommit<Write: Sendable, Outcome: Sendable>: Sendable {
         return jobs.isEmpty ? nil : jobs
     }
 
-    /// Commits writes and resumes their tasks. Returns the error if that fails.
     private func run(_ jobs: [Job], _ commit: Commit) async -> StorageError? {
         do throws(StorageError) {
             let outcomes = try await commit(jobs.map(\.write))

@@ -3,7 +3,6 @@ package enum SQLDialect: Sendable {
     case sqlite
     case postgreSQL
 
-    /// Returns the text of this engine.
     func either(sqlite: @autoclosure () -> String, postgreSQL: @autoclosure () -> String) -> String {
         switch self {
         case .sqlite: sqlite()
@@ -11,9 +10,8 @@ package enum SQLDialect: Sendable {
         }
     }
 
-    /// A condition: the column has one of the values of an array parameter.
-    ///
-    /// - Parameter parameter: for example `$1`, of ``SQLValue/integers(_:)`` or ``SQLValue/texts(_:)``.
+    /// A condition: the column has one of the values of an array parameter, for example `$1`, of
+    /// ``SQLValue/integers(_:)`` or ``SQLValue/texts(_:)``.
     package func isAny(_ column: String, _ parameter: String) -> String {
         either(
             sqlite: "\(column) IN (SELECT value FROM json_each(\(parameter)))",
@@ -25,10 +23,8 @@ package enum SQLDialect: Sendable {
         either(sqlite: isAny("hex(\(column))", parameter), postgreSQL: isAny(column, parameter))
     }
 
-    /// A condition: a text has one of the values of an array parameter of texts, between two marks. A mark before and
-    /// after the text counts, too.
-    ///
-    /// - Parameter mark: a character, for example a space between words, or `"` in a list of JSON.
+    /// A condition: a text has one of the values of an array parameter of texts, between two marks, for example spaces
+    /// between words, or `"` in a list of JSON. A mark before and after the text counts, too.
     func has(_ parameter: String, in column: String, between mark: String) -> String {
         either(
             sqlite: """
@@ -46,11 +42,8 @@ package enum SQLDialect: Sendable {
     /// The column with the number of a row. In SQLite, some tables have no other name for it.
     var rowID: String { either(sqlite: "rowid", postgreSQL: "id") }
 
-    /// A table of the values of array parameters of the same length, one row for each index.
-    ///
-    /// - Parameters:
-    ///   - columns: the parameter of each column, for example `("id", "$1")`.
-    ///   - name: the name of the table.
+    /// A table of the values of array parameters of the same length, one row for each index. A column is for example
+    /// `("id", "$1")`.
     package func rows(_ columns: [(name: String, parameter: String)], as name: String) -> String {
         switch self {
         case .sqlite:
@@ -64,9 +57,8 @@ package enum SQLDialect: Sendable {
     }
 
     /// Joins the first row of a table with `id` that satisfies a condition, or none. Rows are looked up one by one in
-    /// both engines, so that a plan that was made while the tables were empty is good for full ones.
-    ///
-    /// - Parameter condition: its columns are those of the table, unless they have the name of another one.
+    /// both engines, so that a plan that was made while the tables were empty is good for full ones. The columns of the
+    /// condition are those of the table, unless they have the name of another one.
     func lookUp(_ table: String, where condition: String, as name: String) -> String {
         either(
             sqlite: """
@@ -75,12 +67,8 @@ package enum SQLDialect: Sendable {
             postgreSQL: "LEFT JOIN LATERAL (SELECT * FROM \(table) WHERE \(condition) LIMIT 1) AS \(name) ON true")
     }
 
-    /// The statements that insert rows into a table: one for all, or one for each.
-    ///
-    /// - Parameters:
-    ///   - rows: the values of the columns.
-    ///   - names: the names of the columns, separated by commas.
-    ///   - end: the end of the statement, for example `ON CONFLICT DO NOTHING`.
+    /// The statements that insert rows into a table: one for all, or one for each. The names are those of the columns,
+    /// separated by commas. `end` is the end of the statement, for example `ON CONFLICT DO NOTHING`.
     func insert(_ rows: [[SQLValue]], into table: StoreTable, _ names: String, _ end: String) -> [SQLStatement] {
         guard !rows.isEmpty else { return [] }
         let columns = names.split { $0 == "," || $0.isWhitespace }
@@ -126,7 +114,6 @@ package enum SQLDialect: Sendable {
         "(\(time) > \(stored) OR \(time) >= 0 AND NOT \(isTime(stored)))"
     }
 
-    /// A condition: the table exists.
     package func exists(table: String) -> String {
         either(
             sqlite: "EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '\(table)')",
@@ -143,22 +130,15 @@ package enum SQLDialect: Sendable {
         either(sqlite: "LIMIT -1 OFFSET \(parameter)", postgreSQL: "OFFSET \(parameter)")
     }
 
-    /// The time in milliseconds: the database's, which all its servers share, or that of the only server. What several
-    /// servers compare by time is compared with it. Two uses in one statement can differ.
-    ///
-    /// - Parameter parameter: the server's time, which PostgreSQL does not use.
+    /// The time in milliseconds: the database's, which all its servers share, or the parameter, that of the only
+    /// server. What several servers compare by time is compared with it. Two uses in one statement can differ.
     package func now(_ parameter: String) -> String {
         // A subquery is evaluated once in a statement, so that an index can be searched for its result.
         either(sqlite: parameter, postgreSQL: "(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)")
     }
 
-    /// A condition: a lease ends after a time. Leases are short, so that one which ends in an hour or is no whole
-    /// number is damaged and does not count.
-    ///
-    /// - Parameters:
-    ///   - column: the end of the lease.
-    ///   - end: that time.
-    ///   - now: the present time, see ``now(_:)``.
+    /// A condition: a lease, whose end is in the column, ends after a time. The present time is ``now(_:)``. Leases are
+    /// short, so that one which ends in an hour or is no whole number is damaged and does not count.
     package func isLeased(_ column: String = "leasedUntil", after end: String, at now: String) -> String {
         let isRecent = "\(column) > \(end) AND \(column) < \(now) + 3600000"
         return either(

@@ -1,6 +1,5 @@
 /// The table of JWS headers.
 extension SQLEngine {
-    /// Encodes JWS with the headers of this store.
     package var encoder: JWSEncoder {
         JWSEncoder(headers: headers) { header async throws(StorageError) in try await self.headerID(of: header) }
     }

@@ -20,10 +20,9 @@ package protocol SQLEngine: Sendable {
         _ statement: SQLStatement, _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value]
 
-    /// Runs statements in one transaction. When this returns, all of it is on disk; if it throws, nothing of it is. The
-    /// statements can be repeated after a lost connection, so a second execution must not change more than the first.
-    ///
-    /// - Returns: what `decode` makes of the index of a statement and each of its rows.
+    /// Runs statements in one transaction, and returns what `decode` makes of the index of a statement and each of its
+    /// rows. When this returns, all of it is on disk; if it throws, nothing of it is. The statements can be repeated
+    /// after a lost connection, so a second execution must not change more than the first.
     func write<Value: Sendable>(
         _ statements: [SQLStatement], _ decode: @escaping @Sendable (Int, Row) throws(StorageError) -> Value?
     ) async throws(StorageError) -> [Value]
@@ -32,9 +31,8 @@ package protocol SQLEngine: Sendable {
     func writeOnce(_ statements: [SQLStatement]) async throws(StorageError)
 
     /// Runs a transaction whose later statements depend on the rows of earlier ones. Otherwise as ``write(_:_:)``, but
-    /// not counted in ``metrics``.
-    ///
-    /// - Parameter first: called with `true` if an earlier attempt, whose outcome is unknown, may have been committed.
+    /// not counted in ``metrics``. `first` is called with `true` if an earlier attempt, whose outcome is unknown, may
+    /// have been committed.
     func run<Result: Sendable>(
         _ first: @escaping @Sendable (_ isRepetition: Bool) -> SQLStep<Row, Result>
     ) async throws(StorageError) -> Result
@@ -46,17 +44,13 @@ package protocol SQLEngine: Sendable {
     var appIDs: RowIDCache<AppScope> { get }
 
     /// The statements, at the beginning of a transaction, that lock the slots of identifiers, so that no other
-    /// transaction changes their rows meanwhile. None if the engine has one writer.
-    ///
-    /// - Parameter identifiers: each with the row id of its app, or 0 for other names than identifiers.
+    /// transaction changes their rows meanwhile. Each identifier has the row id of its app, or 0 for other names. None
+    /// if the engine has one writer.
     func locks(of identifiers: [(name: String, app: Int64)]) -> [SQLStatement]
 
     /// The statement, after those locks, that locks the customers with transactions or downloads of the app, and
-    /// returns their ids. None if the engine has one writer.
-    ///
-    /// - Parameters:
-    ///   - purchases: original transaction ids or transaction ids, each with the row id of its app.
-    ///   - downloads: app transaction ids, each with the row id of its app.
+    /// returns their ids. Purchases are original transaction ids or transaction ids, downloads are app transaction ids,
+    /// each with the row id of its app. None if the engine has one writer.
     func customerLocks(
         of purchases: [(name: String, app: Int64)], downloads: [(name: String, app: Int64)]
     ) -> [SQLStatement]
@@ -65,7 +59,6 @@ package protocol SQLEngine: Sendable {
     /// for all parameters. None if the engine always does.
     var planning: [SQLStatement] { get }
 
-    /// The notifications to be stored.
     var notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome> { get }
 
     /// Whether changes of customers are added to the table of events.
@@ -81,10 +74,8 @@ package protocol SQLEngine: Sendable {
     /// oldest are deleted.
     var hintsPerDay: Int { get }
 
-    /// A cache of the JWS headers in the database.
     var headers: JWSHeaderTable { get }
 
-    /// Counters since the store was opened.
     var metrics: StoreMetrics { get }
 }
 
@@ -103,11 +94,9 @@ extension SQLEngine {
     /// Reads all rows of a statement in pages, so that a large table never is in memory as a whole, and passes what
     /// `decode` makes of them to `body`.
     ///
-    /// - Parameters:
-    ///   - sql: selects the rows with a key above `$1` in the order of this key, which must be the first column. A `+`
-    ///     before another column prevents the use of its index, with which each page would sort the whole table.
-    ///   - values: the values of `$2` and the following parameters.
-    ///   - start: a value below all keys, integer or bytes.
+    /// `sql` selects the rows with a key above `$1` in the order of this key, which must be the first column. A `+`
+    /// before another column prevents the use of its index, with which each page would sort the whole table. The values
+    /// are those of `$2` and the following parameters, and `start` is a value below all keys, integer or bytes.
     func scan<Value: Sendable>(
         _ sql: String, _ values: [SQLValue] = [], after start: SQLValue = .integer(.min),
         _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?, _ body: (Value) -> Void
@@ -166,20 +155,16 @@ extension SQLEngine {
         return values
     }
 
-    /// The locks of the identifiers of one app.
     func locks(of identifiers: [String], app: Int64) -> [SQLStatement] {
         locks(of: identifiers.map { (name: $0, app: app) })
     }
 
-    /// The locks of the customers of one app.
     func customerLocks(of purchases: [String], downloads: [String], app: Int64) -> [SQLStatement] {
         customerLocks(of: purchases.map { ($0, app) }, downloads: downloads.map { ($0, app) })
     }
 
     /// Runs a transaction whose later statements depend on the rows of earlier ones. Otherwise as ``write(_:_:)``.
-    package func transaction<Result: Sendable>(
-        _ first: SQLStep<Row, Result>
-    ) async throws(StorageError) -> Result {
+    package func transaction<Result: Sendable>(_ first: SQLStep<Row, Result>) async throws(StorageError) -> Result {
         do throws(StorageError) {
             let result = try await run { _ in first }
             metrics.writeSucceeded()
@@ -206,9 +191,8 @@ extension SQLEngine {
     }
 
     /// Returns a page of rows in the order of their first column. A page with damaged rows is filled up with the next
-    /// ones, so that only the last page is shorter than `limit`.
-    ///
-    /// - Parameter statement: selects at most `limit` rows after a key, which must be the first column.
+    /// ones, so that only the last page is shorter than `limit`. The statement selects at most `limit` rows after a
+    /// key, which must be the first column.
     func page<Value: Sendable>(
         after key: Int64, limit: Int, _ statement: (Int64) -> SQLStatement,
         _ decode: @escaping @Sendable (Row) throws(StorageError) -> Value?
@@ -255,7 +239,6 @@ package protocol SQLRow {
     func storedBytes(_ column: Int) throws(StorageError) -> [UInt8]
     /// The original text of a stored JWS.
     func signedText(_ column: Int) throws(StorageError) -> String
-    /// The error for a value of a column.
     func damage(_ column: Int) -> StorageError
 }
 

@@ -23,7 +23,6 @@ package enum SQLValue: Sendable, Hashable {
     case boolean(Bool)
     /// `bigint`
     case integer(Int64)
-    /// `text`
     case text(String)
     /// `bytea`, in SQLite a BLOB
     case bytes([UInt8])

@@ -27,7 +27,6 @@ extension SQLiteStore: CustomerStore, RevocationStore {
         return nil
     }
 
-    /// Returns the customer with this transaction id or original transaction id; `nil` without one.
     static func customer(of identifier: String, app: Int64, in db: Database) throws -> Int64? {
         for column in ["originalTransactionId", "transactionId"] {
             let rows = try db.rows(

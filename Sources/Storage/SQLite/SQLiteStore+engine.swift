@@ -146,7 +146,6 @@ extension SQLValue {
         }
     }
 
-    /// The JSON text of an array.
     var json: String {
         switch self {
         case .integers(let integers): "[\(integers.map(String.init).joined(separator: ","))]"

@@ -4,10 +4,8 @@ import GRDB
 import GRDBSQLite
 
 extension SQLiteStore {
-    /// Inspects a store without changing it. Other processes can write to it at the same time.
-    ///
-    /// - Parameter limit: time limit of the checks. Damage is often found early.
-    /// - Throws: ``StorageError``; `changed` for a store of a newer version and for an unfinished copy.
+    /// Inspects a store without changing it. Other processes can write to it at the same time. The limit is that of the
+    /// checks; damage is often found early. Throws `changed` for a store of a newer version and for an unfinished copy.
     package static func inspect(path: String, limit: Duration = .seconds(30)) throws(StorageError) -> StoreInspection {
         try asStorageError(at: path) {
             var configuration = Configuration()

@@ -12,14 +12,9 @@ extension SQLiteStore {
         Duration.seconds($0).atTestSpeed()
     }
 
-    /// Opens the store now or, if that fails, retries in the background. Until it is open every call throws
-    /// `notOpen`.
-    ///
-    /// - Parameters:
-    ///   - recordsEvents: whether changes of customers are added to the table of events.
-    ///   - pauses: delays between two attempts; not empty.
-    ///   - onChange: called with the first error, with each different error, and with `nil` once the store is open
-    ///     after an error.
+    /// Opens the store now or, if that fails, retries in the background after `pauses`, which are not empty. Until it
+    /// is open every call throws `notOpen`. `onChange` is called with the first error, with each different error, and
+    /// with `nil` once the store is open after an error.
     package convenience init(
         opening path: String, recordsEvents: Bool = true, pauses: [Duration]? = nil,
         _ onChange: @escaping @Sendable (StorageError?) -> Void
@@ -33,10 +28,8 @@ extension SQLiteStore {
         }
     }
 
-    /// `true` if the store can be read and written.
     package var isOpen: Bool { state.withLock { $0.open != nil } }
 
-    /// `true` if a file was removed, replaced or truncated while it was open. It is not opened again before a restart.
     package var isLost: Bool {
         state.withLock { state in
             switch state {
@@ -115,15 +108,10 @@ extension SQLiteStore {
     }
 }
 
-/// Closing a store, so that the database file alone contains all data.
 extension SQLiteStore {
-    /// Waits for pending writes, checkpoints the write-ahead log and closes the file. Later calls throw
-    /// `notOpen`.
-    ///
-    /// Other processes may have the file open. If one of them reads for longer than the timeout, the log stays.
-    ///
-    /// - Returns: why the database file alone does not contain all data; `nil` if it does, and for a store that was
-    ///   not open.
+    /// Waits for pending writes, checkpoints the write-ahead log and closes the file. Later calls throw `notOpen`.
+    /// Other processes may have the file open. If one of them reads for longer than the timeout, the log stays. Returns
+    /// why the database file alone does not contain all data; `nil` if it does, and for a store that was not open.
     @discardableResult
     package func close() async -> StorageError? {
         await notificationWrites.finish()

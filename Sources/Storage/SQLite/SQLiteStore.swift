@@ -8,7 +8,6 @@ import Synchronization
 /// A write is on disk when ``write(_:)`` returns. The writes of concurrent tasks share one commit, so that none waits
 /// for the commits of the others. Readers never wait for writers.
 package final class SQLiteStore: Sendable {
-    /// Path of the database file.
     package let path: String
     private let maximumPages: Int?
     private let allowsUnfinishedCopy: Bool
@@ -24,7 +23,6 @@ package final class SQLiteStore: Sendable {
     package let notificationWrites: GroupCommit<NotificationWrite, NotificationOutcome>
     package var writesWaiting: Int { notificationWrites.waiting + state.withLock { $0.open?.queue.waiting ?? 0 } }
 
-    /// The open database, its write queue and its files.
     struct OpenedDatabase: Sendable {
         let pool: DatabasePool
         let queue: WriteQueue
@@ -42,7 +40,6 @@ package final class SQLiteStore: Sendable {
         var open: OpenedDatabase? { if case .open(let database) = self { database } else { nil } }
         var isClosed: Bool { if case .closed = self { true } else { false } }
 
-        /// The database, also for the writes that are pending when the store is closed.
         var openOrClosing: OpenedDatabase? {
             switch self {
             case .open(let database), .closed(let database?, isLost: false): database
@@ -56,17 +53,10 @@ package final class SQLiteStore: Sendable {
     /// Seconds to wait for a lock of another process.
     private static let timeout = 5.0.secondsAtTestSpeed(atLeast: 0.5)
 
-    /// Opens the store, or creates a new one.
-    ///
-    /// - Parameters:
-    ///   - maximumPages: maximum size in pages of 4,096 bytes, after which the store is full; `nil` if only the disk
-    ///     limits it.
-    ///   - hintsPerDay: maximum number of version 1 notifications per day, app and environment.
-    ///   - allowsUnfinishedCopy: `true` to open a store that an unfinished copy is being written to.
-    ///   - recordsEvents: whether changes of customers are added to the table of events.
-    ///   - lockTimeout: seconds to wait for a lock of another process; `nil` for the usual limit.
-    /// - Throws: ``StorageError``; `notADatabase` for a file that is not a database, `changed` for one of a newer
-    ///   version and for an unfinished copy.
+    /// Opens the store, or creates a new one. The store is full after `maximumPages` of 4,096 bytes, and waits
+    /// `lockTimeout` seconds for a lock of another process. Throws `notADatabase` for a file that is not a database,
+    /// `changed` for one of a newer version, and for one that an unfinished copy is being written to, unless that is
+    /// allowed.
     package convenience init(
         path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000, recordsEvents: Bool = true,
         allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil
@@ -83,15 +73,11 @@ package final class SQLiteStore: Sendable {
         allowsUnfinishedCopy: Bool = false, lockTimeout: Double? = nil,
         onLost: (@Sendable (StorageError) -> Void)? = nil
     ) {
-        self.path = path
-        self.onLost = onLost
-        self.lockTimeout = lockTimeout
-        self.recordsEvents = recordsEvents
-        self.allowsUnfinishedCopy = allowsUnfinishedCopy
-        self.hintsPerDay = hintsPerDay
+        (self.path, self.onLost) = (path, onLost)
+        (self.lockTimeout, self.recordsEvents) = (lockTimeout, recordsEvents)
+        (self.allowsUnfinishedCopy, self.hintsPerDay) = (allowsUnfinishedCopy, hintsPerDay)
         self.maximumPages = maximumPages
-        notificationWrites = GroupCommit(
-            place: path, batch: 256, errorsOfWrites: [.failed, .damaged, .notADatabase])
+        notificationWrites = GroupCommit(place: path, batch: 256, errorsOfWrites: [.failed, .damaged, .notADatabase])
     }
 
     /// Opens the file. Creates it if it does not exist.
@@ -143,10 +129,8 @@ package final class SQLiteStore: Sendable {
         return try openedOrClosing()
     }
 
-    /// As ``opened()``, for the writes that are pending when the store is closed.
-    ///
-    /// - Throws: `notOpen` before the store was opened; `changed` if a file is no longer the one that was opened,
-    ///   because writes to it would be lost.
+    /// As ``opened()``, for the writes that are pending when the store is closed. Throws `notOpen` before the store was
+    /// opened, and `changed` if a file is no longer the one that was opened, because writes to it would be lost.
     private func openedOrClosing() throws(StorageError) -> OpenedDatabase {
         guard let opened = state.withLock(\.openOrClosing) else { throw notOpen }
         if let loss = opened.files.missing { throw lost(opened, loss) }
@@ -161,10 +145,8 @@ package final class SQLiteStore: Sendable {
 
     private var notOpen: StorageError { StorageError(.notOpen, at: path, "the store is not open") }
 
-    /// Runs a change. When this returns, all of it is on disk; if it throws, nothing of it is.
-    ///
-    /// - Parameter body: runs in a transaction that it may share with other writes. If it throws, only its own
-    ///   changes are rolled back.
+    /// Runs a change, in a transaction that it may share with other writes. When this returns, all of it is on disk; if
+    /// it throws, nothing of it is, and only its own changes are rolled back.
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {
@@ -186,7 +168,6 @@ package final class SQLiteStore: Sendable {
         return try await opened.queue.run(body)
     }
 
-    /// Reads a snapshot of the database.
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(StorageError) -> Result {

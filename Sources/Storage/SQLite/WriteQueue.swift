@@ -7,7 +7,6 @@ final class WriteQueue: Sendable {
     /// A write, which saves its result. It runs a second time if its transaction is rolled back.
     private typealias Write = @Sendable (Database) throws -> Void
 
-    /// A write in the transaction failed.
     private struct WriteFailure: Error {}
 
     private let pool: DatabasePool
@@ -19,14 +18,11 @@ final class WriteQueue: Sendable {
     private let thread = DispatchQueue(label: "receipt-bridge.store")
 
     init(pool: DatabasePool, path: String, check: @escaping @Sendable (Database) throws -> Void) {
-        self.pool = pool
-        self.path = path
-        self.check = check
+        (self.pool, self.path, self.check) = (pool, path, check)
         // Beyond some hundreds a commit costs little of each write, and if one fails, all of them run again.
         commits = GroupCommit(place: path, batch: 512, errorsOfWrites: [])
     }
 
-    /// Number of writes that no transaction has taken yet.
     var waiting: Int { commits.waiting }
 
     /// Runs a write and waits for its commit. Throws the error of the write or of the commit.
@@ -42,7 +38,6 @@ final class WriteQueue: Sendable {
         return result
     }
 
-    /// Waits for the writes in progress and refuses later ones.
     func finish() async { await commits.finish() }
 
     /// Commits writes on the thread that may block.
@@ -108,7 +103,6 @@ final class WriteQueue: Sendable {
     }
 }
 
-/// The result of a write.
 private final class Saved<Value: Sendable>: Sendable {
     private let stored = Mutex<Value?>(nil)
 

@@ -1,6 +1,5 @@
 /// A change of the tables by one version. Steps are only appended: existing ones never change.
 package struct SchemaStep: Sendable {
-    /// Identifies the step in the store.
     package let name: String
     /// The statements, each of them one command.
     package let statements: [String]
@@ -9,9 +8,7 @@ package struct SchemaStep: Sendable {
     package let isCompatible: Bool
 
     init(_ name: String, isCompatible: Bool = true, _ statements: [String]) {
-        self.name = name
-        self.statements = statements
-        self.isCompatible = isCompatible
+        (self.name, self.statements, self.isCompatible) = (name, statements, isCompatible)
     }
 }
 
@@ -22,7 +19,7 @@ package struct SchemaStep: Sendable {
 /// later have the ``baseline`` and get the later ``steps``. So a new column stands at the end of a declaration, and in
 /// a step.
 package struct StoreSchema: Sendable {
-    private let dialect: SQLDialect
+    let dialect: SQLDialect
     /// The statements that the engine needs in addition to those that create the tables.
     private let additions: [String]
 
@@ -82,7 +79,7 @@ package struct StoreSchema: Sendable {
             SchemaStep("reconciledHistory", ["ALTER TABLE reconciliation ADD COLUMN history \(text)"]),
         ] + (dialect == .sqlite ? [SchemaStep("wholeHints", ["DROP INDEX wholeHint"])] : []) + [
             retiredTables(integer, text),
-            SchemaStep("imports", StoreTable.imports.flatMap { $0.creation(dialect) }),
+            SchemaStep("imports", importTables(integer, text) + importIndexes.map { "CREATE INDEX \($0)" }),
         ]
     }
 
@@ -128,12 +125,9 @@ package struct StoreSchema: Sendable {
     package var stepNames: [String] { baseline + steps.map(\.name) }
 
     /// Returns the steps that a store lacks, in the order in which they are applied. For an empty store, the first one
-    /// creates all tables, and the others do nothing.
-    ///
-    /// - Parameter applied: the names of the applied steps, and whether this version can use the store if it does not
-    ///   know the step.
-    /// - Throws: `changed` if a newer version has applied a step that this version cannot work with, and for a store
-    ///   from before 0.1.0.
+    /// creates all tables, and the others do nothing. The applied steps have their names, and whether this version can
+    /// use the store if it does not know the step. Throws `changed` if a newer version has applied a step that this
+    /// version cannot work with, and for a store from before 0.1.0.
     package func missingSteps(in applied: [String: Bool], at place: String) throws(StorageError) -> [SchemaStep] {
         let names = stepNames
         guard applied.allSatisfy({ names.contains($0.key) || $0.value }) else {

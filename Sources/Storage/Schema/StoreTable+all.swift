@@ -9,7 +9,6 @@ extension StoreTable {
         importRun, importChunk, importCustomer, importIdentifier, importAlias, importedRow,
     ]
 
-    /// The tables that are copied.
     package static let copied = all.filter { !$0.title.isEmpty }
 
     // MARK: - Notifications and customers
@@ -89,7 +88,6 @@ extension StoreTable {
             Index("transactionWithoutExpiry", "(id) WHERE expiresDate IS NULL"),
         ])
 
-    /// Replaced versions of transactions.
     static let supersededTransaction = StoreTable(
         "supersededTransaction", .supersededTransactions, copiedAs: "replaced transactions",
         [
@@ -106,7 +104,6 @@ extension StoreTable {
             .time("renewalClock"),
         ])
 
-    /// Revoked purchases.
     static let revocation = StoreTable(
         "revocation", .revocations, copiedAs: "revocations", key: ["transactionId", "app"],
         [
@@ -127,7 +124,6 @@ extension StoreTable {
         ],
         indexes: [Index("eventsByCustomer", "(customer, app)")])
 
-    /// The first presenter of each purchase.
     static let presenter = StoreTable(
         "presenter", .presenters, copiedAs: "first presenters of purchases", unique: "originalTransactionId, app",
         [.number(), .app, .text("originalTransactionId"), .bytes("presenter"), .time("seenAt")],
@@ -205,7 +201,6 @@ extension StoreTable {
         "comparison", .comparisons, copiedAs: "comparisons", key: ["day", "bundleId", "environment", "outcome"],
         [.count("day"), .text("bundleId"), .text("environment"), .text("outcome"), .count("count")])
 
-    /// Counts of differences.
     static let difference = StoreTable(
         "difference", .differences, copiedAs: "differences", unique: "day, bundleId, environment, verdict, rule, path",
         [
@@ -213,7 +208,6 @@ extension StoreTable {
             .text("path"), .count("count"), .time("first"), .time("last"),
         ])
 
-    /// A few examples of each difference.
     static let differenceExample = StoreTable(
         "differenceExample", .comparisonExamples, copiedAs: "examples of differences",
         [

@@ -1,6 +1,5 @@
 // The tables of imports, see ``ImportStore``. They are not copied: an import belongs to its destination.
 extension StoreTable {
-    /// The tables of imports.
     static let imports = [importRun, importChunk, importCustomer, importIdentifier, importAlias, importedRow]
 
     /// An import of one source. `progress` is the JSON of the program that reads the source.
@@ -42,7 +41,6 @@ extension StoreTable {
             Index("importCustomerByToken", "(run, id) WHERE tokens > 0"),
         ])
 
-    /// The identifiers of the customers.
     static let importIdentifier = StoreTable(
         "importIdentifier", .importCustomers, key: ["run", "scope", "identifier"],
         [
@@ -55,7 +53,7 @@ extension StoreTable {
     static let importAlias = StoreTable(
         "importAlias", .imports, key: ["run", "low", "high"], [.digest("run"), .digest("low"), .digest("high")])
 
-    /// A decoded row of the source (``ImportedRow``). Lists are JSON.
+    /// A decoded row of the source. Lists are JSON.
     static let importedRow = StoreTable(
         "importedRow", .importedRows, unique: "run, chunk, row",
         [
@@ -71,4 +69,10 @@ extension StoreTable {
             Index("importedRowByCustomer", "(customer) WHERE customer IS NOT NULL"),
             Index("importedRowRefused", "(run, chunk, row) WHERE outcome = 'refused'"),
         ])
+
+    /// The columns of a row that the program which reads the source fills, in their order.
+    package static let importedColumns = """
+        row, rowId, sourceId, digest, outcome, reason, place, explanation, kind, verified, repairs, environment, \
+        bundleId, originalTransactionIds, transactionIds, unverifiedIds, year, lacksKey
+        """
 }

@@ -36,7 +36,6 @@ extension StoreTable {
             .integer("granted", "DEFAULT 0"), .postgreSQL("pausedUntil", "timestamptz", "DEFAULT 'epoch'"),
         ])
 
-    /// The running servers.
     static let server = StoreTable(
         "server", .servers, only: .postgreSQL, key: ["name"], [.text("name"), .time("seenAt")])
 

@@ -1,8 +1,6 @@
 extension StoreTable {
-    /// The tables of an engine.
     package static func all(of dialect: SQLDialect) -> [StoreTable] { all.filter { $0.exists($0.engine, in: dialect) } }
 
-    /// Returns the statements that create the table and its indexes.
     func creation(_ dialect: SQLDialect) -> [String] {
         var parts = columns.compactMap { definition(of: $0, dialect) }
         if key.count > 1 { parts.append("PRIMARY KEY (\(key.joined(separator: ", ")))") }
@@ -15,7 +13,6 @@ extension StoreTable {
         return ["CREATE TABLE \(name) (\n    \(parts.joined(separator: ",\n    ")))\(options)"] + indexes
     }
 
-    /// Returns the definition of a column; `nil` if the engine does not have it.
     private func definition(of column: Column, _ dialect: SQLDialect) -> String? {
         guard exists(column.engine, in: dialect) else { return nil }
         var words = [column.name, column.postgreSQLType ?? column.type.name(dialect)]
@@ -39,7 +36,6 @@ extension StoreTable {
 }
 
 extension StoreTable.ColumnType {
-    /// The name of the type in SQL.
     func name(_ dialect: SQLDialect) -> String {
         switch (self, dialect) {
         case (.integer, .sqlite), (.boolean, .sqlite): "INTEGER"

@@ -67,7 +67,6 @@ package struct StoreTable: Sendable {
         }
     }
 
-    /// An index of both engines or of one.
     struct Index: Sendable {
         let name: String
         /// What follows the name of the table: columns and condition.
@@ -76,10 +75,7 @@ package struct StoreTable: Sendable {
         let isUnique: Bool
 
         init(_ name: String, _ definition: String, _ engine: SQLDialect? = nil, isUnique: Bool = false) {
-            self.name = name
-            self.definition = definition
-            self.engine = engine
-            self.isUnique = isUnique
+            (self.name, self.definition, self.engine, self.isUnique) = (name, definition, engine, isUnique)
         }
     }
 
@@ -87,7 +83,6 @@ package struct StoreTable: Sendable {
     package let data: DataKind
     /// The name in the output of a copy and of a comparison; empty if the table is not copied.
     package let title: String
-    /// The columns that identify a row.
     package let key: [String]
     package let columns: [Column]
     /// The only engine that has the table; `nil` if both have it.
@@ -101,28 +96,20 @@ package struct StoreTable: Sendable {
         _ name: String, _ data: DataKind, copiedAs title: String = "", only engine: SQLDialect? = nil,
         key: [String]? = nil, unique: String? = nil, _ columns: [Column], indexes: [Index] = []
     ) {
-        self.name = name
-        self.data = data
-        self.title = title
-        self.engine = engine
+        (self.name, self.data, self.title, self.engine) = (name, data, title, engine)
         self.key = key ?? columns.filter { $0.numbering != nil }.map(\.name)
-        self.unique = unique
-        self.columns = columns
-        self.indexes = indexes
+        (self.unique, self.columns, self.indexes) = (unique, columns, indexes)
     }
 
-    /// The columns that a copy contains.
     package var copiedColumns: [Column] { columns.filter { $0.isCopied && $0.engine == nil } }
 
     /// The column with the number of a row; `nil` if rows are not numbered.
     package var number: String? { columns.first { $0.numbering != nil }?.name }
 
-    /// Whether SQLite has no column for the number of a row.
     var hasHiddenNumber: Bool { columns.contains { $0.numbering == .hiddenInSQLite } }
 }
 
 extension StoreTable.Column {
-    /// The number of a row.
     static func number(_ name: String = "id", _ numbering: StoreTable.Numbering = .ordinary) -> Self {
         Self(name: name, type: .integer, numbering: numbering)
     }
@@ -159,9 +146,7 @@ extension StoreTable.Column {
         Self(name: name, type: .text, constraint: constraint, postgreSQLType: type, engine: .postgreSQL)
     }
 
-    /// A row id of another table.
-    ///
-    /// - Parameter constraint: for example what happens to this row if the other one is deleted.
+    /// The constraint is for example what happens to this row if the other one is deleted.
     static func reference(_ name: String, _ reference: StoreTable.Reference, _ constraint: String? = nil) -> Self {
         Self(name: name, type: .integer, constraint: constraint, reference: reference)
     }
@@ -174,7 +159,6 @@ extension StoreTable.Column {
     /// committed row of the table, and rows are never deleted from it, so there is nothing to check.
     static var uncheckedApp: Self { app.with { $0.isChecked = false } }
 
-    /// The column can be NULL.
     var optional: Self { with { $0.isOptional = true } }
     /// The column is not copied, because it is filled again or is of use only to running servers.
     var notCopied: Self { with { $0.isCopied = false } }

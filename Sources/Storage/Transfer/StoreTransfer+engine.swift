@@ -6,8 +6,7 @@ extension StoreTransfer where Self: SQLEngine {
     package func rows(
         _ query: TransferQuery, after key: TransferKey?, limit: Int, decodesJWS: Bool
     ) async throws(StorageError) -> [TransferRow] {
-        let statement = SQLStatement(
-            query.sql(isContinued: key != nil, limit: limit, dialect), key?.values ?? [])
+        let statement = SQLStatement(query.sql(isContinued: key != nil, limit: limit, dialect), key?.values ?? [])
         let types = query.types
         let rows = try await readSlowly(statement) { (row) throws(StorageError) in
             var values: [SQLValue] = []

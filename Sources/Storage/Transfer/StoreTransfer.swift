@@ -1,26 +1,18 @@
 /// Reads and writes the rows of a store, for copying it into another one and for comparing two.
 package protocol StoreTransfer: Sendable {
-    /// Where the data is, for messages.
     var place: String { get }
 
-    /// Returns rows in the order of the key.
-    ///
-    /// - Parameters:
-    ///   - key: the key of the last row that was read; `nil` for the first page.
-    ///   - decodesJWS: whether the values of the type `jws` are returned as texts.
+    /// Returns rows in the order of the key, after that of the last row that was read. The values of the type `jws` are
+    /// returned as texts if `decodesJWS` is set.
     func rows(
         _ query: TransferQuery, after key: TransferKey?, limit: Int, decodesJWS: Bool
     ) async throws(StorageError) -> [TransferRow]
 
-    /// Returns the number of rows of a table.
     func count(of table: StoreTable) async throws(StorageError) -> Int64
 
-    /// Begins a copy into this store, or resumes the one that was begun from the same source. Returns the last copied
-    /// key of each table.
-    ///
-    /// - Parameter source: identifies the source; the text of its address.
-    /// - Returns: `nil` if the store holds data that is not an unfinished copy.
-    /// - Throws: `changed` if the store holds an unfinished copy of another source.
+    /// Begins a copy into this store, or resumes the one that was begun from the same source, which the text of its
+    /// address identifies. Returns the last copied key of each table, and `nil` if the store holds data that is not an
+    /// unfinished copy. Throws `changed` if the store holds an unfinished copy of another source.
     func beginCopy(from source: String) async throws(StorageError) -> [String: TransferKey]?
 
     /// Inserts rows with all columns of a table, and records the key of the last one, in one transaction.
@@ -32,7 +24,6 @@ package protocol StoreTransfer: Sendable {
     /// Marks the copy as complete, so that servers can use the store.
     func finishCopy() async throws(StorageError)
 
-    /// Closes the store.
     @discardableResult
     func close() async -> StorageError?
 }

@@ -28,11 +28,8 @@ extension SQLValue {
 package struct TransferKey: Sendable, Hashable {
     package let values: [SQLValue]
 
-    package init(_ values: [SQLValue]) {
-        self.values = values
-    }
+    package init(_ values: [SQLValue]) { self.values = values }
 
-    /// The key as bytes.
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for value in values { value.append(to: &bytes) }

@@ -1,5 +1,4 @@
 extension StoreTable {
-    /// A query for all columns that are copied.
     package var copy: TransferQuery {
         TransferQuery(table: self, values: copiedColumns.map { ("\(name).\($0.name)", $0.type) })
     }
@@ -46,7 +45,6 @@ package struct TransferRow: Sendable, Hashable {
     package let key: TransferKey
     package let values: [SQLValue]
 
-    /// Splits the columns of a result.
     package init(_ columns: [SQLValue], of query: TransferQuery) {
         key = TransferKey(Array(columns.prefix(query.table.key.count)))
         values = Array(columns.dropFirst(query.table.key.count))

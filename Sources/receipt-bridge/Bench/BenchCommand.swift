@@ -49,7 +49,6 @@ struct BenchCommand: AsyncParsableCommand {
         return "[" + lines.joined(separator: ",\n ") + "]"
     }
 
-    /// Returns the rows as an aligned table.
     private static func table(_ rows: [BenchRow]) -> String {
         let width = rows.map(\.name.count).max() ?? 0
         let lines = rows.map { row in
@@ -81,7 +80,5 @@ struct BaselineRouteCommand: AsyncParsableCommand {
 
     @Option var port: Int
 
-    func run() async throws {
-        try await BaselineRoute.run(port: port)
-    }
+    func run() async throws { try await BaselineRoute.run(port: port) }
 }

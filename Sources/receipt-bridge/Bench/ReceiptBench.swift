@@ -7,7 +7,6 @@ import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 
-/// One measurement.
 struct BenchRow: Sendable {
     let name: String
     /// Time per item in microseconds: the minimum of several runs.
@@ -20,7 +19,6 @@ struct BenchRow: Sendable {
 
 /// Benchmarks of receipts: from text to everything that `decode` prints, or to a complete verifyReceipt response.
 struct ReceiptBench {
-    /// A receipt to measure.
     private struct Sample {
         /// Suffix of the names of its rows, for example `@v2`.
         let suffix: String
@@ -92,14 +90,12 @@ struct ReceiptBench {
             }
         }
         if let serverAPI, let sample = samples.first {
-            rows += try await serverAPI.run(
-                only: prefix, against: decoder.bareVerification(of: sample.text.span))
+            rows += try await serverAPI.run(only: prefix, against: decoder.bareVerification(of: sample.text.span))
         }
         return rows
     }
 
-    /// Returns the operations to measure. `.cold` measures the first receipt of a signer, below a verified
-    /// intermediate.
+    /// `.cold` measures the first receipt of a signer, below a verified intermediate.
     private func work(on sample: Sample) -> [(name: String, work: @Sendable () async -> Void)] {
         let decode = sample.kind == .appReceipt ? "receipt.verify+decode" : "transactionReceipt.verify+decode"
         var all: [(name: String, work: @Sendable () async -> Void)] = []
@@ -128,17 +124,13 @@ struct ReceiptBench {
 /// Keeps the optimizer from removing computations whose results are not used.
 enum BlackHole {
     @inline(never)
-    static func swallow<Value>(_ value: Value) {
-        withExtendedLifetime(value) {}
-    }
+    static func swallow<Value>(_ value: Value) { withExtendedLifetime(value) {} }
 }
 
 /// Measures an operation and its limit alternately, so that both run under the same conditions. The minimum of
 /// several runs is the result.
 enum Stopwatch {
-    /// Number of runs of which the fastest is reported.
     private static let runs = 9
-    /// Duration of one run.
     private static let duration = Duration.milliseconds(40)
 
     static func measure(
@@ -152,8 +144,7 @@ enum Stopwatch {
         return BenchRow(name: name, microseconds: best.work, limitMicroseconds: best.limit)
     }
 
-    /// Repeats the operation for ``duration`` and returns the time of one repetition. The first call is not measured,
-    /// because it fills caches.
+    /// Returns the time of one repetition. The first call is not measured, because it fills caches.
     private static func microseconds(_ work: @Sendable () async -> Void) async -> Double {
         await work()
         let clock = ContinuousClock()

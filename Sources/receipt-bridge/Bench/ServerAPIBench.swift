@@ -15,7 +15,6 @@ struct ServerAPIBench {
     private let history: PurchaseHistory
     private let renderer = VerifyReceiptRenderer(tables: .bundled)
 
-    /// Signs its samples with newly generated keys.
     init(pki: TestPKI, trust: TrustStore) throws {
         verifier = SignedPayloadVerifier(trust: trust)
         signedTransaction = try pki.jwsSigner.jws(payload: Self.claims)
@@ -26,9 +25,7 @@ struct ServerAPIBench {
         history = Self.history(of: 100)
     }
 
-    /// - Parameters:
-    ///   - prefix: Only rows whose names begin with this prefix are measured.
-    ///   - verification: The bare RSA verification of a receipt, which rendering is compared with.
+    /// - Parameter verification: The bare RSA verification of a receipt, which rendering is compared with.
     func run(only prefix: String, against verification: BenchmarkVerification) async throws -> [BenchRow] {
         let bare = try verifier.bareVerification(of: signedTransaction)
         let header = Array(#"{"alg":"ES256","kid":"0000000000","typ":"JWT"}"#.utf8)
@@ -53,7 +50,6 @@ struct ServerAPIBench {
     /// A fixed time, at which the sample's subscription is active.
     private static let now = Timestamp(seconds: 1_760_000_000)
 
-    /// The claims of a transaction in Apple's history.
     private static let claims: JSONValue = .object([
         "transactionId": .string("2000000100000001"), "originalTransactionId": .string("2000000100000001"),
         "webOrderLineItemId": .string("2000000050000001"), "bundleId": .string("com.example.app"),
@@ -66,7 +62,6 @@ struct ServerAPIBench {
         "price": .number(4990), "currency": .string("USD"), "appTransactionId": .string("704000000000000001"),
     ])
 
-    /// Returns a history of monthly renewals.
     private static func history(of count: Int) -> PurchaseHistory {
         let transactions = (0..<count).map { index in
             var payload = TransactionPayload()

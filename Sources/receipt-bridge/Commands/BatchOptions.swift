@@ -9,9 +9,7 @@ struct BatchOptions: ParsableArguments {
             valueName: "column"))
     var receiptColumn: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The column or key with the row's id (default: id, if present).", valueName: "column"))
+    @Option(help: ArgumentHelp("The column or key with the row's id (default: id, if present).", valueName: "column"))
     var idColumn: String?
 
     @Option(
@@ -46,7 +44,6 @@ struct BatchOptions: ParsableArguments {
     var timeLimit: Duration? { maxHours?.duration }
     var checkpointInterval: Duration { .milliseconds(checkpointMilliseconds) }
 
-    /// Returns the options of the source, for example the names of its columns.
     func sourceOptions(accountTokenColumn: String? = nil, transactionIdColumn: String? = nil) -> SourceOptions {
         SourceOptions(
             receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn,

@@ -57,6 +57,7 @@ extension ConfigurationOptions {
 
     /// Opens the configured store, which must exist, runs `work` and closes it. Errors are printed and turned into
     /// an exit code.
+    @discardableResult
     func withStore<Value>(_ work: (any Store) async throws(StorageError) -> Value) async throws -> Value {
         do {
             let settings = try settings()
@@ -76,6 +77,40 @@ extension ConfigurationOptions {
         } catch {
             throw OperationFailure.exit(for: error)
         }
+    }
+}
+
+/// A list of rows of the store.
+enum StoredList {
+    /// Prints a line for each row. Reads page by page, so that a large store does not have to fit into memory.
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of rows.
+    ///   - page: returns the rows after an id, at most so many.
+    ///   - line: `nil` for a row that is left out.
+    /// - Returns: the number of rows.
+    @discardableResult
+    static func print<Row>(
+        _ id: KeyPath<Row, Int64>, limit: Int = .max,
+        _ page: (_ after: Int64, _ limit: Int) async throws(StorageError) -> [Row], line: (Row) -> [UInt8]?
+    ) async throws(StorageError) -> Int {
+        var (last, count): (Int64, Int) = (0, 0)
+        while count < limit {
+            let rows = try await page(last, min(limit - count, 500))
+            guard let end = rows.last else { break }
+            for line in rows.compactMap(line) { Terminal.line(line) }
+            (last, count) = (end[keyPath: id], count + rows.count)
+        }
+        return count
+    }
+}
+
+extension AppRegistry {
+    /// Returns an error if the app of `--bundle-id` is neither configured nor in the store.
+    func unknown(_ name: String?, in store: any Store) async throws(StorageError) -> InvalidOperation? {
+        guard let name, !names.contains(name) else { return nil }
+        let stored = try await store.personalData.apps()
+        return stored.contains(name) ? nil : unknown(name, stored: stored)
     }
 }
 

@@ -7,6 +7,7 @@ import ReceiptBridgeComparison
 import ReceiptBridgeCryptography
 import Foundation
 import ReceiptBridgeServer
+import ReceiptBridgeTransport
 
 /// The `compare` command: compares verifyReceipt with the App Store Server API.
 struct CompareCommand: AsyncParsableCommand {
@@ -83,34 +84,25 @@ struct CompareCommand: AsyncParsableCommand {
             return (settings, try TrustStore(settings: settings))
         }
         guard settings.apps.contains(where: { $0.serverAPI != nil }) else {
-            return try await run(comparer(settings, trust, asking: nil), asking: nil, settings)
+            return try await run(comparer(settings, trust), settings)
         }
         try await settings.withBatchClient(
             trust: trust, share: rows.budget.value, store: { await SharedStore.open(settings) }
-        ) { serverAPI, transport in
-            let live = try ConfigurationOptions.reporting {
-                LiveComparison(
-                    verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: transport),
-                    serverAPI: serverAPI)
-            }
-            try await run(comparer(settings, trust, asking: live), asking: live, settings)
-        }
+        ) { try await run(comparer(settings, trust, asking: $0, over: $1), settings) }
     }
 
     private func comparer(
-        _ settings: ProxyConfiguration, _ trust: TrustStore, asking live: LiveComparison?
-    ) -> RowComparer {
-        RowComparer(
-            reader: ReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
-            renderer: BatchResponseRenderer(settings: settings, trust: trust), live: live,
-            overrides: overrides(settings))
-    }
-
-    /// Returns the configured comparison rules by bundle id. If an app is configured twice, the last entry applies.
-    private func overrides(_ settings: ProxyConfiguration) -> [String: [String: ComparisonContext.Override]] {
-        Dictionary(
-            settings.apps.compactMap { app in app.bundleId.map { ($0.rawValue, app.comparisonOverrides) } },
-            uniquingKeysWith: { _, last in last })
+        _ settings: ProxyConfiguration, _ trust: TrustStore, asking serverAPI: ServerAPISource? = nil,
+        over transport: CurlTransport? = nil
+    ) throws -> RowComparer {
+        let verifyReceipt = try ConfigurationOptions.reporting {
+            try BatchVerifyReceipt(settings: settings, trust: trust, transport: transport)
+        }
+        // If an app is configured twice, the last entry applies.
+        let overrides = Dictionary(
+            settings.apps.compactMap { app in app.bundleId.map { ($0.rawValue, app.comparisonRules) } },
+            uniquingKeysWith: { $1 })
+        return RowComparer(trust: trust, verifyReceipt: verifyReceipt, asking: serverAPI, overrides: overrides)
     }
 
     /// Comparisons of recorded pairs are limited by the processor, so there is one worker per core. Lookups wait for
@@ -129,15 +121,13 @@ struct CompareCommand: AsyncParsableCommand {
     }
 
     /// Runs the comparison and prints its summary. Ctrl-C stops it at the next checkpoint.
-    private func run(
-        _ comparer: RowComparer, asking live: LiveComparison?, _ settings: ProxyConfiguration
-    ) async throws {
+    private func run(_ comparer: RowComparer, _ settings: ProxyConfiguration) async throws {
         let monitor = RunMonitor(ComparisonStatus())
         let result: ComparisonRun.ComparisonEnding
         do {
-            let progress = { @Sendable () -> ProgressText? in monitor.now.progress(wait: live?.rateLimitWait) }
+            let progress = { @Sendable () -> ProgressText? in monitor.now.progress(wait: comparer.rateLimitWait) }
             result = try await ProgressLine().showing(progress, stop: { monitor.stop() }) {
-                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, monitor: monitor) {
+                let run = try ComparisonRun(options(asks: comparer.isLive), comparer: comparer, monitor: monitor) {
                     Terminal.result($0)
                 }
                 for notice in run.notices { Terminal.say(notice, as: .warning) }
@@ -157,17 +147,12 @@ struct CompareCommand: AsyncParsableCommand {
         for sentence in AppRegistry(settings: settings).rowsWithoutKey(Dictionary(withoutKey, uniquingKeysWith: +)) {
             Terminal.say(sentence, as: .warning)
         }
-        if live == nil, result.compared == 0, result.failed > 0 {
+        if !comparer.isLive, result.compared == 0, result.failed > 0 {
             Terminal.say(
                 "stored receipts were not looked up, because no App Store Server API key is configured",
                 hint: "specify a configuration with serverAPI by --config or RECEIPT_BRIDGE_CONFIG")
         }
-        if let stop = result.stop {
-            Terminal.say(
-                "stopped: \(stop.sentence)\(destination == nil ? "" : "; run the same command again to resume")",
-                as: .warning)
-            throw ExitCode.limit
-        }
+        if let stop = result.stop { throw stop.exit(isResumable: destination != nil) }
         if result.failed > 0 || (failOnDiff && result.unexpected > 0) { throw ExitCode.someNotVerified }
     }
 }

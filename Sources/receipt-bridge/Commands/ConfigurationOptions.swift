@@ -20,10 +20,8 @@ struct ConfigurationOptions: ParsableArguments {
         completion: .directory)
     var roots: String?
 
-    /// Reads the configuration. Flags take precedence over environment variables, these over the file, and the file
-    /// over the defaults.
-    ///
-    /// If no file is named, the one in the working folder is read, unless it has test roots: these are trusted only on
+    /// Flags take precedence over environment variables, these over the file, and the file over the defaults. If no
+    /// file is named, the one in the working folder is read, unless it has test roots: these are trusted only on
     /// request.
     ///
     /// - Parameters:
@@ -46,7 +44,6 @@ struct ConfigurationOptions: ParsableArguments {
         return try read(hasTestRoots ? nil : name, flags)
     }
 
-    /// Says once which file in the working folder is read or not.
     private func announce(_ sentence: String?, _ log: ((String) -> Void)?) {
         guard let sentence, !Self.isAnnounced.exchange(true, ordering: .relaxed) else { return }
         log?(sentence) ?? Terminal.inform(sentence)
@@ -62,7 +59,6 @@ struct ConfigurationOptions: ParsableArguments {
 
     private static let isAnnounced = Atomic(false)
 
-    /// The file that is read if no other one is named.
     static let standardFile = "receipt-bridge.yaml"
 
     /// A sentence about a file in the working folder whose name resembles ``standardFile``; `nil` if there is none.
@@ -71,15 +67,12 @@ struct ConfigurationOptions: ParsableArguments {
         return question.isEmpty ? nil : "there is no \(standardFile) in this folder\(question)"
     }
 
-    /// The name of the file that an option or the environment names.
     private var named: String? {
         config ?? ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether an option or the environment names a file.
     var isNamed: Bool { named != nil }
 
-    /// Whether no file is named, and the working folder has one.
     private var isFound: Bool { !isNamed && FileManager.default.fileExists(atPath: Self.standardFile) }
 
     /// The name of the configuration's file as the user wrote it; `nil` without a file.
@@ -151,14 +144,12 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// The option of commands that render verifyReceipt responses.
 struct MappingsOption: ParsableArguments {
     @Option(
         help: ArgumentHelp("Directory of field tables to use instead of the built-in tables.", valueName: "dir"),
         completion: .directory)
     var mappings: String?
 
-    /// Replaces the field tables of the configuration.
     func apply(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let mappings else { return }
         do throws(ConfigurationError) {

@@ -97,8 +97,7 @@ struct ConsumptionCommand: ParsableCommand {
                 (.deliveryStatus, deliveryStatus.flatMap { Int64($0) }),
                 (.refundPreference, refundPreference.flatMap { Int64($0) }),
             ]
-            return Dictionary(
-                given.compactMap { field, value in value.map { (field, $0) } }, uniquingKeysWith: { $1 })
+            return Dictionary(given.compactMap { field, value in value.map { (field, $0) } }, uniquingKeysWith: { $1 })
         }
 
         func validate() throws {

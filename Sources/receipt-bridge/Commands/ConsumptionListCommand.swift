@@ -27,8 +27,6 @@ struct ConsumptionListCommand: AsyncParsableCommand {
             valueName: "instant"))
     var since: Instant?
 
-    private static let pageSize = 500
-
     func validate() throws {
         try since?.check("--since")
     }
@@ -37,14 +35,10 @@ struct ConsumptionListCommand: AsyncParsableCommand {
         let filter = ConsumptionCaseFilter(
             receivedSince: since?.timestamp ?? Timestamp(milliseconds: 0), isUnsettled: open)
         try await configuration.withStore { store throws(StorageError) in
-            var last: Int64 = 0
-            while true {
-                let page = try await store.consumption.consumptionCases(filter, after: last, limit: Self.pageSize)
-                guard let end = page.last else { return }
-                for found in page where !open || found.isOpen(at: .now) {
-                    Terminal.line(ConsumptionCaseLine.json(found))
-                }
-                last = end.id
+            try await StoredList.print(\.id) { (last, limit) throws(StorageError) in
+                try await store.consumption.consumptionCases(filter, after: last, limit: limit)
+            } line: {
+                !open || $0.isOpen(at: .now) ? ConsumptionCaseLine.json($0) : nil
             }
         }
     }

@@ -53,8 +53,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return offline ? "receipt-bridge doctor\(file), which also asks Apple" : "receipt-bridge serve\(file)"
     }
 
-    /// Runs the checks. If libcurl cannot be initialized, the checks that need the network are replaced by one
-    /// failure.
+    /// If libcurl cannot be initialized, the checks that need the network are replaced by one failure.
     private func runChecks(_ settings: ProxyConfiguration, _ environment: [String: String]) async -> [CheckResult] {
         var transport: CurlTransport?
         var failure: [CheckResult] = []

@@ -64,6 +64,7 @@ struct ExportCommand: ParsableCommand {
 
         private func export(_ store: any EventStore) async throws {
             var cursor = try followFrom.map { try EventCursor(at: $0) } ?? EventCursor(after: since ?? 0)
+            try cursor.select(type)
             if let oldest = try await cursor.oldest(in: store) {
                 Terminal.say("the oldest event is \(oldest): events after \(cursor.sequence) may have expired")
             }

@@ -86,7 +86,7 @@ struct ForgetCommand: AsyncParsableCommand {
         let apps = AppRegistry(settings: try ConfigurationOptions.reporting { try configuration.settings() })
         let (erasure, isRewritten, reason) = try await configuration.withStore {
             store throws(StorageError) -> (Erasure?, Bool, InvalidOperation?) in
-            if let unknown = try await unknownApp(apps, store) { return (nil, false, unknown) }
+            if let unknown = try await apps.unknown(bundleId, in: store) { return (nil, false, unknown) }
             let erasure = try await erase(from: store)
             let reason = erasure?.isEmpty == true ? try await absence(from: store) : nil
             guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false, reason) }
@@ -101,15 +101,6 @@ struct ForgetCommand: AsyncParsableCommand {
             }
         }
         if !isRewritten, !dryRun, rewrite ?? true { throw ExitCode.limit }
-    }
-
-    /// Returns an error if the app of `--bundle-id` is neither configured nor in the store.
-    private func unknownApp(
-        _ apps: AppRegistry, _ store: any Store
-    ) async throws(StorageError) -> InvalidOperation? {
-        guard let bundleId else { return nil }
-        let stored = try await store.personalData.apps()
-        return apps.names.contains(bundleId) || stored.contains(bundleId) ? nil : apps.unknown(bundleId, stored: stored)
     }
 
     /// Returns why nothing was erased: `--bundle-id` or `--environment` excludes all data of the customer, or there is

@@ -30,13 +30,10 @@ struct ForwardingCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await configuration.withStore { store throws(StorageError) in
-                // Reads page by page, so that a large store does not have to fit into memory.
-                var last: Int64 = 0
-                while true {
-                    let page = try await store.outbox.deliveries(in: dead ? .abandoned : nil, after: last, limit: 500)
-                    guard let end = page.last else { return }
-                    for delivery in page { Terminal.line(delivery.line) }
-                    last = end.id
+                try await StoredList.print(\.id) { (last, limit) throws(StorageError) in
+                    try await store.outbox.deliveries(in: dead ? .abandoned : nil, after: last, limit: limit)
+                } line: {
+                    $0.line
                 }
             }
         }

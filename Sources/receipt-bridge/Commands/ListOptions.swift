@@ -31,10 +31,6 @@ struct ListOptions: ParsableArguments {
     @Flag(help: "With --ids: start over instead of resuming.")
     var fresh = false
 
-    var isUsed: Bool { ids != nil }
-    /// The part of Apple's limits to use.
-    var share: Double { isUsed ? budget.value : 1 }
-
     mutating func validate() throws {
         if destination == "-" { destination = nil }
         guard ids != nil || (destination == nil && limit == nil && maxHours == nil && !fresh) else {
@@ -48,15 +44,6 @@ struct ListOptions: ParsableArguments {
     /// The maximum size of a list in bytes. Larger ones must be split.
     private static let maximumSize = 32 << 20
 
-    /// Reads the file of `--ids`.
-    func read(_ path: String) throws(InvalidOperation) -> [UInt8] {
-        let bytes = try Self.bytes(of: path)
-        guard bytes.count <= Self.maximumSize else {
-            throw InvalidOperation("--ids: the file is larger than 32 MiB", hint: "split it")
-        }
-        return bytes
-    }
-
     /// Reads a file of ids.
     static func bytes(of path: String) throws(InvalidOperation) -> [UInt8] {
         do throws(UnreadableFile) { return try ReceiptInputs.read(path) } catch {
@@ -64,17 +51,24 @@ struct ListOptions: ParsableArguments {
         }
     }
 
-    /// Runs or resumes the list, and prints the summary.
+    /// Runs or resumes the list of `--ids`, if there is one, and prints the summary.
     ///
     /// - Parameters:
-    ///   - path: The file of `--ids`, which contains `bytes`.
     ///   - options: Stands for the command and its options.
     ///   - startsOver: Whether a run that finished starts over when the command is repeated.
+    ///   - items: Returns the items of the file; `nil` if it did all there is to do.
+    /// - Returns: `false` if there is no list.
     /// - Throws: ``ExitCode`` if the run stopped early, or some items were not successful.
     func run<Item: Sendable>(
-        _ items: [Item], of path: String, _ bytes: [UInt8], options: String, startsOver: Bool,
+        options: String, startsOver: Bool = true, _ items: ([UInt8]) async throws -> [Item]?,
         _ perform: @escaping @Sendable (_ run: String, Item, CallOptions) async throws -> ListResult
-    ) async throws {
+    ) async throws -> Bool {
+        guard let path = ids else { return false }
+        let bytes = try Self.bytes(of: path)
+        guard bytes.count <= Self.maximumSize else {
+            throw InvalidOperation("--ids: the file is larger than 32 MiB", hint: "split it")
+        }
+        guard let items = try await items(bytes) else { return true }
         let digest = SHA.hex(bytes, with: .sha256)
         let name = destination ?? path
         guard name != "-" else { throw InvalidOperation("--ids -: a list from standard input needs --to") }
@@ -86,7 +80,7 @@ struct ListOptions: ParsableArguments {
                     "all ids of this list are done, \(checkpoint.refused) of them without success",
                     hint: "--fresh starts over")
                 if checkpoint.refused > 0 { throw ExitCode.someNotVerified }
-                return
+                return true
             }
             try checkpoint.startOver()
         }
@@ -106,15 +100,13 @@ struct ListOptions: ParsableArguments {
         let counts = monitor.now
         Terminal.inform(
             "\(counts.done) of \(counts.items) ids: \(counts.refused) without success, \(counts.failed) failed for now")
-        if let stop {
-            Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
-            throw ExitCode.limit
-        }
+        if let stop { throw stop.exit() }
         guard counts.failed == 0 else {
             Terminal.say("run the same command again to retry the ids that failed")
             throw ExitCode.limit
         }
         if counts.refused > 0 { throw ExitCode.someNotVerified }
+        return true
     }
 
     /// The progress so far.

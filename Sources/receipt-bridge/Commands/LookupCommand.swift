@@ -43,11 +43,11 @@ struct LookupCommand: AsyncParsableCommand {
     func run() async throws {
         try await configuration.withTransport(preparing: { try $0.checkKeys(of: bundleId) }) { settings, transport in
             if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId) }
-            if let path = list.ids { return try await lookUp(path, settings, transport) }
+            if list.ids != nil { return try await lookUpListed(settings, transport) }
             let services = try ServiceGraph(
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
-            do throws(CustomerViewError) {
+            do throws(OperationError) {
                 let views = services.customerView
                 Terminal.line(views.renderer.render(try await views.view(transactionId: id ?? "", bundleId: bundleId)))
             } catch {
@@ -58,18 +58,17 @@ struct LookupCommand: AsyncParsableCommand {
     }
 
     /// Looks up the customers of a file.
-    private func lookUp(_ path: String, _ settings: ProxyConfiguration, _ transport: CurlTransport) async throws {
+    private func lookUpListed(_ settings: ProxyConfiguration, _ transport: CurlTransport) async throws {
         let app = try settings.keyedApp(bundleId)
         try settings.checkKeys()
         let client = try ServerAPISource.batch(
             settings: settings, transport: transport, trust: TrustStore(settings: settings),
-            share: list.share * ServerAPISource.safetyFactor)
+            share: list.budget.value * ServerAPISource.safetyFactor)
         guard client.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
         let lookups = ListedLookups(client: client, settings: settings, app: app)
-        let bytes = try list.read(path)
-        try await list.run(
-            IdentifierList(bytes).entries, of: path, bytes, options: "lookup \(app ?? "")", startsOver: true
-        ) { _, entry, _ in try await lookups.result(entry) }
+        _ = try await list.run(options: "lookup \(app ?? "")", { IdentifierList($0).entries }) { _, entry, _ in
+            try await lookups.result(entry)
+        }
     }
 }
 
@@ -82,7 +81,7 @@ extension ProxyConfiguration {
     }
 }
 
-extension CustomerViewError.Code {
+extension OperationError.Code {
     /// Errors of the input exit with 2, temporary errors with 3, and all others with 1.
     var exit: ExitCode {
         switch self {

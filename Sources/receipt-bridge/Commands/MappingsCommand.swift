@@ -28,8 +28,7 @@ struct MappingsCommand: ParsableCommand {
         var json = false
 
         func run() throws {
-            let findings =
-                folder.map { FieldTables.findings(directory: $0) } ?? FieldTables.bundledFindings
+            let findings = folder.map { FieldTables.findings(directory: $0) } ?? FieldTables.bundledFindings
             if json {
                 Terminal.line(
                     JSONWriter.array(findings) { writer, finding in
@@ -62,9 +61,7 @@ struct MappingsCommand: ParsableCommand {
         var json = false
         @OptionGroup var tables: TablesOptions
 
-        func run() throws {
-            Terminal.result(Array(try tables.tables().listing(json ? .json : format).utf8))
-        }
+        func run() throws { Terminal.result(Array(try tables.tables().listing(json ? .json : format).utf8)) }
     }
 
     /// Converts one document. The exit code is 1 if it cannot be converted.
@@ -78,7 +75,6 @@ struct MappingsCommand: ParsableCommand {
                   receipt-bridge mappings convert --to camel answer.json
                 """)
 
-        /// The direction of a conversion.
         enum Direction: String, ExpressibleByArgument, CaseIterable {
             case camel, snake
         }
@@ -122,7 +118,6 @@ struct MappingsCommand: ParsableCommand {
     }
 }
 
-/// The option that selects the tables of a command.
 struct TablesOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

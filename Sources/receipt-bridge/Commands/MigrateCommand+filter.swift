@@ -9,7 +9,6 @@ import ReceiptBridgeCore
 extension TextFormat: ExpressibleByArgument {}
 
 extension MigrateCommand {
-    /// `true` if the results go to standard output.
     var isFilter: Bool { destination == "-" }
 
     /// Rejects options that a filter cannot have: its output must depend on its input only, because a scheduler may run
@@ -31,7 +30,6 @@ extension MigrateCommand {
         }
     }
 
-    /// Decodes rows from the source to standard output.
     func filter(trust: TrustStore) async throws {
         var rowOptions = rows.sourceOptions(transactionIdColumn: transactionIdColumn)
         rowOptions.format = inputFormat

@@ -5,7 +5,7 @@ import ReceiptBridgeBatch
 import ReceiptBridgeCore
 import ReceiptBridgeCryptography
 import Foundation
-import ReceiptBridgeReceipts
+import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
 /// `migrate SOURCE --to postgresql://…`: one worker of any number.
@@ -16,7 +16,7 @@ extension MigrateCommand {
     /// Rejects options that the kind of the destination does not have.
     func validateDestination() throws {
         guard isShared else {
-            guard shared.shard == nil else { throw ValidationError("--shard needs a postgresql:// destination") }
+            guard shard == nil else { throw ValidationError("--shard needs a postgresql:// destination") }
             return
         }
         guard !refresh, !setAccountTokens, accountTokenColumn == nil, report.isEmpty, outputFormat == nil,
@@ -26,6 +26,21 @@ extension MigrateCommand {
                 "--refresh, --report, --transactions, --subscriptions, --output-format and the account token options need a file as the destination, not postgresql://"
             )
         }
+        guard shard.map({ ImportShard($0) != nil }) ?? true else {
+            throw ValidationError("--shard: expected I/N, for example 1/4")
+        }
+        guard leaseMilliseconds >= 300, chunkRows > 0, chunkBytes > 0 else {
+            throw ValidationError("--lease-milliseconds, --chunk-rows, --chunk-bytes: the number is too small")
+        }
+    }
+
+    /// Adds the options of a worker.
+    func addSharing(to options: inout MigrationOptions) {
+        options.workers = min(options.workers, 64)
+        options.worker = "\(ProcessInfo.processInfo.hostName) \(getpid()) \(UInt32.random(in: 0...UInt32.max))"
+        options.shard = shard.flatMap { ImportShard($0) } ?? .whole
+        options.lease = .milliseconds(leaseMilliseconds)
+        options.chunkSize = ChunkSize(rows: chunkRows, bytes: chunkBytes)
     }
 
     /// The address of the destination. The password comes from elsewhere.
@@ -50,21 +65,15 @@ extension MigrateCommand {
 
     /// Runs a worker.
     func runShared(
-        _ options: MigrationOptions, _ settings: ProxyConfiguration, trust: TrustStore,
-        directory: AppStoreCustomerLookup?, _ monitor: MigrationMonitor, _ display: MigrationDisplay
-    ) async throws(RunError) -> Migration.RunResult {
+        _ context: MigrationContext, _ settings: ProxyConfiguration, workers: Int, _ display: MigrationDisplay
+    ) async throws(RunError) -> MigrationResult {
         let address: PostgreSQLAddress
         do throws(ConfigurationError) { address = try databaseAddress() } catch {
             throw .notPossible(error.findings.joined(separator: "; "))
         }
-        var options = options
-        options.workers = min(options.workers, 64)
-        let worker = "\(ProcessInfo.processInfo.hostName) \(getpid()) \(UInt32.random(in: 0...UInt32.max))"
-        let migration = try SharedMigration(
-            shared.options(options, worker: worker), reader: ReceiptReader(trust: trust), lookups: directory,
-            monitor: monitor, notify: { display.say($0) })
+        let migration = try SharedMigration(context)
         var database = settings.database
-        database.connections = Int64(options.workers + 4)
+        database.connections = Int64(workers + 4)
         database.statementTimeout = max(database.statementTimeout, .seconds(60))
         let store: any Store
         do throws(StorageError) {

@@ -27,7 +27,6 @@ extension MigrateCommand {
         try result.get()
     }
 
-    /// Says how many customers a server can answer from the store.
     func reportStored(in store: any Store, _ settings: ProxyConfiguration) async {
         do throws(StorageError) {
             let customers = try await store.customers.countOfCompleteCustomers()

@@ -37,8 +37,6 @@ struct MigrateCommand: AsyncParsableCommand {
     @OptionGroup(title: "Configuration") var configuration: ConfigurationOptions
     @OptionGroup(title: "Source and run") var rows: BatchOptions
     @OptionGroup var quiet: QuietOption
-    @OptionGroup var shared: SharedMigrationCommandOptions
-
     @Argument(help: ArgumentHelp("The stored receipts.", valueName: "source"), completion: .file())
     var source: String
 
@@ -124,6 +122,20 @@ struct MigrateCommand: AsyncParsableCommand {
             valueName: "file"), completion: .file())
     var subscriptions: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Read only part I of N of the source; with a postgresql:// destination.", valueName: "i/n"))
+    var shard: String?
+
+    @Option(help: .hidden)
+    var leaseMilliseconds: Int64 = 15_000
+
+    @Option(help: .hidden)
+    var chunkRows: Int64 = 2_000
+
+    @Option(help: .hidden)
+    var chunkBytes: Int64 = 8 << 20
+
     @Flag(help: "Print the summary, or with --plan the plan, as JSON on standard output: the report without its rows.")
     var json = false
 
@@ -205,13 +217,13 @@ struct MigrateCommand: AsyncParsableCommand {
         options.isPlan = plan
         options.isRefresh = refresh
         options.isActiveFirst = activeFirst
-        options.rowLimit = rows.rowLimit
-        options.timeLimit = rows.timeLimit
+        options.limits = RunLimits(items: rows.rowLimit, time: rows.timeLimit)
         options.setsAccountTokens = setAccountTokens
         options.checkpointInterval = rows.checkpointInterval
         options.reports = report
         options.tables[.transactions] = transactions
         options.tables[.subscriptions] = subscriptions
+        if isShared { addSharing(to: &options) }
         return options
     }
 
@@ -228,18 +240,16 @@ struct MigrateCommand: AsyncParsableCommand {
         let monitor = RunMonitor(MigrationStatus())
         let display = MigrationDisplay(monitor: monitor) { directory?.rateLimitWait }
         let options = self.options(settings, withAPI: directory != nil, app: app)
-        let runResult: Migration.RunResult
+        let context = MigrationContext(
+            options, reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
+            notify: { display.say($0) })
+        let runResult: MigrationResult
         do throws(RunError) {
             if isShared {
-                runResult = try await runShared(
-                    options, settings, trust: trust, directory: directory, monitor, display)
+                runResult = try await runShared(context, settings, workers: options.workers, display)
             } else {
-                let migration = try await Migration(
-                    options, reader: ReceiptReader(trust: trust), lookups: directory, monitor: monitor,
-                    notify: { display.say($0) })
-                runResult = try await display.showing { () async throws(RunError) in
-                    try await migration.run()
-                }
+                let migration = try await Migration(context)
+                runResult = try await display.showing { () async throws(RunError) in try await migration.run() }
             }
         } catch {
             Terminal.say("\(error)", as: .bad)
@@ -260,7 +270,7 @@ struct MigrateCommand: AsyncParsableCommand {
             let (places, hint) = MigrationTable.closing(runResult, options, isShared: isShared)
             Terminal.inform(places, hint: hint)
             try reportRowsWithoutKey(runResult, settings)
-            if runResult.hasFailures || runResult.customersWithoutToken > 0 { throw ExitCode.someNotVerified }
+            if runResult.hasFailures { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
             throw ExitCode.limit
@@ -268,7 +278,7 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     /// Says which rows cannot be looked up, because their app has no key in the configuration.
-    private func reportRowsWithoutKey(_ result: Migration.RunResult, _ settings: ProxyConfiguration) throws {
+    private func reportRowsWithoutKey(_ result: MigrationResult, _ settings: ProxyConfiguration) throws {
         let sentences = AppRegistry(settings: settings).rowsWithoutKey(result.counts.withoutKey ?? [:])
         for sentence in sentences {
             Terminal.say(sentence, hint: "--fresh starts over with another configuration", as: .warning)

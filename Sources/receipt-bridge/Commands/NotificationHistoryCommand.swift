@@ -74,8 +74,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let interval = try interval(in: environment)
             let query = "\(filter.name) \(start?.value ?? "-") \(replay)"
             var checkpoint = try destination.map { path in
-                try HistoryCheckpoint(
-                    nextTo: path, for: "\(app.scope.bundleId) \(environment.rawValue) \(query)")
+                try HistoryCheckpoint(nextTo: path, for: "\(app.scope.bundleId) \(environment.rawValue) \(query)")
             }
             // A file is truncated to the length in the checkpoint, because a killed run may have written more.
             var output = try LineOutput(path: destination, cutAt: checkpoint?.size) { Terminal.result($0) }
@@ -100,10 +99,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             try checkpoint?.end()
             let counts = monitor.now.counts
             Terminal.inform(summary(of: counts, from: begin, to: max(begin, interval.end)))
-            guard isDone else {
-                Terminal.say("stopped: a signal\(destination == nil ? "" : "; run the same command again to resume")")
-                throw ExitCode.limit
-            }
+            guard isDone else { throw RunStop.signal.exit(isResumable: destination != nil) }
             if counts.notVerified + counts.refused > 0 { throw ExitCode.someNotVerified }
         }
     }

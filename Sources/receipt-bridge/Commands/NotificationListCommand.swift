@@ -37,8 +37,6 @@ struct NotificationListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Print at most this many.", valueName: "notifications"))
     var limit: RowCount?
 
-    private static let pageSize = 500
-
     func validate() throws {
         try since?.check("--since")
         guard customer.map({ TransactionIdentifier(rawValue: $0) != nil }) ?? true else {
@@ -50,7 +48,9 @@ struct NotificationListCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try? configuration.settings()
         let unknown = try await configuration.withStore { store throws(StorageError) -> InvalidOperation? in
-            if let unknown = try await unknownApp(settings, store) { return unknown }
+            if let unknown = try await settings.map(AppRegistry.init(settings:))?.unknown(bundleId, in: store) {
+                return unknown
+            }
             var filter = NotificationFilter()
             filter.bundleId = bundleId.flatMap(BundleIdentifier.init(rawValue:))
             filter.environment = environment?.environment
@@ -61,20 +61,17 @@ struct NotificationListCommand: AsyncParsableCommand {
                 filter.purchases = try await purchases(
                     of: id, apps.isEmpty ? settings?.apps.compactMap(\.bundleId) ?? [] : apps, store)
             }
-            if try await list(filter, store) > 0 { return nil }
+            let count = try await StoredList.print(\.id, limit: limit?.value ?? .max) {
+                (last, limit) throws(StorageError) in
+                try await store.notifications.notifications(matching: filter, after: last, limit: limit)
+            } line: {
+                NotificationView.line($0)
+            }
+            if count > 0 { return nil }
             if let unknown = try await unknownType(store) { return unknown }
             return try await unknownCustomer(store)
         }
         if let unknown { throw OperationFailure.exit(for: unknown) }
-    }
-
-    /// Returns an error if the app of `--bundle-id` is neither configured nor in the store.
-    private func unknownApp(
-        _ settings: ProxyConfiguration?, _ store: any Store
-    ) async throws(StorageError) -> InvalidOperation? {
-        guard let bundleId, let settings else { return nil }
-        let (apps, stored) = (AppRegistry(settings: settings), try await store.personalData.apps())
-        return apps.names.contains(bundleId) || stored.contains(bundleId) ? nil : apps.unknown(bundleId, stored: stored)
     }
 
     /// Returns an error if the type of `--type` is neither a type of Apple's nor in the store.
@@ -110,22 +107,6 @@ struct NotificationListCommand: AsyncParsableCommand {
             }
         }
         return purchases.sorted()
-    }
-
-    /// Reads page by page, so that a large store does not have to fit into memory. Returns the number of notifications.
-    private func list(_ filter: NotificationFilter, _ store: any Store) async throws(StorageError) -> Int {
-        var (last, count): (Int64, Int) = (0, 0)
-        var left = limit?.value ?? .max
-        while left > 0 {
-            let page = try await store.notifications.notifications(
-                matching: filter, after: last, limit: min(left, Self.pageSize))
-            guard let end = page.last else { break }
-            for notification in page { Terminal.line(NotificationView.line(notification)) }
-            last = end.id
-            left -= page.count
-            count += page.count
-        }
-        return count
     }
 }
 

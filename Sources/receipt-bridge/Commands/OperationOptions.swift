@@ -31,19 +31,19 @@ struct OperationOptions: ParsableArguments {
     /// Opens the resources of a command, runs it and closes them. Errors are printed and turned into an exit code.
     ///
     /// - Parameters:
-    ///   - share: the part of Apple's limits to use, above 0 and at most 1.
-    ///   - requestsPerSecond: Apple's limit, for commands that make many calls; `nil` for others.
-    func run(share: Double = 1, requestsPerSecond: Double? = nil, _ body: (CommandContext) async throws -> Void)
-        async throws
-    {
+    ///   - list: of a command that can make many calls; it uses its share of Apple's limits then.
+    ///   - requestsPerSecond: Apple's limit of such calls.
+    func run(
+        _ list: ListOptions? = nil, requestsPerSecond: Double = 10, _ body: (CommandContext) async throws -> Void
+    ) async throws {
         try await configuration.withResources { settings, transport, store in
             if let bundleId { _ = try AppRegistry(settings: settings).selected(bundleId) }
-            let limited: any HTTPTransport =
-                if let requestsPerSecond {
-                    RateLimitedTransport(transport, perSecond: requestsPerSecond * share)
-                } else {
-                    transport
-                }
+            var (limited, share): (any HTTPTransport, Double) = (transport, 1)
+            if let list, list.ids != nil {
+                share = list.budget.value
+                limited = RateLimitedTransport(
+                    transport, perSecond: requestsPerSecond * share * Double(TestSpeed.divisor))
+            }
             try await settings.withClients(over: limited, share: share, store: store) { clients in
                 let context = CommandContext(
                     settings: settings, transport: transport, store: store, clients: clients, bundleId: bundleId,
@@ -78,7 +78,7 @@ struct CommandContext {
     /// - Parameter subject: `nil` if the command must name the app unless only one is configured.
     func app(of subject: AppResolver.Subject? = nil) async throws -> CommandApp {
         let app: BundleIdentifier
-        do throws(CustomerViewError) {
+        do throws(OperationError) {
             app =
                 if let subject {
                     try await resolver.app(
@@ -104,8 +104,8 @@ extension AppResolver {
     func list(
         _ bytes: [UInt8], named bundleId: String?, in environment: AppStoreEnvironment
     ) async throws -> RefundList {
-        try await RefundList(bytes, environment: environment) { id, environment in
-            do throws(CustomerViewError) {
+        let list = try await RefundList(bytes, environment: environment) { id, environment in
+            do throws(OperationError) {
                 return try await app(
                     named: bundleId, of: .transaction(id), in: environment, priority: .batch,
                     within: CommandContext.options.timeLimit)
@@ -114,6 +114,8 @@ extension AppResolver {
                 throw InvalidOperation("--ids: \(id): \(error.reason)", hint: error.code.hint)
             }
         }
+        if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
+        return list
     }
 }
 
@@ -146,7 +148,7 @@ enum OperationFailure {
         case let error as InvalidOperation:
             Terminal.say(error.reason, hint: error.hint, as: .bad)
             return ExitCode.usage
-        case let error as CustomerViewError:
+        case let error as OperationError:
             Terminal.say("\(error.reason) (\(error.code.rawValue))", hint: error.code.hint, as: .bad)
             return error.code.exit
         case let error as UpstreamError:

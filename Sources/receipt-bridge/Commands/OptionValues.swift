@@ -8,7 +8,6 @@ import ReceiptBridgeBase
 /// `validate()`.
 protocol RangedValue: ExpressibleByArgument {
     associatedtype Value: ExpressibleByArgument
-    /// What is allowed.
     static var range: String { get }
     var value: Value { get }
     var isInRange: Bool { get }
@@ -29,21 +28,18 @@ extension RangedValue {
     }
 }
 
-/// A part of Apple's rate limits.
 struct Share: RangedValue {
     static let range = "0.01 to 1"
     let value: Double
     var isInRange: Bool { (0.01...1).contains(value) }
 }
 
-/// A maximum number of rows, ids or customers.
 struct RowCount: RangedValue {
     static let range = "at least 1"
     let value: Int
     var isInRange: Bool { value > 0 }
 }
 
-/// A time limit in hours.
 struct Hours: RangedValue {
     static let range = "more than 0, at most 100000"
     let value: Double

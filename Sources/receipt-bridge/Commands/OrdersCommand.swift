@@ -30,24 +30,19 @@ struct OrdersCommand: ParsableCommand {
         @Argument(help: ArgumentHelp("The order id on the invoice.", valueName: "order-id"))
         var orderId: String?
 
-        /// Apple's rate limit of this endpoint.
-        private static let requestsPerSecond = 10.0 * Double(TestSpeed.divisor)
-
         func validate() throws {
             guard (orderId == nil) != (list.ids == nil) else { throw ValidationError("specify one order id, or --ids") }
         }
 
         func run() async throws {
-            try await options.run(share: list.share, requestsPerSecond: list.isUsed ? Self.requestsPerSecond : nil) {
-                context in
+            try await options.run(list) { context in
                 guard context.environment == .production else {
                     throw InvalidOperation("the sandbox has no orders: Apple supports order lookup only in production")
                 }
-                if let path = list.ids {
-                    try await lookUp(path, context)
-                } else {
-                    try await lookUp(context)
-                }
+                let isList = try await list.run(
+                    options: "orders \(context.bundleId ?? "")", OrderList.entries
+                ) { try await OrderReport.result(of: $1, $2, from: context.client) }
+                if !isList { try await lookUp(context) }
             }
         }
 
@@ -65,15 +60,6 @@ struct OrdersCommand: ParsableCommand {
                     ? "no such order, or the order has no purchase of this app"
                     : "undocumented order status \(status); treated as no such order")
             throw ExitCode.someNotVerified
-        }
-
-        /// Looks up the orders of a file.
-        private func lookUp(_ path: String, _ context: CommandContext) async throws {
-            let bytes = try list.read(path)
-            try await list.run(
-                try OrderList.entries(of: bytes), of: path, bytes, options: "orders \(context.bundleId ?? "")",
-                startsOver: true
-            ) { _, entry, options in try await OrderReport.result(of: entry, options, from: context.client) }
         }
     }
 }

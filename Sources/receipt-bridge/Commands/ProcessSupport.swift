@@ -49,9 +49,6 @@ enum CoreDumps {
 }
 
 extension Logger {
-    /// Returns a logger that writes one line per event to standard error.
-    ///
-    /// - Parameter metadataProvider: Metadata that is added to every line.
     static func toStandardError(
         level: Logger.Level, format: LogFormatName = .auto, metadataProvider: Logger.MetadataProvider? = nil
     ) -> Logger {
@@ -63,7 +60,6 @@ extension Logger {
     }
 }
 
-/// The `--log-format` option.
 enum LogFormatName: String, ExpressibleByArgument, CaseIterable {
     case json, text, auto
 

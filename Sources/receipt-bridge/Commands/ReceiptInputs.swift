@@ -22,7 +22,6 @@ struct ReceiptInputs: ParsableArguments {
         throw ExitCode.usage
     }
 
-    /// Reads one file at a time, in order.
     var all: some Sequence<(name: String, bytes: Result<[UInt8], UnreadableFile>)> {
         (files.isEmpty ? ["-"] : files).lazy.map { name in
             (name: name, bytes: Result { () throws(UnreadableFile) in try Self.read(name) })
@@ -42,7 +41,6 @@ struct ReceiptInputs: ParsableArguments {
     }
 }
 
-/// Why a file that the command line names cannot be read.
 struct UnreadableFile: Error {
     /// A sentence that begins with the name of the file.
     let reason: String

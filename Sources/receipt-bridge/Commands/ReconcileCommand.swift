@@ -101,7 +101,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         let targets = try await RefundTargets(in: run.store.refunds, checkpoint)
         let apps = AppRegistry(settings: run.settings)
         let sweep = RefundSweep(
-            clients: clients, store: run.store.refunds, source: .reconcile, limits: .init(), monitor: monitor,
+            clients: clients, store: run.store, source: .reconcile, limits: .init(), monitor: monitor,
             reportTargets: { apps.configured($0)?.reportTargetKeys ?? [] })
         var row = ReconciliationRow(startedAt: .now, window: 0)
         let progress = { @Sendable in RefundRun.progress(monitor.now, clients) }
@@ -115,7 +115,7 @@ struct ReconcileCommand: AsyncParsableCommand {
         var counts = ReconciliationCounts(row)
         counts.swept = Int64(found.swept)
         (counts.unknown, counts.withoutKey) = (Int64(found.notFound), Int64(found.withoutKey))
-        if let stop { Terminal.say("stopped: \(stop.sentence)", as: .warning) }
+        _ = stop?.exit(isResumable: false)
         try report(counts)
     }
 

@@ -13,15 +13,13 @@ struct RefundRun {
     /// The part of Apple's limits to use.
     let share: Double
 
-    /// Apple's rate limit of this endpoint.
-    private static let requestsPerSecond = 10.0 * Double(TestSpeed.divisor)
-
     /// Runs `body`, unless another run uses the same store. The run is stopped if its lease is lost.
     func whileHoldingLease(
         over curl: CurlTransport, _ body: (ServerAPISource, SweepMonitor) async throws -> Void
     ) async throws {
         let monitor = RunMonitor(SweepCounts())
-        let limited = RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * share)
+        // Apple's rate limit of this endpoint.
+        let limited = RateLimitedTransport(curl, perSecond: 10 * share * Double(TestSpeed.divisor))
         let result = try await settings.withClients(over: limited, share: share, store: store) { clients in
             guard clients.isConfigured else { throw InvalidOperation.serverAPIIsMissing }
             return try await TaskLease.whileHolding(.refunds, in: store.leases) { isHeld in

@@ -2,6 +2,7 @@ import ReceiptBridgeAdministration
 import ArgumentParser
 import ReceiptBridgeBase
 import ReceiptBridgeCore
+import ReceiptBridgeCryptography
 import Foundation
 import ReceiptBridgeComparison
 import ReceiptBridgeStorage
@@ -94,14 +95,13 @@ struct RefundsCommand: ParsableCommand {
             _ run: RefundRun, _ clients: ServerAPISource, _ store: any Store, _ monitor: SweepMonitor
         ) async throws {
             if let bundleId { _ = try AppRegistry(settings: run.settings).selected(bundleId, needsKey: true) }
-            let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
-            var checkpoint = try SweepCheckpoint(of: run.address, for: name)
-            let targets = try await targets(AppResolver(run.settings, clients, store: store), store, checkpoint)
+            let (targets, opened) = try await self.targets(run, clients, store)
+            var checkpoint = opened
             let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
             var cursor = try EventCursor(in: checkpoint.ledger)
             var output = try cursor.open(path) { Terminal.result($0) }
             let sweep = RefundSweep(
-                clients: clients, store: store.refunds,
+                clients: clients, store: store,
                 limits: .init(items: limit.map { Int64($0.value) }, time: maxHours?.duration), monitor: monitor)
             func report() async throws {
                 let printed = try await RefundSweep.print(
@@ -115,10 +115,7 @@ struct RefundsCommand: ParsableCommand {
             }
             try cursor.close(path)
             Terminal.inform(Self.text(monitor.now, clients.calls))
-            if let stop {
-                Terminal.say("stopped: \(stop.sentence); run the same command again to resume", as: .warning)
-                throw ExitCode.limit
-            }
+            if let stop { throw stop.exit() }
             let counts = monitor.now
             guard counts.failed == 0 else {
                 Terminal.say("run the same command again to retry the customers that failed")
@@ -130,16 +127,25 @@ struct RefundsCommand: ParsableCommand {
 
         /// Returns the customers that this sweep has not looked up yet: those of `--ids`, or all in the store.
         private func targets(
-            _ resolver: AppResolver, _ store: any Store, _ checkpoint: SweepCheckpoint
-        ) async throws -> RefundTargets {
-            guard let ids else { return try await RefundTargets(in: store.refunds, checkpoint) }
+            _ run: RefundRun, _ clients: ServerAPISource, _ store: any Store
+        ) async throws -> (RefundTargets, SweepCheckpoint) {
+            guard let ids else {
+                let checkpoint = try SweepCheckpoint(of: run.address, for: "store")
+                return (try await RefundTargets(in: store.refunds, checkpoint), checkpoint)
+            }
             let bytes = try ListOptions.bytes(of: ids)
             guard bytes.count < ReceiptInputs.maximumSize else {
                 throw InvalidOperation("--ids: \(ids) has 64 MiB or more", hint: "split it, or keep only the ids")
             }
-            let list = try await resolver.list(bytes, named: bundleId, in: environment.environment)
-            if list.skipped > 0 { Terminal.say("\(list.skipped) lines have no id") }
-            return RefundTargets(list.entries, checkpoint)
+            let checkpoint = try SweepCheckpoint(
+                of: run.address, for: "ids \(URL(filePath: ids).standardizedFileURL.path)",
+                list: "\(SHA.hex(bytes, with: .sha256)) \(bundleId ?? "") \(environment.rawValue)")
+            if checkpoint.beginsAgain {
+                Terminal.say("\(ids) is another list than that of the unfinished sweep, so this one begins again")
+            }
+            let list = try await AppResolver(run.settings, clients, store: store).list(
+                bytes, named: bundleId, in: environment.environment)
+            return (RefundTargets(list.entries, checkpoint), checkpoint)
         }
 
         /// Returns the summary of a run. For example, `20 of 20 customers, 20 calls: 3 new refunds`.

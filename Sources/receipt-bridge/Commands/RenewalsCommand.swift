@@ -57,9 +57,6 @@ struct RenewalsCommand: ParsableCommand {
         @Flag(help: "Print the request without sending it.")
         var dryRun = false
 
-        /// Apple's rate limit of extending one subscription.
-        private static let requestsPerSecond = 20.0 * Double(TestSpeed.divisor)
-
         func validate() throws {
             guard [originalTransactionId != nil, list.ids != nil, mass, status].filter({ $0 }).count == 1 else {
                 throw ValidationError("specify one of --original-transaction-id, --ids, --mass and --status")
@@ -80,11 +77,10 @@ struct RenewalsCommand: ParsableCommand {
         }
 
         func run() async throws {
-            try await options.run(share: list.share, requestsPerSecond: list.isUsed ? Self.requestsPerSecond : nil) {
-                context in
-                if let path = list.ids {
-                    try await extendListed(path, context)
-                } else if status {
+            // Apple's rate limit of extending one subscription.
+            try await options.run(list, requestsPerSecond: 20) { context in
+                if try await extendListed(context) { return }
+                if status {
                     try await printStatus(context)
                 } else if mass {
                     try await extendAll(context)
@@ -94,27 +90,26 @@ struct RenewalsCommand: ParsableCommand {
             }
         }
 
-        /// Extends the subscriptions of a file.
-        private func extendListed(_ path: String, _ context: CommandContext) async throws {
+        /// Extends the subscriptions of a file. Returns whether there is one.
+        private func extendListed(_ context: CommandContext) async throws -> Bool {
+            guard list.ids != nil else { return false }
             let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
-            let bytes = try list.read(path)
-            let entries = try await context.resolver.list(
-                bytes, named: context.bundleId, in: context.environment)
-            if entries.skipped > 0 { Terminal.say("\(entries.skipped) lines have no id") }
             let extender = SubscriptionExtender(
                 terms, store: context.store, client: { [clients = context.clients] in clients.client(for: $0) })
-            guard !dryRun else {
-                for entry in entries.entries {
+            let scope = "\(context.bundleId ?? "") \(context.environment.rawValue)"
+            return try await list.run(
+                options: "extend \(scope) \(terms.days) \(terms.reason.rawValue)", startsOver: false
+            ) { bytes in
+                let list = try await context.resolver.list(bytes, named: context.bundleId, in: context.environment)
+                guard dryRun else { return list.entries }
+                for entry in list.entries {
                     Terminal.line(
                         try await extender.result(of: entry, run: "dry", isDryRun: true, CommandContext.options).line)
                 }
-                return
+                return nil
+            } _: { run, entry, options in
+                try await extender.result(of: entry, run: run, options)
             }
-            let scope = "\(context.bundleId ?? "") \(context.environment.rawValue)"
-            try await list.run(
-                entries.entries, of: path, bytes, options: "extend \(scope) \(terms.days) \(terms.reason.rawValue)",
-                startsOver: false
-            ) { run, entry, options in try await extender.result(of: entry, run: run, options) }
         }
 
         /// Prints the progress of an extension of all subscriptions.
@@ -173,8 +168,7 @@ struct RenewalsCommand: ParsableCommand {
                 try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(text) }
                 ?? RequestIdentifier()
             let app = try await context.app(of: .transaction(id))
-            let request = ExtensionRequest(
-                days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
+            let request = ExtensionRequest(days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
             guard !dryRun else { return try app.preview(.extend(id, request)) }
             let result = try await reportingRequest(identifier.text) {
                 try await app.client.extend(id, request, in: app.scope.environment, CommandContext.options)

@@ -48,7 +48,6 @@ struct ServeCommand: AsyncParsableCommand {
         guard !(verbose && quiet) else { throw ValidationError("--verbose and --quiet cannot be combined") }
     }
 
-    /// Runs the server until SIGTERM or SIGINT.
     func run() async throws {
         let level = verbose ? .info : quiet ? .warning : logLevel
         let logger = Logger.toStandardError(
@@ -58,12 +57,18 @@ struct ServeCommand: AsyncParsableCommand {
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let assembly: ServerAssembly
         do {
+            // Without SHA-1 and RSA-1024 the server would reject genuine old receipts, so it does not start.
+            try SelfTest.run()
             let settings = try read(logger)
             note(settings, logger)
             assembly = try await ServerAssembly(settings, version: ReceiptBridge.version, logger: logger) { ports in
                 announce(ports, settings, logger)
             }
-            warnAboutExposedFiles(of: settings, assembly, logger)
+            if let path = settings.store?.path {
+                assembly.whenStoreOpens {
+                    for file in StoreFiles.exposed(of: path) { warn(of: file.path, file.exposure, logger) }
+                }
+            }
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -84,13 +89,15 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Logs what the configuration lacks, and variables that are not used.
     private func note(_ settings: ProxyConfiguration, _ logger: Logger) {
         if settings.hasNoApp { logger.warning("\(ProxyConfiguration.noAppSentence)") }
         for variable in settings.unknownVariables {
             logger.notice(
                 "environment variable is not used by this version\(variable.question)",
                 metadata: ["key": "\(variable.name)"])
+        }
+        for path in Set(settings.secretFiles.map(\.path)).sorted() {
+            if let exposure = FileExposure(path: path) { warn(of: path, exposure, logger) }
         }
     }
 
@@ -105,23 +112,12 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Warns about files that other users can read or change. The store is made private if it belongs to this user;
+    /// Warns of a file that other users can read or change. The store is made private if it belongs to this user;
     /// secret files are not changed.
-    private func warnAboutExposedFiles(
-        of settings: ProxyConfiguration, _ assembly: ServerAssembly, _ logger: Logger
-    ) {
-        let warn: @Sendable (String, String) -> Void = { path, others in
-            logger.warning(
-                "a private file can be read or changed by other users",
-                metadata: ["path": "\(path)", "by": "\(others)"])
-        }
-        for path in Set(settings.secretFiles.map(\.path)).sorted() {
-            if let others = FileExposure(path: path) { warn(path, others.description) }
-        }
-        guard let path = settings.store?.path else { return }
-        assembly.whenStoreOpens {
-            for file in StoreFiles.exposed(of: path) { warn(file.path, file.exposure.description) }
-        }
+    private func warn(of path: String, _ exposure: FileExposure, _ logger: Logger) {
+        logger.warning(
+            "a private file can be read or changed by other users",
+            metadata: ["path": "\(path)", "by": "\(exposure.description)"])
     }
 
     /// Reads the configuration. Flags take precedence over environment variables, and these over the file.
@@ -133,7 +129,6 @@ struct ServeCommand: AsyncParsableCommand {
         return settings
     }
 
-    /// Applies `--listen`.
     private func listen(in settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let listen else { return }
         guard let address = ProxyConfiguration.Address(listen) else {

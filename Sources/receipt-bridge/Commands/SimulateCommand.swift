@@ -49,9 +49,7 @@ struct SimulateCommand: AsyncParsableCommand {
             "Send notifications (version 2, both environments) to this http:// URL on this machine.", valueName: "url"))
     var notify: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Divide Apple's pauses between delivery attempts by this factor.", valueName: "factor"))
+    @Option(help: ArgumentHelp("Divide Apple's pauses between delivery attempts by this factor.", valueName: "factor"))
     var notifySpeed = 1.0
 
     @Flag(help: "Let some customers have pre-ordered the app.")
@@ -130,7 +128,6 @@ struct SimulateCommand: AsyncParsableCommand {
         return (bare, Int(port))
     }
 
-    /// Parses `--notify`; `nil` if it was not given.
     private func target() throws -> NotificationTarget? {
         guard let notify else { return nil }
         guard let target = NotificationTarget(notify) else {
@@ -139,7 +136,6 @@ struct SimulateCommand: AsyncParsableCommand {
         return target
     }
 
-    /// Parses `--clock`.
     private func simulatedClock() throws -> SimulatedClock {
         guard let clock else { return .real }
         guard let instant = Timestamp(iso8601: clock) else {

@@ -108,7 +108,6 @@ struct StoreCommand: ParsableCommand {
             }
         }
 
-        /// Searches the first store for damage.
         private func inspect() throws {
             guard case .sqlite(let path) = try StorePair.existing(first) else {
                 Terminal.say(

@@ -12,16 +12,11 @@ struct StorePair {
     let second: StoreAddress
     private let databases: (first: DatabaseConfiguration, second: DatabaseConfiguration)
 
-    /// The progress of a command.
     typealias Monitor = RunMonitor<ProgressText?>
 
-    /// Parses the addresses and reads the passwords.
-    ///
     /// - Parameter createsSecond: whether the file of the second store may be missing.
     /// - Throws: `ExitCode`, after printing the error.
-    init(
-        _ configuration: ConfigurationOptions, _ first: String, _ second: String, createsSecond: Bool
-    ) throws {
+    init(_ configuration: ConfigurationOptions, _ first: String, _ second: String, createsSecond: Bool) throws {
         (self.first, self.second, databases) = try ConfigurationOptions.reporting {
             let (first, second) = (try Self.address(first), try Self.address(second))
             let database = try configuration.settings().database
@@ -34,8 +29,6 @@ struct StorePair {
         for address in createsSecond ? [self.first] : [self.first, self.second] { try Self.requireExisting(address) }
     }
 
-    /// Parses the address of a store that must exist.
-    ///
     /// - Throws: `ExitCode`, after printing the error.
     static func existing(_ text: String) throws -> StoreAddress {
         let address = try ConfigurationOptions.reporting { try Self.address(text) }

@@ -77,7 +77,6 @@ struct VerifyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Evaluates all inputs.
     private func verify(
         by service: VerifyReceiptService, _ sources: [AnswerSource]?, _ outageStatus: OutageStatus,
         _ decoder: ReceiptDecoder
@@ -114,8 +113,7 @@ struct VerifyCommand: AsyncParsableCommand {
             : "authentic, but a rule of the configuration refuses it"
     }
 
-    /// Returns the request body that an app would post for the file's contents: the base64 text as it is, or the
-    /// base64 of binary data.
+    /// As an app would post it: the base64 text as it is, or the base64 of binary data.
     private func body(of bytes: [UInt8]) -> [UInt8] {
         let isText = bytes.first != UInt8(ascii: "{") && bytes.allSatisfy { (0x20...0x7E).contains($0) || isBreak($0) }
         let text =

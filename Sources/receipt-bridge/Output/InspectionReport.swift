@@ -11,7 +11,6 @@ struct InspectionReport {
     let receipt: DecodedReceipt
     let tables: FieldTables
 
-    /// Returns the report for a file that cannot be read.
     static func unreadable(_ file: String) -> InspectionReport {
         let failure = ReceiptDecodingError(.unreadable, at: "file", "cannot be read")
         return InspectionReport(file: file, receipt: DecodedReceipt(nothing: failure), tables: .bundled)
@@ -39,8 +38,7 @@ struct InspectionReport {
         return writer.finish()
     }
 
-    /// Writes `environment`, `bundleId`, `payload` and, for a notification, `nested`: the payloads of the signed
-    /// texts inside it.
+    /// For a notification, `nested` has the payloads of the signed texts inside it.
     private func write(_ report: JWSInspection, into writer: inout JSONWriter) {
         writer.member("environment", report.environment)
         writer.member("bundleId", report.bundleId)
@@ -146,7 +144,6 @@ struct InspectionReport {
     /// The capitals make the result visible in a long listing.
     private var verdict: String { receipt.isVerified ? "authentic" : "NOT AUTHENTIC" }
 
-    /// Returns a line about one purchase.
     static func line(
         _ product: String?, _ transaction: String?, _ original: String?, from: Timestamp?, to: Timestamp?
     ) -> String {

@@ -46,8 +46,7 @@ struct JWSListing {
         }
     }
 
-    /// Returns the value for display. A nested JWS is listed separately below, so only its length is shown
-    /// here.
+    /// A nested JWS is listed separately below, so only its length is shown here.
     private static func value(_ outline: JSONOutline, _ index: Int, name: String) -> String {
         if case .string(let string) = outline.nodes[index].value, let text = string.text(in: outline.bytes.span) {
             let isSigned = text.utf8.count > 200 && text.split(separator: ".").count == 3

@@ -21,8 +21,8 @@ final class MigrationDisplay: Sendable {
 
     /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
     func showing(
-        _ work: () async throws(RunError) -> Migration.RunResult
-    ) async throws(RunError) -> Migration.RunResult {
+        _ work: () async throws(RunError) -> MigrationResult
+    ) async throws(RunError) -> MigrationResult {
         let begin = ContinuousClock.now
         return try await line.showing({ self.progress(since: begin) }, stop: { self.monitor.stop() }, while: work)
     }
@@ -54,7 +54,7 @@ final class MigrationDisplay: Sendable {
 /// The summary at the end of a migration, and the estimate of `--plan`.
 enum MigrationTable {
     /// Returns the summary: outcomes, each with its reasons, the most frequent first; then rows, customers and calls.
-    static func text(_ result: Migration.RunResult) -> String {
+    static func text(_ result: MigrationResult) -> String {
         var lines: [(String, String)] = []
         func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }
         var reasons = result.counts.reasons.reduce(into: [:] as [String: Int64]) { rest, reason in
@@ -106,7 +106,7 @@ enum MigrationTable {
 
     /// Returns where the results are, and what can be done next.
     static func closing(
-        _ result: Migration.RunResult, _ options: MigrationOptions, isShared: Bool
+        _ result: MigrationResult, _ options: MigrationOptions, isShared: Bool
     ) -> (places: String, hint: String?) {
         let (withAPI, counts) = (options.persisted.withAPI, result.counts)
         let hasViews = withAPI && (isShared || [".sqlite", ".db"].contains { options.destination.hasSuffix($0) })
@@ -129,7 +129,7 @@ enum MigrationTable {
 
     /// Returns the estimated cost of a run. Each customer needs one call for the history and one for the statuses.
     /// Long histories need more, and fewer are needed if a history shows that two customers are the same.
-    static func plan(_ result: Migration.RunResult, callsPerHour: Double, share: Double) -> String {
+    static func plan(_ result: MigrationResult, callsPerHour: Double, share: Double) -> String {
         let customers = result.customers?.waiting ?? 0
         // The first hour's calls can be made at once, because the token bucket starts full.
         let hours = max(0, Double(customers) - callsPerHour) / callsPerHour

@@ -11,7 +11,6 @@ final class ProgressLine: Sendable {
     private let pace = Mutex(ProgressPace())
     private let begin = ContinuousClock.now
 
-    /// Time between two updates.
     var pause: Duration { isTerminal ? .milliseconds(100) : .seconds(5).atTestSpeed(atLeast: .milliseconds(500)) }
 
     /// Columns that stay empty: for the cursor, and for the `^C` that a terminal prints if the key is pressed.

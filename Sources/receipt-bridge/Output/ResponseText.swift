@@ -6,7 +6,6 @@ import ReceiptBridgeResponses
 struct ResponseText {
     let file: String
     let reply: SourcedAnswer
-    /// The JSON that a client gets.
     let body: [UInt8]
 
     var text: String {

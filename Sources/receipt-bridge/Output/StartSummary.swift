@@ -7,10 +7,8 @@ import ReceiptBridgeStorage
 struct StartSummary {
     private let lines: [(name: String, value: String)]
 
-    /// Number of apps that are listed.
     private static let maximumApps = 10
 
-    /// - Parameter configuration: Name of the configuration file; `nil` without one.
     init(_ settings: ProxyConfiguration, ports: ListeningPorts, configuration: String?) {
         var address = settings.listen
         address.port = ports.public

@@ -26,19 +26,13 @@ enum Terminal {
     }
 
     /// Writes a result and a line feed.
-    static func line(_ bytes: [UInt8]) {
-        result(bytes + [0x0A])
-    }
+    static func line(_ bytes: [UInt8]) { result(bytes + [0x0A]) }
 
     /// Writes text for people and a line feed.
-    static func line(_ text: String) {
-        line(Array(visible(text).utf8))
-    }
+    static func line(_ text: String) { line(Array(visible(text).utf8)) }
 
     /// Writes text to standard error unchanged. The caller has made outside text visible.
-    static func note(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
-    }
+    static func note(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 
     /// Writes a message to standard error, and a hint below it.
     static func say(_ message: String, hint: String? = nil, as messageStyle: TextStyle? = nil) {
@@ -61,9 +55,7 @@ enum Terminal {
     }
 
     /// Returns a table of names and numbers, which are aligned to the right.
-    static func aligned(_ lines: [(String, String)]) -> String {
-        aligned(lines.map { [$0.0, $0.1] }, numbers: [1])
-    }
+    static func aligned(_ lines: [(String, String)]) -> String { aligned(lines.map { [$0.0, $0.1] }, numbers: [1]) }
 
     /// Returns a table with two spaces between its columns, all lines of which have the same number of cells.
     ///
@@ -119,4 +111,13 @@ extension ExitCode {
     static let limit = ExitCode(3)
     /// A defect of this program.
     static let defect = ExitCode(70)
+}
+
+extension RunStop {
+    /// Prints why a run stopped, and returns the exit code to throw.
+    func exit(isResumable: Bool = true) -> ExitCode {
+        Terminal.say(
+            "stopped: \(sentence)\(isResumable ? "; run the same command again to resume" : "")", as: .warning)
+        return .limit
+    }
 }

@@ -62,8 +62,7 @@ extension Terminal {
         isatty(descriptor) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
-    /// Returns the text in a style; unchanged if output to the descriptor is not colored. The caller has made outside
-    /// text visible.
+    /// Unchanged if output to the descriptor is not colored. The caller has made outside text visible.
     static func style(_ text: String, as style: TextStyle?, on descriptor: Int32 = STDERR_FILENO) -> String {
         guard let style, !text.isEmpty, ColorPolicy.ofProcess.applies(to: descriptor) else { return text }
         return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"

@@ -6,7 +6,6 @@ import struct ReceiptBridgeTestSupport.Named
 @Suite("gzip data that arrives in parts")
 struct GzipDecoderTests {
     enum Outcome: Equatable {
-        /// Complete, with this text.
         case complete(String)
         case incomplete, damaged
         /// The output has its maximum size.
@@ -15,7 +14,6 @@ struct GzipDecoderTests {
 
     private static let text = #"{"status":0}"#
     private static let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 2, 3]
-    /// The text.
     private static let blocks: [UInt8] = [
         0xAB, 0x56, 0x2A, 0x2E, 0x49, 0x2C, 0x29, 0x2D, 0x56, 0xB2, 0x32, 0xA8, 0x05, 0,
     ]

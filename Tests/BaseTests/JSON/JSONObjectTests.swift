@@ -8,7 +8,6 @@ struct JSONObjectTests {
         "texts":["x","\\/",""],"object":{"inner":{"deep":[1,2,{"a":null}]}},"objects":[{"a":1},{"a":2}],"null":null}
         """
 
-    /// Calls every accessor for every member.
     private func readAll(_ object: JSONObject) {
         for name in ["text", "integer", "date", "flag", "texts", "object", "objects", "null"] as [StaticString] {
             _ = try? object.text(name)

@@ -120,9 +120,7 @@ struct JSONScannerTests {
             (#"{"a":{"b":1]}"#, "byte 11: expected a comma or }"), (#"{"a":{,}}"#, "byte 6: expected a string"),
             (#"{"a":"\"#, "byte 7: expected an escape"),
         ])
-    func refused(text: String, description: String) {
-        #expect(reason(Array(text.utf8)) == description)
-    }
+    func refused(text: String, description: String) { #expect(reason(Array(text.utf8)) == description) }
 
     // T9
     @Test("64 levels are accepted and 65 are rejected; a million levels cost nothing", arguments: ["[", #"{"a":"#])

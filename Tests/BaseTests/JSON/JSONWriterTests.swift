@@ -130,7 +130,6 @@ struct JSONWriterTests {
     }
 }
 
-/// Returns the text that `body` writes.
 private func written(_ write: (inout JSONWriter) -> Void) -> String {
     var writer = JSONWriter()
     write(&writer)

@@ -26,26 +26,25 @@ struct MetricsTextTests {
         table.add(Fruit.apple, Size.large, by: 2)
         table.add(Fruit.pear, Size.small)
         let text = text { text in
-            let fruits = MetricFamily("fruits_total", .counter, "Fruits sold.", labels: ["shop", "fruit", "size"])
-            text.family(fruits)
-            text.samples(fruits, ["north"], of: table)
-            text.single(MetricFamily("price_euros", .gauge, "Of one."), 7)
-            text.single(MetricFamily("weight_kilograms", .gauge, "Of all."), 0.25)
+            text.family(.upstreamRequests)
+            text.samples(.upstreamRequests, ["north"], of: table)
+            text.single(.comparisonsWaiting, 7)
+            text.single(.processCPU, 0.25)
         }
         #expect(
             text == """
-                # HELP fruits_total Fruits sold.
-                # TYPE fruits_total counter
-                fruits_total{shop="north",fruit="apple",size="S"} 0
-                fruits_total{shop="north",fruit="apple",size="L"} 3
-                fruits_total{shop="north",fruit="pear",size="S"} 1
-                fruits_total{shop="north",fruit="pear",size="L"} 0
-                # HELP price_euros Of one.
-                # TYPE price_euros gauge
-                price_euros 7
-                # HELP weight_kilograms Of all.
-                # TYPE weight_kilograms gauge
-                weight_kilograms 0.25
+                # HELP receipt_bridge_upstream_requests_total Exchanges with Apple by endpoint, environment and outcome.
+                # TYPE receipt_bridge_upstream_requests_total counter
+                receipt_bridge_upstream_requests_total{endpoint="north",environment="apple",outcome="S"} 0
+                receipt_bridge_upstream_requests_total{endpoint="north",environment="apple",outcome="L"} 3
+                receipt_bridge_upstream_requests_total{endpoint="north",environment="pear",outcome="S"} 1
+                receipt_bridge_upstream_requests_total{endpoint="north",environment="pear",outcome="L"} 0
+                # HELP receipt_bridge_shadow_waiting Comparisons waiting in the queue.
+                # TYPE receipt_bridge_shadow_waiting gauge
+                receipt_bridge_shadow_waiting 7
+                # HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.
+                # TYPE process_cpu_seconds_total counter
+                process_cpu_seconds_total 0.25
 
                 """)
     }
@@ -53,9 +52,9 @@ struct MetricsTextTests {
     @Test("Label values are escaped")
     func escaping() {
         let text = text {
-            $0.sample(MetricFamily("a", .gauge, "Of a test.", labels: ["b"]), ["quote \" back \\ line \n é"], 1)
+            $0.sample(.circuitOpen, ["quote \" back \\ line \n é"], 1)
         }
-        #expect(text == #"a{b="quote \" back \\ line \n é"} 1"# + "\n")
+        #expect(text == #"receipt_bridge_upstream_circuit_open{host="quote \" back \\ line \n é"} 1"# + "\n")
     }
 
     @Test("Histogram buckets are cumulative, and the sum adds up all durations")
@@ -64,26 +63,26 @@ struct MetricsTextTests {
         for duration in [Duration.microseconds(500), .microseconds(501), .milliseconds(30), .seconds(60)] {
             histogram.observe(duration)
         }
-        let text = text { $0.samples(MetricFamily("wait_seconds", .gauge, "Of a test."), of: histogram) }
+        let text = text { $0.samples(.httpDurations, ["/"], of: histogram) }
         #expect(
             text == """
-                wait_seconds_bucket{le="0.0005"} 1
-                wait_seconds_bucket{le="0.001"} 2
-                wait_seconds_bucket{le="0.0025"} 2
-                wait_seconds_bucket{le="0.005"} 2
-                wait_seconds_bucket{le="0.01"} 2
-                wait_seconds_bucket{le="0.025"} 2
-                wait_seconds_bucket{le="0.05"} 3
-                wait_seconds_bucket{le="0.1"} 3
-                wait_seconds_bucket{le="0.25"} 3
-                wait_seconds_bucket{le="0.5"} 3
-                wait_seconds_bucket{le="1"} 3
-                wait_seconds_bucket{le="2.5"} 3
-                wait_seconds_bucket{le="5"} 3
-                wait_seconds_bucket{le="10"} 3
-                wait_seconds_bucket{le="+Inf"} 4
-                wait_seconds_sum 60.031001
-                wait_seconds_count 4
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.0005"} 1
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.001"} 2
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.0025"} 2
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.005"} 2
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.01"} 2
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.025"} 2
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.05"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.1"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.25"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="0.5"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="1"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="2.5"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="5"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="10"} 3
+                receipt_bridge_http_request_duration_seconds_bucket{route="/",le="+Inf"} 4
+                receipt_bridge_http_request_duration_seconds_sum{route="/"} 60.031001
+                receipt_bridge_http_request_duration_seconds_count{route="/"} 4
 
                 """)
         #expect(histogram.seconds(at: 0.5) == 0.001 && histogram.seconds(at: 1) == .infinity)

@@ -6,16 +6,12 @@ struct TransactionIdentifierTests {
     @Test(
         "A text of 1 to 20 digits that are not all zero is accepted",
         arguments: ["1", "100", "00012", "2000000191896422", "99999999999999999999"])
-    func accepted(text: String) {
-        #expect(TransactionIdentifier(rawValue: text)?.description == text)
-    }
+    func accepted(text: String) { #expect(TransactionIdentifier(rawValue: text)?.description == text) }
 
     @Test(
         "Any other text is rejected",
         arguments: ["", "0", "000", "-1", "+1", " 1", "1a", "1/2", "１", "999999999999999999999"])
-    func rejected(text: String) {
-        #expect(TransactionIdentifier(rawValue: text) == nil)
-    }
+    func rejected(text: String) { #expect(TransactionIdentifier(rawValue: text) == nil) }
 
     @Test(
         "A sandbox id has 16 digits and begins with 100000 or 200000",
@@ -69,9 +65,7 @@ struct BundleIdentifierTests {
     @Test(
         "An empty or longer text, or one with blanks or control characters, is rejected",
         arguments: ["", "com.example app", "com.example\n", "\u{7F}", String(repeating: "a", count: 256)])
-    func rejected(text: String) {
-        #expect(BundleIdentifier(rawValue: text) == nil)
-    }
+    func rejected(text: String) { #expect(BundleIdentifier(rawValue: text) == nil) }
 }
 
 @Suite("Account token")
@@ -81,9 +75,7 @@ struct AccountTokenTests {
     @Test(
         "A UUID is read with and without dashes, in either case",
         arguments: [token, token.uppercased(), token.replacing("-", with: ""), "5F0C1D1E6F2B4C8A9D3E7A1B2C3D4E5F"])
-    func accepted(text: String) {
-        #expect(AccountToken(text)?.text == Self.token)
-    }
+    func accepted(text: String) { #expect(AccountToken(text)?.text == Self.token) }
 
     @Test(
         "Any other text is rejected",
@@ -94,7 +86,5 @@ struct AccountTokenTests {
             "5f0c1d1e-6f2b-4c8a-9d3e7a1b2c3d4e5ff",
             "\u{666}f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5", " 5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f",
         ])
-    func rejected(text: String) {
-        #expect(AccountToken(text) == nil)
-    }
+    func rejected(text: String) { #expect(AccountToken(text) == nil) }
 }

@@ -66,20 +66,7 @@ struct BrokenOffTests {
         _ options: ComparisonRunOptions, asking apple: FakeAppStore? = nil,
         watch: ComparisonMonitor = RunMonitor(ComparisonStatus())
     ) async throws -> ComparisonRun.ComparisonEnding {
-        let recordings = try await Recordings.world
-        var live: LiveComparison?
-        if let apple {
-            let settings = Recordings.settings(recordings.store, port: 9)
-            live = LiveComparison(
-                verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
-                serverAPI: try ServerAPISource.batch(
-                    settings: settings, transport: apple, trust: recordings.trust, share: 1,
-                    now: { SharedSimulator.noon }))
-        }
-        let comparer = RowComparer(
-            reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: live,
-            now: { SharedSimulator.noon })
+        let comparer = try await Recordings.world.comparer(asking: apple)
         return try await ComparisonRun(options, comparer: comparer, monitor: watch) { _ in }.run()
     }
 

@@ -46,44 +46,14 @@ struct LiveComparisonTests {
         func shutDown(grace: Duration) async {}
     }
 
-    private struct Outcome {
-        let ending: ComparisonRun.ComparisonEnding
-        let differences: [[String: Any]]
-
-        var unexpected: [String] {
-            differences.filter { $0["class"] as? String == "unexpected" }.map {
-                "\($0["rule"] ?? "") \($0["path"] ?? "")"
-            }
-        }
-        var sentences: [String] { [Readiness](ending.report).map(\.sentence) }
-    }
-
     /// - Parameter rows: Number of source rows with the receipt.
-    private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: FakeAppStore) async throws -> Outcome {
+    private func compare(
+        _ pair: Recordings.Pair, rows: Int = 1, asking apple: FakeAppStore
+    ) async throws -> Recordings.Compared {
         let recordings = try await Recordings.world
-        let folder = try TemporaryFolder()
         let receipt = try #require(recordings.store.receipts.first { $0.id == pair.id }).base64
         let lines = (0..<rows).map { "{\"id\":\"r\($0)\",\"receipt\":\"\(receipt)\"}\n" }.joined()
-        var options = ComparisonRunOptions(source: try folder.write("in.jsonl", Array(lines.utf8)), workers: 4)
-        options.destination = folder.path("out.jsonl")
-        let settings = Recordings.settings(recordings.store, port: 9)
-        let live = LiveComparison(
-            verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
-            serverAPI: try ServerAPISource.batch(
-                settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { SharedSimulator.noon }),
-            now: { SharedSimulator.noon })
-        let comparer = RowComparer(
-            reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: live,
-            now: { SharedSimulator.noon },
-            sleep: { _ in })
-        let ending = try await ComparisonRun(options, comparer: comparer, monitor: RunMonitor(ComparisonStatus())) {
-            _ in
-        }.run()
-        let bytes = try folder.read("out.jsonl")
-        return Outcome(
-            ending: ending,
-            differences: try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) })
+        return try await Recordings.compare(Array(lines.utf8), by: recordings.comparer(asking: apple), workers: 4)
     }
 
     /// A production App Receipt and its rows of `latest_receipt_info`.
@@ -108,7 +78,7 @@ struct LiveComparisonTests {
         // enough for a verdict.
         let pair = try await pair { listed, history in !listed.isEmpty && listed.count < 4 && history.count < 4 }
         let outcome = try await compare(pair, rows: 320, asking: try FakeAppStore(pair))
-        #expect(outcome.unexpected == [])
+        #expect(outcome.unexpected("rule", "path") == [])
         let sentence = try #require(outcome.sentences.first)
         #expect(
             sentence.hasPrefix(
@@ -143,7 +113,7 @@ struct LiveComparisonTests {
         ])
         answer["latest_receipt_info"] = latest
         let outcome = try await compare(pair, asking: try FakeAppStore(pair, verifyReceipt: answer))
-        #expect(outcome.unexpected == ["unfinishedConsumable latestTransactions[\(id)]"])
+        #expect(outcome.unexpected("rule", "path") == ["unfinishedConsumable latestTransactions[\(id)]"])
         #expect(outcome.sentences.first?.contains("0 of 1 receipt (0 %) would get the same answer") == true)
     }
 
@@ -165,7 +135,7 @@ struct LiveComparisonTests {
         let outcome = try await compare(pair, asking: try FakeAppStore(pair))
         let apart = outcome.differences.filter { $0["class"] as? String == "records" }
         #expect(apart.map { $0["rule"] as? String } == ["entitlement"])
-        #expect(outcome.unexpected == [] && outcome.ending.unexpected == 0)
+        #expect(outcome.unexpected("rule", "path") == [] && outcome.ending.unexpected == 0)
         #expect(outcome.sentences == same.sentences)
         #expect(outcome.ending.report.markdown.contains("## Only in the records"))
         #expect(!same.ending.report.markdown.contains("## Only in the records"))
@@ -179,8 +149,10 @@ struct LiveComparisonTests {
         receipt["original_application_version"] = "99.9"
         answer["receipt"] = receipt
         let outcome = try await compare(pair, asking: try FakeAppStore(pair, verifyReceipt: answer))
-        #expect(outcome.unexpected.count == 1, "\(outcome.unexpected)")
-        #expect(outcome.unexpected.first?.hasPrefix("unexplained receipt.") == true, "\(outcome.unexpected)")
+        #expect(outcome.unexpected("rule", "path").count == 1, "\(outcome.unexpected("rule", "path"))")
+        #expect(
+            outcome.unexpected("rule", "path").first?.hasPrefix("unexplained receipt.") == true,
+            "\(outcome.unexpected("rule", "path"))")
     }
 
     @Test("A shared secret that Apple rejects stops the run at once, with a message about what to fix")

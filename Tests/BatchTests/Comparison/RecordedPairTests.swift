@@ -10,38 +10,13 @@ import ReceiptBridgeTestSupport
 
 @Suite("Recorded pairs")
 struct RecordedPairTests {
-    /// All output of a run.
-    private struct Outcome {
-        let ending: ComparisonRun.ComparisonEnding
-        let differences: [[String: Any]]
-    }
-
     private func compare(
-        _ lines: [[UInt8]], overrides: [String: [String: ComparisonContext.Override]] = [:]
-    ) async throws -> Outcome {
-        let recordings = try await Recordings.world
-        let folder = try TemporaryFolder()
-        let source = try folder.write("pairs.jsonl", lines.flatMap { $0 })
-        let comparer = RowComparer(
-            reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: recordings.answers, live: nil,
-            overrides: overrides,
-            now: { SharedSimulator.noon })
-        var options = ComparisonRunOptions(source: source, workers: 2)
-        options.destination = folder.path("out.jsonl")
-        let ending = try await ComparisonRun(options, comparer: comparer, monitor: RunMonitor(ComparisonStatus())) {
-            _ in
-        }.run()
-        let bytes = FileManager.default.contents(atPath: folder.path("out.jsonl")) ?? Data()
-        let differences = try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) }
-        return Outcome(ending: ending, differences: differences)
+        _ lines: [[UInt8]], overrides: [String: RuleOverride] = [:]
+    ) async throws -> Recordings.Compared {
+        try await Recordings.compare(lines.flatMap { $0 }, by: Recordings.world.comparer(overrides: overrides))
     }
 
-    private func unexpected(_ outcome: Outcome) -> [String] {
-        outcome.differences.filter { $0["class"] as? String == "unexpected" }.map {
-            "\($0["receipt"] ?? "") \($0["rule"] ?? "")"
-        }
-    }
+    private func unexpected(_ outcome: Recordings.Compared) -> [String] { outcome.unexpected("receipt", "rule") }
 
     @Test("Recordings of a whole simulated store have no unexpected difference, and every row is verified")
     func world() async throws {
@@ -76,7 +51,7 @@ struct RecordedPairTests {
                 "without \(half): \(outcome.differences.filter { $0["class"] as? String == "unexpected" }.prefix(3))")
             #expect(outcome.ending.compared == Int64(pairs.count))
             // A partial comparison without differences is no reason to switch.
-            let sentences = [Readiness](outcome.ending.report).map(\.sentence).joined(separator: "\n")
+            let sentences = outcome.sentences.joined(separator: "\n")
             #expect(sentences.contains("in part only") == (half != "appAppleId"), "\(sentences)")
         }
     }
@@ -242,8 +217,7 @@ struct RecordedPairTests {
         var pair = try #require(try await Recordings.world.pairs.first)
         pair.verifyReceipt["unheard_of"] = 1
         #expect(unexpected(try await compare([try pair.line])).count == 1)
-        let calm = try await compare(
-            [try pair.line], overrides: [SimulatedApp.first.bundleId: ["unexplained": .expected]])
+        let calm = try await compare([try pair.line], overrides: ["unexplained": .expected])
         #expect(unexpected(calm) == [] && calm.ending.unexpected == 0)
     }
 

@@ -6,6 +6,8 @@ import Foundation
 import ReceiptBridgeSimulator
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
+import ReceiptBridgeBatch
+import ReceiptBridgeComparison
 
 /// Recorded responses of both endpoints of a simulated App Store for each of its receipts.
 struct Recordings {
@@ -86,8 +88,50 @@ struct Recordings {
         return pairs
     }
 
-    /// A renderer with the configuration of the first app.
-    var answers: BatchResponseRenderer { BatchResponseRenderer(settings: Self.settings(store, port: 9), trust: trust) }
+    /// A comparer with the configuration of the first app.
+    ///
+    /// - Parameter apple: `nil` if no requests are allowed.
+    func comparer(
+        asking apple: (any HTTPTransport)? = nil, overrides: [String: RuleOverride] = [:],
+        _ change: (inout AppConfiguration) -> Void = { _ in }
+    ) throws -> RowComparer {
+        var settings = Self.settings(store, port: 9)
+        change(&settings.apps[0])
+        let serverAPI = try apple.map {
+            try ServerAPISource.batch(
+                settings: settings, transport: $0, trust: trust, share: 1, now: { SharedSimulator.noon })
+        }
+        return RowComparer(
+            trust: trust,
+            verifyReceipt: try BatchVerifyReceipt(settings: settings, trust: trust, transport: apple),
+            asking: serverAPI, overrides: [SimulatedApp.first.bundleId: overrides], now: { SharedSimulator.noon },
+            sleep: { _ in })
+    }
+
+    /// All output of a run.
+    struct Compared {
+        let ending: ComparisonRun.ComparisonEnding
+        let differences: [[String: Any]]
+        var sentences: [String] { [Readiness](ending.report).map(\.sentence) }
+
+        /// The unexpected differences, by these members.
+        func unexpected(_ members: String...) -> [String] {
+            differences.filter { $0["class"] as? String == "unexpected" }.map { difference in
+                members.map { "\(difference[$0] ?? "")" }.joined(separator: " ")
+            }
+        }
+    }
+
+    /// Compares the rows of a source.
+    static func compare(_ source: [UInt8], by comparer: RowComparer, workers: Int = 2) async throws -> Compared {
+        let folder = try TemporaryFolder()
+        var options = ComparisonRunOptions(source: try folder.write("in.jsonl", source), workers: workers)
+        options.destination = folder.path("out.jsonl")
+        let monitor = RunMonitor(ComparisonStatus())
+        let ending = try await ComparisonRun(options, comparer: comparer, monitor: monitor) { _ in }.run()
+        let lines = try folder.read("out.jsonl").split(separator: 0x0A)
+        return Compared(ending: ending, differences: try lines.map { try object([UInt8]($0)) })
+    }
 
     static func settings(_ store: SimulatedStore, port: Int) -> ProxyConfiguration {
         var app = AppConfiguration(of: store)

@@ -37,7 +37,7 @@ struct RowOrderTests {
         }
     }
 
-    @Test("docs/COMPATIBILITY.md has the table of both clients; RECORD_GOLDENS=1 writes it there and fails once")
+    @Test("Tests/Pages/row-order.md has the table of both clients; RECORD_GOLDENS=1 writes it there and fails once")
     func clients() async throws {
         let recordings = try await Recordings.world
         var lines = [
@@ -46,20 +46,22 @@ struct RowOrderTests {
         ]
         for row in Case.all {
             let pair = try pair(in: row, recordings)
-            let renderer = renderer(row.setting, recordings)
+            var settings = Recordings.settings(recordings.store, port: 9)
+            settings.apps[0].latestReceiptInfoOrder = row.setting
+            let renderer = try BatchVerifyReceipt(settings: settings, trust: recordings.trust, transport: nil)
             let receipt = ReceiptReader(trust: recordings.trust).read(Array((pair.receipt ?? "").utf8))
             let records = try RecordedRecords(
                 history: [try JSONSerialization.data(withJSONObject: pair.history ?? [:])].map { [UInt8]($0) },
                 statuses: [UInt8](try JSONSerialization.data(withJSONObject: pair.statuses ?? [:])),
                 verifier: (SignedPayloadVerifier(trust: recordings.trust), SharedSimulator.noon)
             ).records
-            let ours = try #require(renderer.answer(to: receipt, records: records, at: SharedSimulator.noon))
+            let ours = try #require(renderer.rendered(for: receipt, records: records, at: SharedSimulator.noon))
             let apples = try [UInt8](JSONSerialization.data(withJSONObject: pair.verifyReceipt))
             let cells = try Client.allCases.map { client in
                 let (before, after) = (try client.current(in: apples), try client.current(in: ours))
                 return before == after ? "the same row" : "**another row**"
             }
-            let differences = try await compare(pair, renderer, recordings)
+            let differences = try await compare(pair, row.setting)
             #expect(differences.isEmpty == (cells == ["the same row", "the same row"]))
             lines.append(
                 """
@@ -70,7 +72,7 @@ struct RowOrderTests {
         }
         #expect(
             try RecordedDocument.has(
-                lines.joined(separator: "\n") + "\n", in: "docs/COMPATIBILITY.md", section: "order"),
+                lines.joined(separator: "\n") + "\n", in: "Tests/Pages/row-order.md"),
             "\(RecordedDocument.hint)")
     }
 
@@ -90,30 +92,14 @@ struct RowOrderTests {
         throw SharedSimulator.Missing(what: "a customer with several periods")
     }
 
-    private func renderer(_ order: AnswerOptions.Order, _ recordings: Recordings) -> BatchResponseRenderer {
-        var settings = Recordings.settings(recordings.store, port: 9)
-        settings.apps[0].latestReceiptInfoOrder = order
-        return BatchResponseRenderer(settings: settings, trust: recordings.trust)
-    }
-
     /// Returns the differences that `compare` reports of the order: both sides, and the setting.
-    private func compare(
-        _ pair: Recordings.Pair, _ renderer: BatchResponseRenderer, _ recordings: Recordings
-    ) async throws -> [String] {
-        let folder = try TemporaryFolder()
-        let comparer = RowComparer(
-            reader: ReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), renderer: renderer, live: nil,
-            now: { SharedSimulator.noon })
-        var options = ComparisonRunOptions(source: try folder.write("pair.jsonl", try pair.line), workers: 1)
-        options.destination = folder.path("out.jsonl")
-        let ending = try await ComparisonRun(options, comparer: comparer, monitor: RunMonitor(ComparisonStatus())) {
-            _ in
-        }.run()
-        let lines = FileManager.default.contents(atPath: folder.path("out.jsonl")) ?? Data()
-        let differences = try lines.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) }
-            .filter { ["order", "innerOrder"].contains($0["rule"] as? String ?? "") }
-        let sentence = [Readiness](ending.report).map(\.sentence).joined()
+    private func compare(_ pair: Recordings.Pair, _ order: AnswerOptions.Order) async throws -> [String] {
+        let comparer = try await Recordings.world.comparer { $0.latestReceiptInfoOrder = order }
+        let outcome = try await Recordings.compare(try pair.line, by: comparer, workers: 1)
+        let differences = outcome.differences.filter {
+            ["order", "innerOrder"].contains($0["rule"] as? String ?? "")
+        }
+        let sentence = outcome.sentences.joined()
         for difference in differences {
             #expect(sentence.contains("order disappears with \(difference["setting"] ?? "")."), "\(sentence)")
         }

@@ -83,71 +83,99 @@ struct CSVSourceTests {
         #expect(try rows(of: "id,receipt\na\nb,MIIT\n", as: "a.csv").first?.value.code == "wrongFieldCount")
     }
 
-    @Test("The error for a missing column lists the existing columns")
-    func missingColumns() throws {
-        let folder = try TemporaryFolder()
-        let path = try folder.write("a.csv", "user,data,\"a,b\"\n1,2,3\n")
-        #expect(
-            throws: SourceError(.missingColumn, at: path, "no column receipt; there are: user, data, a,b")
-        ) { _ = try Sources.open(path) }
-        #expect(throws: SourceError(.missingColumn, at: path, "no column id; there are: user, data, a,b")) {
-            _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data", idColumn: "id"))
-        }
-        #expect(throws: SourceError(.missingColumn, at: path, "no column token; there are: user, data, a,b")) {
-            _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data", accountTokenColumn: "token"))
-        }
-        let options = SourceOptions(receiptColumn: "data", idColumn: "user", accountTokenColumn: "a,b")
-        var source = try Sources.open(path, options: options)
-        #expect(try source.rest() == [.text(1, "1", "2", token: "3")])
-    }
+    private static let receipt = String(repeating: "MIIT8w+/", count: 40)
+    private static let secret = String(repeating: "SECRET", count: 11)
+    private static let columns = (1...22).map { "c\($0)" }
+    private static let named = SourceOptions(receiptColumn: "data", idColumn: "user", accountTokenColumn: "a,b")
 
-    @Test(
-        "A name that several columns have, or several columns that can hold the receipt, are an error",
-        arguments: [
-            ("receipt,id,receipt", "there are several columns receipt, so it is not clear which one to use"),
-            ("id,receipt,id", "there are several columns id, so it is not clear which one to use"),
-            ("RECEIPT,Receipt", "there are several columns receipt, so it is not clear which one to use"),
+    /// Texts that are no source, and the error: its code, and its reason if it names columns.
+    static let refusals: [(text: String, options: SourceOptions, code: SourceError.Code, reason: String?)] =
+        [
+            ("", SourceOptions(), .malformed, nil), ("\n", SourceOptions(), .malformed, nil),
+            ("\"receipt", SourceOptions(), .malformed, nil), ("\"receipt\"x,id\n", SourceOptions(), .malformed, nil),
+            (String(repeating: "x", count: 2 << 20), SourceOptions(), .malformed, nil),
+            (String(repeating: ",", count: 5_000) + "\n", SourceOptions(), .malformed, nil),
             (
-                "receipt_data,x,latest_receipt",
+                "user,data,\"a,b\"\n1,2,3\n", SourceOptions(), .missingColumn,
+                "no column receipt; there are: user, data, a,b"
+            ),
+            (
+                "user,data,\"a,b\"\n", SourceOptions(receiptColumn: "data", idColumn: "id"), .missingColumn,
+                "no column id; there are: user, data, a,b"
+            ),
+            (
+                "user,data,\"a,b\"\n", SourceOptions(receiptColumn: "data", accountTokenColumn: "token"),
+                .missingColumn,
+                "no column token; there are: user, data, a,b"
+            ),
+            // A name that several columns have, or several columns that can hold the receipt.
+            (
+                "receipt,id,receipt\n1,2,3\n", SourceOptions(), .ambiguousColumn,
+                "there are several columns receipt, so it is not clear which one to use"
+            ),
+            (
+                "id,receipt,id\n1,2,3\n", SourceOptions(), .ambiguousColumn,
+                "there are several columns id, so it is not clear which one to use"
+            ),
+            (
+                "RECEIPT,Receipt\n", SourceOptions(), .ambiguousColumn,
+                "there are several columns receipt, so it is not clear which one to use"
+            ),
+            (
+                "receipt_data,x,latest_receipt\n", SourceOptions(), .ambiguousColumn,
                 "no column receipt, and several that can hold it: receipt_data, latest_receipt;"
                     + " choose one with --receipt-column"
             ),
-        ])
-    func repeatedColumns(header: String, reason: String) throws {
+            // Columns whose values look like receipts, and other separators.
+            (
+                "id,note,data\n1,,\n2,x,\"\(receipt)\"\n3,x", SourceOptions(), .missingColumn,
+                "no column receipt; there are: id, note, data; the values of data look like receipts: use --receipt-column data"
+            ),
+            (
+                "a,b\n\(receipt),\(receipt)\n", SourceOptions(), .missingColumn,
+                "no column receipt; there are: a, b; the values of a, b look like receipts: choose one with --receipt-column"
+            ),
+            (
+                "id:data\n", SourceOptions(), .missingColumn,
+                "no column receipt; there are: id:data; columns are separated by a comma, semicolon, tab or |"
+            ),
+            // A limited number of columns with limited length.
+            (
+                columns.joined(separator: ",") + "\n", SourceOptions(), .missingColumn,
+                "no column receipt; there are: \(columns.prefix(20).joined(separator: ", ")) and 2 more"
+            ),
+            (
+                String(repeating: "n", count: 64) + "\n", SourceOptions(), .missingColumn,
+                "no column receipt; there are: \(String(repeating: "n", count: 64))"
+            ),
+        ]
+        // No text of a first line that is not a header; with and without a line break; terminal escape sequences.
+        + ["a,\(secret)\nb,MIIU\n", "a,b,\(secret)", "id\u{1B}[2J,SECRET\n", "id\u{9B}2J,SECRET\n", "17,SECRET\n"].map {
+            (
+                $0, SourceOptions(receiptColumn: "data"), .missingColumn,
+                "no column data; the first line does not look like a header; "
+                    + "a CSV file must start with a line of column names that includes data"
+            )
+        }
+
+    @Test(
+        "A file without a header, or without the columns, is rejected with what there is", arguments: refusals.indices)
+    func refused(index: Int) throws {
+        let (text, options, code, reason) = Self.refusals[index]
         let folder = try TemporaryFolder()
-        let path = try folder.write("a.csv", header + "\n1,2,3\n")
-        #expect(throws: SourceError(.ambiguousColumn, at: path, reason)) { _ = try Sources.open(path) }
-        // A repeated column that is not used does not matter.
+        let path = try folder.write("a.csv", text)
+        let error = #expect(throws: SourceError.self) { _ = try Sources.open(path, options: options) }
+        #expect(error?.code == code && error?.place == path && (reason == nil || error?.reason == reason), "\(error)")
+    }
+
+    @Test("Columns are selected by their names; a repeated one that is not used does not matter")
+    func selected() throws {
+        #expect(
+            try rows(of: "user,data,\"a,b\"\n1,2,3\n", as: "a.csv", options: Self.named) == [
+                .text(1, "1", "2", token: "3")
+            ])
         #expect(try rows(of: "x,x,receipt\n1,2,MIIT\n", as: "a.csv") == [.text(1, nil, "MIIT")])
     }
-
-    @Test("The error for a missing column names the columns whose values look like receipts, or other separators")
-    func suggestions() throws {
-        let receipt = String(repeating: "MIIT8w+/", count: 40)
-        let hint = "the values of data look like receipts: use --receipt-column data"
-        let texts: [(text: String, reason: String)] = [
-            ("id,note,data\n1,,\n2,x,\"\(receipt)\"\n3,x", "there are: id, note, data; \(hint)"),
-            ("id,data\n1,\(receipt)", "there are: id, data; \(hint)"),
-            (
-                "a,b\n\(receipt),\(receipt)\n",
-                "there are: a, b; the values of a, b look like receipts: choose one with --receipt-column"
-            ),
-            ("id:data\n", "there are: id:data; columns are separated by a comma, semicolon, tab or |"),
-        ]
-        let folder = try TemporaryFolder()
-        for (text, reason) in texts {
-            let path = try folder.write("a.csv", text)
-            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; \(reason)")) {
-                _ = try Sources.open(path)
-            }
-        }
-    }
-
-    /// Rows without a header, with and without a line break; terminal escape sequences.
-    static let rowsFirst = [
-        "a,\(String(repeating: "SECRET", count: 11))\nb,MIIU\n", "a,b,\(String(repeating: "SECRET", count: 11))",
-        "id\u{1B}[2J,SECRET\n", "id\u{9B}2J,SECRET\n", "17,SECRET\n",
-    ]
 
     @Test("An id or account token that is not UTF-8 makes the row unreadable")
     func malformedTexts() throws {
@@ -162,48 +190,6 @@ struct CSVSourceTests {
         #expect(rows.map(\.accountToken) == ["u", nil, "é"])
         // A receipt may be any bytes.
         #expect(rows.last?.value == .bytes([0xFF]))
-    }
-
-    @Test("The error contains no text of a first line that is not a header", arguments: rowsFirst)
-    func silence(text: String) throws {
-        let folder = try TemporaryFolder()
-        let path = try folder.write("a.csv", text)
-        let reason =
-            "no column data; the first line does not look like a header; "
-            + "a CSV file must start with a line of column names that includes data"
-        #expect(throws: SourceError(.missingColumn, at: path, reason)) {
-            _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data"))
-        }
-    }
-
-    @Test("The error lists a limited number of columns with limited length")
-    func manyColumns() throws {
-        let folder = try TemporaryFolder()
-        let names = (1...22).map { "c\($0)" }
-        let listed = names.prefix(20).joined(separator: ", ") + " and 2 more"
-        let longest = String(repeating: "n", count: 64)
-        for (header, expected) in [(names.joined(separator: ","), listed), (longest, longest)] {
-            let path = try folder.write("a.csv", header + "\n")
-            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; there are: \(expected)")) {
-                _ = try Sources.open(path)
-            }
-        }
-    }
-
-    @Test(
-        "A file without a header is rejected",
-        arguments: [
-            ("", SourceError.Code.malformed), ("\n", .malformed), ("\"receipt", .malformed),
-            ("\"receipt\"x,id\n", .malformed),
-        ])
-    func noHeader(text: String, code: SourceError.Code) {
-        #expect(refusal(of: text, as: "a.csv") == code)
-    }
-
-    @Test("A header with too many bytes or columns is rejected")
-    func largeHeader() {
-        #expect(refusal(of: String(repeating: "x", count: 2 << 20), as: "a.csv") == .malformed)
-        #expect(refusal(of: String(repeating: ",", count: 5_000) + "\n", as: "a.csv") == .malformed)
     }
 
     @Test(
@@ -311,28 +297,6 @@ struct CSVSourceTests {
         #expect(try rows(of: "receipt\n\"MIIT\nMIIU\n", as: "a.csv").map(\.value.code) == ["malformedQuotes"])
     }
 
-    @Test("A last record without a line break is a separate batch, and is read again after the file has grown")
-    func unfinishedTail() throws {
-        for (tail, rest, code) in [("b,\"MI", "\nIT\"\nc,MIIU\n", "malformedQuotes"), ("b,MI", "IT\nc,MIIU\n", nil)] {
-            let folder = try TemporaryFolder()
-            let path = try folder.write("a.csv", "id,receipt\na,MIIT\n\(tail)")
-            var source = try Sources.open(path)
-            let first = try #require(try source.next(maximumRows: 10, maximumBytes: 1_000))
-            #expect(first.rows == [.text(1, "a", "MIIT")])
-            let second = try #require(try source.next(maximumRows: 10, maximumBytes: 1_000))
-            #expect(second.isUnfinishedTail)
-            #expect(second.end == first.end)
-            #expect(second.rows.map(\.value.code) == [code])
-            #expect(second.rows.map(\.id) == ["b"])
-            #expect(try source.next(maximumRows: 10, maximumBytes: 1_000) == nil)
-
-            try folder.append("a.csv", rest.utf8)
-            var grown = try Sources.open(path, at: second.end)
-            #expect(try grown.comparison(with: source.identity) == .grown)
-            #expect(try grown.rest().map(\.number) == [2, 3])
-        }
-    }
-
     @Test("A record that ends beside a limit gives the same rows for any chunk size")
     func limitAtEnd() throws {
         let text = "id;receipt\r\n\"ac;\"\"b\"\";teSM\r\n\"\r\n\"a\0oMIIC\r\n"
@@ -347,21 +311,29 @@ struct CSVSourceTests {
         }
     }
 
-    @Test("Arbitrary bytes never crash the parser and give the same rows for any chunk size")
-    func anyBytes() throws {
-        var random = SeededGenerator("CSV of any bytes")
-        let alphabet = Array("\"\",,;\n\n\rab\t\0é\u{FEFF}".utf8)
-        for _ in 0..<TestSize.pick(debug: 200, release: 1_000) {
-            let header = Bool.random(using: &random) ? "id,receipt\n" : "receipt;id\r\n"
+    /// Bytes that mean something, and headers.
+    static let alphabets: [(alphabet: String, headers: [String])] = [
+        ("\"\",,;\n\n\rab\t\0é\u{FEFF}", ["id,receipt\n", "receipt;id\r\n"]),
+        ("\"\"\\\\\\\t,\n\n\rabNt", ["id\treceipt\tx\n", "id,receipt,x\n"]),
+    ]
+
+    @Test(
+        "Arbitrary bytes never crash the parser and give the same rows for any chunk size and limit",
+        arguments: alphabets)
+    func anyBytes(alphabet: String, headers: [String]) throws {
+        var random = SeededGenerator("CSV of any bytes, \(headers[0])")
+        let alphabet = Array(alphabet.utf8)
+        for _ in 0..<TestSize.pick(debug: 150, release: 1_500) {
+            let header = headers.randomElement(using: &random) ?? ""
             var bytes = Array(header.utf8)
+            let isAny = header == headers[0] && Bool.random(using: &random)
             for _ in 0..<Int.random(in: 0...200, using: &random) {
-                bytes.append(
-                    Bool.random(using: &random)
-                        ? alphabet.randomElement(using: &random) ?? 0 : UInt8.random(in: 0...255, using: &random))
+                let byte = alphabet.randomElement(using: &random) ?? 0
+                bytes.append(isAny && Bool.random(using: &random) ? UInt8.random(in: 0...255, using: &random) : byte)
             }
             var limits = SourceLimits()
             limits.row = Int.random(in: 8...200, using: &random)
-            limits.field = limits.row / 2
+            limits.field = Bool.random(using: &random) ? limits.row / 2 : 64
             limits.quotedLines = Int.random(in: 1...8, using: &random)
             let whole = try rows(of: bytes, as: "a.csv", limits: limits)
             for chunk in [4, Int.random(in: 5...50, using: &random)] {

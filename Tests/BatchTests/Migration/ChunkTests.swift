@@ -6,7 +6,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Chunks of a source")
 struct ChunkTests {
-    /// Returns the ids and values of all rows, read chunk by chunk.
     private func rowsByChunk(_ path: String, size: ChunkSize, restarting: Bool = false) throws -> [[String]] {
         let source = try SplittableSource(path)
         var planner = try ChunkPlanner(source, size: size, after: nil)
@@ -115,10 +114,7 @@ struct ChunkTests {
     func notSplittable(name: String) throws {
         let folder = try TemporaryFolder()
         var path = name
-        if name != "-" {
-            path = try folder.write(name, name == "in.csv" ? "receipt\n" : "{}\n") + ".gz"
-            #expect(try shell("gzip \(folder.path(name))") == 0)
-        }
+        if name != "-" { path = try gzip(folder.write(name, name == "in.csv" ? "receipt\n" : "{}\n")) }
         #expect(throws: SourceError(.notSplittable, at: path, Self.reason)) { try SplittableSource(path) }
     }
 

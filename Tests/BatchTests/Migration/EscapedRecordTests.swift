@@ -149,24 +149,4 @@ struct EscapedRecordTests {
             #expect(try rows(of: text, as: "a.csv", limits: limits).map(\.value.code) == codes, "\(text)")
         }
     }
-
-    @Test("Arbitrary backslashes and quotes give the same rows for any chunk size and limit")
-    func anyBytes() throws {
-        var random = SeededGenerator("escapes of any bytes")
-        let alphabet = Array("\"\"\\\\\t,\n\n\rabNt".utf8)
-        for turn in 0..<TestSize.pick(debug: 150, release: 2_000) {
-            var bytes = Array((turn % 2 == 0 ? "id\treceipt\tx\n" : "id,receipt,x\n").utf8)
-            for _ in 0..<Int.random(in: 0...120, using: &random) {
-                bytes.append(alphabet.randomElement(using: &random) ?? 0)
-            }
-            var limits = SourceLimits()
-            (limits.row, limits.field) = (Int.random(in: 8...200, using: &random), 64)
-            limits.quotedLines = Int.random(in: 1...8, using: &random)
-            let whole = try rows(of: bytes, as: "a.csv", limits: limits)
-            for chunk in [4, Int.random(in: 5...50, using: &random)] {
-                limits.chunk = chunk
-                #expect(try rows(of: bytes, as: "a.csv", limits: limits) == whole, "\(chunk): \(bytes)")
-            }
-        }
-    }
 }

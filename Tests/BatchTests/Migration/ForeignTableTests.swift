@@ -7,10 +7,7 @@ import ReceiptBridgeTestSupport
 
 @Suite("Reading foreign tables")
 struct ForeignTableTests {
-    private func write(_ sql: String, in folder: TemporaryFolder) throws {
-        let queue = try DatabaseQueue(path: folder.path("a.db"))
-        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-    }
+    private func write(_ sql: String, in folder: TemporaryFolder) throws { try makeDatabase(folder.path("a.db"), sql) }
 
     private func open(_ folder: TemporaryFolder, largestValue: Int = 9) throws -> any RowSource {
         var limits = SourceLimits()
@@ -81,11 +78,7 @@ struct ForeignTableTests {
         let error = StorageError(.notPermitted, at: "a.db", "unable to open database file")
         for (mode, isExplained) in [("WAL", true), ("DELETE", false)] {
             let path = folder.path("\(mode).db")
-            let queue = try DatabaseQueue(path: path)
-            try queue.writeWithoutTransaction {
-                try $0.execute(sql: "PRAGMA journal_mode = \(mode); CREATE TABLE t (receipt)")
-            }
-            try queue.close()
+            try makeDatabase(path, "PRAGMA journal_mode = \(mode); CREATE TABLE t (receipt)")
             let explained = SourceError(opening: path, error)
             #expect(explained.code == .notReadable)
             #expect(explained.reason.contains("\(path)-shm") == isExplained, "\(explained)")
@@ -98,9 +91,7 @@ struct ForeignTableTests {
     func unwritableFolder() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("a.db")
-        let queue = try DatabaseQueue(path: path)
-        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (receipt)") }
-        try queue.close()
+        try makeDatabase(path, "PRAGMA journal_mode = WAL; CREATE TABLE t (receipt)")
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path) }
         let error = #expect(throws: SourceError.self) { _ = try Sources.open(path) }

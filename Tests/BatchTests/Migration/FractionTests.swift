@@ -59,12 +59,6 @@ struct FractionTests {
         }
         let plain = name.hasSuffix(".gz") ? String(name.dropLast(3)) : name
         let path = try folder.write(plain, text)
-        guard plain != name else { return path }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", "-f", path]
-        try process.run()
-        process.waitUntilExit()
-        return folder.path(name)
+        return plain == name ? path : try gzip(path)
     }
 }

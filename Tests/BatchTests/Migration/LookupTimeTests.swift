@@ -8,7 +8,7 @@ struct LookupTimeTests {
     @Test("The time of the lookups is a sentence")
     func time() {
         func text(_ customers: Int64, _ active: Int64?, share: Double) -> String {
-            var result = Migration.RunResult(counts: MigrationCounts())
+            var result = MigrationResult(counts: MigrationCounts())
             var tally = CustomerTally()
             tally.waiting = customers
             (result.customers, result.activeCustomers) = (tally, active)

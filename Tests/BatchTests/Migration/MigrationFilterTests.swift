@@ -21,7 +21,6 @@ struct MigrationFilterTests {
         /// it: the filter runs on the same few threads.
         private let writing = DispatchQueue(label: "input of the filter")
 
-        /// - Parameter isRead: Whether the output is read.
         init(isRead: Bool = true, _ change: (inout MigrationFilter.Options) -> Void = { _ in }) throws {
             signal(SIGPIPE, SIG_IGN)
             var options = MigrationFilter.Options(source: "-", rows: SourceOptions(), workers: 2)
@@ -60,20 +59,17 @@ struct MigrationFilterTests {
 
         var inputDescriptor: Int32 { input.fileHandleForWriting.fileDescriptor }
 
-        /// The lines that were written so far.
         var lines: [JSONValue] {
             get throws {
                 try received.withLock { $0 }.split(separator: 0x0A).map { try JSONValue(reading: Array($0)) }
             }
         }
 
-        /// Waits for this number of lines, and returns them.
         func lines(_ count: Int) async throws -> [JSONValue] {
             _ = await eventually { received.withLock { $0.count { $0 == 0x0A } } >= count }
             return try lines
         }
 
-        /// Closes the input, and returns the result and the lines.
         func end() async throws -> (MigrationFilter.Result, [JSONValue]) {
             try closeInput()
             let result = try await result.value.get()
@@ -216,11 +212,7 @@ struct MigrationFilterTests {
         }
         let folder = try TemporaryFolder()
         let row = String(repeating: "{\"id\":\"a\"}\n", count: 1_000)
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", try folder.write("a.jsonl", row)]
-        try process.run()
-        process.waitUntilExit()
+        _ = try gzip(folder.write("a.jsonl", row))
         try folder.write("a.jsonl.gz", folder.read("a.jsonl.gz").dropLast(4))
         let stage = try Stage { $0.source = folder.path("a.jsonl.gz") }
         guard case .failure(.notPossible(let reason)) = await stage.result.value else {

@@ -10,13 +10,6 @@ import ReceiptBridgeTestSupport
 struct MigrationRefreshTests {
     private typealias LookupServiceStub = MigrationCustomerTests.LookupServiceStub
 
-    /// The ids of all customers of the simulated store.
-    private func histories() throws -> [[String]] {
-        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
-            !$0.isEmpty
-        }
-    }
-
     private func api(_ options: inout MigrationOptions) { options.persisted.withAPI = true }
 
     private func refresh(_ options: inout MigrationOptions) {
@@ -24,13 +17,12 @@ struct MigrationRefreshTests {
         options.isRefresh = true
     }
 
-    /// Rows of known customers and of an unknown one.
     private func stage() throws -> (world: MigrationWorld, lookups: LookupServiceStub) {
         let world = try MigrationWorld()
         // An unsigned line states another environment, so such a customer is looked up in both.
         try world.write(world.rows.filter { !$0.id.contains("environmentLine") })
         let unknown = try SharedSimulator.receipt(.nonConsumable).originalTransactionIds
-        return (world, LookupServiceStub(try histories().filter { Set($0).isDisjoint(with: unknown) }))
+        return (world, LookupServiceStub(try MigrationWorld.histories().filter { Set($0).isDisjoint(with: unknown) }))
     }
 
     @Test("A refresh that is stopped before the first response keeps all existing data in the result")
@@ -41,9 +33,9 @@ struct MigrationRefreshTests {
         let result = try world.result
         let ending = try await world.run(lookups: lookups) {
             refresh(&$0)
-            $0.timeLimit = .zero
+            $0.limits.time = .zero
         }
-        #expect(ending.stop == .timeLimit && ending.counts.outcomes == first.counts.outcomes)
+        #expect(ending.stop == .time && ending.counts.outcomes == first.counts.outcomes)
         #expect(try world.result == result)
     }
 
@@ -59,7 +51,7 @@ struct MigrationRefreshTests {
         #expect(ending.counts.outcomes == first.counts.outcomes)
         #expect(try world.result == result)
         #expect(world.messages.contains { $0.hasPrefix("1 customers could not be refreshed") }, "\(world.messages)")
-        var ofKnown = Migration.RunResult(counts: MigrationCounts())
+        var ofKnown = MigrationResult(counts: MigrationCounts())
         ofKnown.customers = ending.customers
         #expect(ofKnown.hasFailures && !ofKnown.counts.hasFailures)
         lookups.fail([])
@@ -82,7 +74,7 @@ struct MigrationRefreshTests {
             while isStopped {
                 lookups.rejectKey(after: 5)
                 let ending = try await world.run(lookups: lookups, refresh)
-                #expect(ending.stop == nil || ending.stop == .refusedByAppStore)
+                #expect(ending.stop == nil || ending.stop == .rejectedKey)
                 #expect(try world.result == result)
                 isStopped = ending.stop != nil
                 runs += 1
@@ -100,7 +92,7 @@ struct MigrationRefreshTests {
         let folder = try TemporaryFolder()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         for name in ["in/b", "in/c/1"] { try folder.write(name, receipt.base64) }
-        let lookups = LookupServiceStub(try histories())
+        let lookups = LookupServiceStub(try MigrationWorld.histories())
         func rows(_ change: (inout MigrationOptions) -> Void) async throws -> Int64 {
             let ending = try await world.run(lookups: lookups) {
                 change(&$0)

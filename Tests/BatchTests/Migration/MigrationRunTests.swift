@@ -78,11 +78,11 @@ struct MigrationRunTests {
         try world.write(rows)
         var runs = 0
         while true {
-            let ending = try await world.run { $0.rowLimit = limit }
+            let ending = try await world.run { $0.limits.items = limit }
             runs += 1
             #expect(try world.results().count <= runs * Int(limit))
             if ending.stop == nil { break }
-            #expect(ending.stop == .rowLimit)
+            #expect(ending.stop == .limit)
             try #require(runs <= rows.count, "a run that is resumed does not advance")
         }
         #expect(runs >= rows.count / Int(limit) && rows.count > 15)
@@ -92,9 +92,20 @@ struct MigrationRunTests {
     @Test("A different source and different options are rejected")
     func changes() async throws {
         let world = try MigrationWorld()
-        _ = try await world.run { $0.rowLimit = 5 }
-        let otherColumn = await world.failure { $0.persisted.source.receiptColumn = "receipt-data" }
-        #expect(otherColumn?.description.contains("--receipt-column was the default and is now receipt-data") == true)
+        _ = try await world.run { ($0.limits.items, $0.persisted.trust) = (5, "a") }
+        for (change, reason) in [
+            (
+                { $0.persisted.source.receiptColumn = "receipt-data" },
+                "--receipt-column was the default and is now receipt-data"
+            ),
+            ({ $0.persisted.trust = "b" }, "have changed. Use --fresh to start over"),
+        ] as [((inout MigrationOptions) -> Void, String)] {
+            let failure = await world.failure { options in
+                options.persisted.trust = "a"
+                change(&options)
+            }
+            #expect(failure?.description.contains(reason) == true, "\(String(describing: failure))")
+        }
         try world.write(Array(world.rows.reversed()))
         let otherSource = await world.failure()
         #expect(otherSource?.description.contains("is not the source that this run started with") == true)
@@ -114,7 +125,7 @@ struct MigrationRunTests {
                 }
             }
             try await run {
-                ($0.isFresh, $0.rowLimit) = (true, 5)
+                ($0.isFresh, $0.limits.items) = (true, 5)
             }
             try await run()
             let named = world.folder.appending(path: "named.\(format.rawValue)").path
@@ -198,18 +209,24 @@ struct MigrationRunTests {
         #expect(ending.counts.rows == Int64(world.rows.count))
     }
 
-    @Test("Files that a crashed run left in the source directory are not read as rows")
-    func drafts() async throws {
+    @Test(
+        "Results, and files that a crashed run left in the source directory, are not read as rows",
+        arguments: ["jsonl", "sqlite"])
+    func drafts(ending: String) async throws {
         let world = try MigrationWorld()
         let folder = try TemporaryFolder()
         try folder.write("a", world.rows[0].receipt)
-        for name in ["out.draft.jsonl", "out.draft.jsonl-journal", "report.draft.html"] { try folder.write(name, "{}") }
-        let ending = try await world.run {
-            $0.source = folder.url.path
-            $0.destination = folder.path("out.jsonl")
-            $0.reports = [folder.path("report.html")]
+        for name in ["out.draft.\(ending)", "out.draft.\(ending)-journal", "report.draft.html"] {
+            try folder.write(name, "{}")
         }
-        #expect(ending.counts.rows == 1)
+        // The second run finds the files of the first.
+        for _ in 0..<2 {
+            let ending = try await world.run {
+                ($0.source, $0.destination) = (folder.url.path, folder.path("out.\(ending)"))
+                $0.reports = ["report.html", "out.json"].map(folder.path)
+            }
+            #expect(ending.counts.rows == 1)
+        }
     }
 
     @Test("A destination that belongs to something else or is in use by another process is rejected")
@@ -231,9 +248,11 @@ struct MigrationRunTests {
     @Test("A destination that belongs to something else is rejected even with the progress file of a failed start")
     func failedStart() async throws {
         let world = try MigrationWorld()
-        let failed = await world.failure { $0.source += ".nowhere" }
-        #expect(failed != nil)
-        #expect(!FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
+        for change in [{ $0.source += ".nowhere" }, { $0.destination += ".txt" }] as [(inout MigrationOptions) -> Void]
+        {
+            #expect(await world.failure(change) != nil)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: world.folder.path) == ["in.jsonl"])
+        }
         // A process that was killed while starting may leave an empty progress file.
         await (try SQLiteStore(path: world.destination.path + ".progress")).close()
         try Data("mine".utf8).write(to: world.destination)
@@ -286,23 +305,31 @@ final class MigrationWorld: Sendable {
         try result.split(separator: 0x0A).map { try JSONValue(reading: Array($0)) }
     }
 
-    func write(_ rows: [Row]) throws {
-        var bytes: [UInt8] = []
-        for row in rows {
-            bytes += JSONValue.object(["id": .string(row.id), "receipt": .string(row.receipt)]).bytes + [0x0A]
+    func write(_ rows: [Row]) throws { try write(rows.map { ($0.id, $0.receipt, nil) }) }
+
+    /// Writes rows, some of them with a user.
+    func write(_ rows: [(id: String, receipt: String, user: String?)]) throws {
+        let lines = rows.map { id, receipt, user in
+            JSONValue.object(["id": .string(id), "receipt": .string(receipt), "user": user.map(JSONValue.string)]).bytes
         }
-        try Data(bytes).write(to: source)
+        try Data(lines.flatMap { $0 + [0x0A] }).write(to: source)
+    }
+
+    /// The ids of all customers of the simulated store.
+    static func histories() throws -> [[String]] {
+        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }
+            .filter { !$0.isEmpty }
     }
 
     func run(
         lookups: (any CustomerLookupService)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
-    ) async throws(RunError) -> Migration.RunResult {
+    ) async throws(RunError) -> MigrationResult {
         var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
         change(&options)
-        let migration = try await Migration(
-            options, reader: Self.reader(), lookups: lookups, monitor: RunMonitor(MigrationStatus()),
+        let context = MigrationContext(
+            options, reader: try Self.reader(), lookups: lookups, monitor: RunMonitor(MigrationStatus()),
             notify: { sentence in self.sentences.withLock { $0.append(sentence) } })
-        return try await migration.run()
+        return try await Migration(context).run()
     }
 
     func failure(_ change: (inout MigrationOptions) -> Void = { _ in }) async -> RunError? {

@@ -15,8 +15,6 @@ struct Page {
     var captions = 0
     /// `true` if every header cell has a scope.
     var scopes = true
-    /// CSS classes of the tables, which determine their layout on a narrow screen.
-    var styles: Set<String> = []
     /// Labels of the plots.
     var pictures: [String] = []
     var anchors: Set<String> = []
@@ -60,7 +58,6 @@ private final class Reader: NSObject, XMLParserDelegate {
             #expect(target.hasPrefix("#"))
             page.anchors.insert(String(target.dropFirst()))
         case "svg": if attributes["role"] == "img" { page.pictures.append(attributes["aria-label"] ?? "") }
-        case "table": page.styles.insert(attributes["class"] ?? "none")
         case "th": page.scopes = page.scopes && attributes["scope"] != nil
         case "tr": (header, cells) = (nil, [])
         default: break

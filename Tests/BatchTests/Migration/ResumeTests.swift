@@ -48,7 +48,7 @@ struct ResumeTests {
                 if Int.random(in: 0..<10, using: &random) == 0 { text += "broken\n\n" }
             }
             let path = try folder.write("in.csv", text)
-            return kind == "csv" ? path : try compress(path)
+            return kind == "csv" ? path : try gzip(path)
         default:
             var bytes: [UInt8] = []
             for row in rows {
@@ -56,17 +56,8 @@ struct ResumeTests {
                 if Int.random(in: 0..<10, using: &random) == 0 { bytes += Array("broken\n\n".utf8) }
             }
             let path = try folder.write("in.jsonl", bytes)
-            return kind == "jsonl.gz" ? try compress(path) : path
+            return kind == "jsonl.gz" ? try gzip(path) : path
         }
-    }
-
-    private func compress(_ path: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", path]
-        try process.run()
-        process.waitUntilExit()
-        return path + ".gz"
     }
 
     /// Opens a source; `-` is the JSON Lines file, read as standard input.

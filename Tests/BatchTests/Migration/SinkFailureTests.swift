@@ -9,10 +9,11 @@ import ReceiptBridgeTestSupport
 @Suite("Destinations that cannot be written")
 struct SinkFailureTests {
     private func fill(_ sink: inout any ResultSink, _ count: Int = 100_000) throws(SinkError) {
-        let bundleId = String(repeating: "com.example.", count: 100)
+        var row = ResultRow(id: "", outcome: .decoded, kind: "appReceipt", verified: true)
+        row.bundleId = String(repeating: "com.example.", count: 100)
         for number in 0..<count {
-            _ = try sink.write(
-                ResultRow(id: "\(number)", outcome: .decoded, kind: "appReceipt", verified: true, bundleId: bundleId))
+            row.id = "\(number)"
+            _ = try sink.write(row)
         }
         _ = try sink.checkpoint()
     }
@@ -93,7 +94,7 @@ struct SinkFailureTests {
     func locked() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("out.sqlite")
-        var sink = try ResultWriters.open(path, withAPI: false, lockTimeout: 0.1)
+        var sink = try ResultWriters.open(path, withAPI: false)
         try fill(&sink, 1)
         let other = try DatabaseQueue(path: path)
         try other.inTransaction(.immediate) { _ in

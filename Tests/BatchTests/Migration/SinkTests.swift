@@ -13,22 +13,31 @@ struct SinkTests {
 
     /// Rows with every value that needs special handling in a format.
     static let samples = [
-        ResultRow(
-            id: "c-1", digest: "00ff", outcome: .decoded, kind: "appReceipt", verified: true, repairs: ["lineBreaks"],
-            environment: "Production", bundleId: "com.example.app", originalTransactionIds: ["1", "2"],
-            transactionIds: ["1", "2", "3"], row: 1, sourceId: "c-1"),
-        ResultRow(
-            id: "c,\"2\"\r\n", outcome: .refused, reason: "notBase64", kind: "unknown", verified: false, row: 2,
-            sourceId: "c,\""),
-        ResultRow(
-            id: "c\u{0}3 é", outcome: .migrated, kind: "transactionReceipt", verified: true,
-            originalTransactionIds: ["9"],
-            unverifiedIds: ["7,\"8\""],
-            api: APIColumns(
+        row(1, ResultRow(id: "c-1", outcome: .decoded, kind: "appReceipt", verified: true)) {
+            ($0.sourceId, $0.digest, $0.repairs) = ("c-1", "00ff", ["lineBreaks"])
+            ($0.environment, $0.bundleId) = ("Production", "com.example.app")
+            ($0.originalTransactionIds, $0.transactionIds) = (["1", "2"], ["1", "2", "3"])
+        },
+        row(
+            2,
+            ResultRow(
+                id: "c,\"2\"\r\n", outcome: .refused, reason: "notBase64", kind: "unknown", verified: false)
+        ) { $0.sourceId = "c,\"" },
+        row(3, ResultRow(id: "c\u{0}3 é", outcome: .migrated, kind: "transactionReceipt", verified: true)) {
+            ($0.originalTransactionIds, $0.unverifiedIds) = (["9"], ["7,\"8\""])
+            $0.api = APIColumns(
                 appAppleId: 1_234_567_890, transactions: Array(#"[{"a":"b,c"},{}]"#.utf8),
                 subscriptions: Array("[]".utf8), signedTransactions: Array(#"["eyJ"]"#.utf8), revision: "r_1",
-                appTransaction: Array(#"{"originalApplicationVersion":"1.0"}"#.utf8)), row: 3),
+                appTransaction: Array(#"{"originalApplicationVersion":"1.0"}"#.utf8))
+        },
     ]
+
+    private static func row(_ number: Int64, _ row: ResultRow, _ change: (inout ResultRow) -> Void) -> ResultRow {
+        var row = row
+        row.row = number
+        change(&row)
+        return row
+    }
 
     /// Writes rows, closes the destination, and returns its directory.
     private func write(_ rows: [ResultRow], as name: String, withAPI: Bool) throws -> TemporaryFolder {

@@ -71,7 +71,6 @@ struct SourceNoticeTests {
         #expect(try Sources.open(folder.path("a.db"), options: named).notices.isEmpty)
     }
 
-    /// Misspelt names, and the end of the error.
     static let misspelt: [(options: SourceOptions, reason: String)] = [
         (SourceOptions(receiptColumn: "reciept", idColumn: "userid"), ". Did you mean user_id?"),
         (SourceOptions(receiptColumn: "reciept", idColumn: "User ID"), ". Did you mean user_id?"),

@@ -5,17 +5,6 @@ import ReceiptBridgeTestSupport
 
 @Suite("Stream sources")
 struct StreamTests {
-    /// Compresses a file and returns the path with `.gz` appended.
-    private func compress(_ folder: TemporaryFolder, _ name: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["gzip", "-k", folder.path(name)]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return folder.path(name + ".gz")
-    }
-
     private func lines(_ range: ClosedRange<Int>) -> String {
         range.map { "{\"id\":\($0),\"receipt\":\"\(String(repeating: "\($0) ", count: 50))\"}\n" }.joined()
     }
@@ -30,7 +19,7 @@ struct StreamTests {
         ]
         for (name, text) in files {
             var plain = try Sources.open(try folder.write(name, text))
-            var compressed = try Sources.open(try compress(folder, name))
+            var compressed = try Sources.open(try gzip(folder.path(name)))
             let rows = try plain.rest([7])
             #expect(rows.count > 3)
             #expect(try compressed.rest([11]) == rows)
@@ -41,7 +30,7 @@ struct StreamTests {
     func truncated(kept: Int) throws {
         let folder = try TemporaryFolder()
         try folder.write("a.jsonl", lines(1...5_000))
-        let whole = try Data(contentsOf: URL(filePath: try compress(folder, "a.jsonl")))
+        let whole = try Data(contentsOf: URL(filePath: try gzip(folder.path("a.jsonl"))))
         let size = kept == 30_000 ? whole.count - 8 : min(kept, whole.count - 1)
         let path = try folder.write("b.jsonl.gz", whole.prefix(size))
         var rows: [SourceRow] = []
@@ -67,7 +56,7 @@ struct StreamTests {
     func members() throws {
         let folder = try TemporaryFolder()
         try folder.write("a.jsonl", lines(1...100))
-        let path = try compress(folder, "a.jsonl")
+        let path = try gzip(folder.path("a.jsonl"))
         var source = try Sources.open(path)
         var end: SourcePosition?
         while let batch = try source.next(maximumRows: 30, maximumBytes: 1 << 20) { end = batch.end }
@@ -84,7 +73,7 @@ struct StreamTests {
             let tests = StreamTests()
             let folder = try TemporaryFolder()
             try folder.write("a.jsonl", tests.lines(1...50_000))
-            let path = try tests.compress(folder, "a.jsonl")
+            let path = try gzip(folder.path("a.jsonl"))
             for _ in 0..<5 {
                 var source = try Sources.open(path)
                 _ = try source.next(maximumRows: 1, maximumBytes: 1)

@@ -2,10 +2,10 @@ import ReceiptBridgeBatch
 import Foundation
 import GRDB
 import ReceiptBridgeSimulator
+import Testing
 import ReceiptBridgeTestSupport
 
 extension SourceRow {
-    /// Creates a row with a text receipt.
     static func text(_ number: Int64, _ id: String?, _ receipt: String, token: String? = nil) -> SourceRow {
         SourceRow(number: number, id: id, value: .text(receipt), accountToken: token)
     }
@@ -32,7 +32,6 @@ extension RowSource {
     }
 }
 
-/// Returns the rows of a file with this text.
 func rows(
     of text: String, as name: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits()
 ) throws -> [SourceRow] {
@@ -47,7 +46,6 @@ func rows(
     return try source.rest()
 }
 
-/// Returns the error code for a file with this text.
 func refusal(of text: String, as name: String, options: SourceOptions = SourceOptions()) -> SourceError.Code? {
     do {
         _ = try rows(of: text, as: name, options: options)
@@ -57,7 +55,6 @@ func refusal(of text: String, as name: String, options: SourceOptions = SourceOp
     }
 }
 
-/// Creates a database of another program.
 func makeDatabase(_ path: String, _ sql: String) throws {
     let queue = try DatabaseQueue(path: path)
     try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
@@ -70,6 +67,12 @@ extension JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.filter { !["row", "sourceId"].contains($0.key) })
     }
+}
+
+/// Compresses a file, which stays, and returns the path with `.gz` appended.
+func gzip(_ path: String) throws -> String {
+    #expect(try shell("gzip -kf '\(path)'") == 0)
+    return path + ".gz"
 }
 
 /// Runs a command of the shell, and returns its exit code.

@@ -14,9 +14,9 @@ struct TableSinkTests {
     }
 
     private func row(_ id: String, _ integer: Int64? = 1, _ text: String? = nil) -> ResultRow {
-        ResultRow(
-            id: id, digest: text, outcome: .migrated, kind: "appReceipt", verified: true,
-            api: APIColumns(appAppleId: integer))
+        var row = ResultRow(id: id, outcome: .migrated, kind: "appReceipt", verified: true)
+        (row.digest, row.api) = (text, APIColumns(appAppleId: integer))
+        return row
     }
 
     private func ids(_ folder: TemporaryFolder) throws -> [String] {

@@ -57,6 +57,24 @@ struct ProgressFileTests {
         }
     }
 
+    @Test("A set of numbers is changed number by number, and another one stays")
+    func sets() throws {
+        try with { ledger in
+            for number in [7, 70, 5, 7] as [Int64] { try ledger.insert(number, into: "a") }
+            try ledger.insert(9, into: "a b")
+            try ledger.save([1], as: "a")
+            try ledger.remove(7, from: "a")
+            #expect(try ledger.numbers(in: "a") == [5, 70])
+            try ledger.remove(nil, from: "a")
+            #expect(try ledger.numbers(in: "a") == [] && ledger.numbers(in: "a b") == [9] && ledger.state("a") == [1])
+            for text in ["-1", "x", "9223372036854775807"] {
+                try ledger.save([], as: "a #\(text)")
+                #expect(throws: StorageError.self, "\(text)") { try ledger.numbers(in: "a") }
+                try ledger.remove(nil, from: "a")
+            }
+        }
+    }
+
     @Test("Uncommitted changes are lost when the process ends")
     func crash() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }

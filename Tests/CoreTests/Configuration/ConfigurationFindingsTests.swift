@@ -381,8 +381,7 @@ struct ConfigurationFindingsTests {
         }
         let found = try findings("trust: {roots: [many]}\n\(Self.upstream)", in: folder)
         #expect(found.count == 1 && found[0].hasPrefix("trust.roots: many/b.pem cannot be used: "), "\(found)")
-        let variable = try findings(
-            Self.upstream, environment: ["RECEIPT_BRIDGE_TRUST_ROOTS": folder.path("none")])
+        let variable = try findings(Self.upstream, environment: ["RECEIPT_BRIDGE_TRUST_ROOTS": folder.path("none")])
         #expect(variable == ["(RECEIPT_BRIDGE_TRUST_ROOTS: no certificate in \(folder.path("none")))"])
     }
 

@@ -212,7 +212,7 @@ struct ConfigurationKeysTests {
     func reader() throws {
         let folder = try Self.folder()
         let requested = try ConfigurationFile.requestedKeys(in: Self.document(), folder: folder.url, checks: .server)
-        // The names of comparison rules are keys as well. They are documented in docs/COMPARISON.md.
+        // The names of comparison rules are keys as well. They are documented in docs/comparison-rules.csv.
         let rules = "apps[].comparisonRules."
         let unlike = Set(requested.map(normalized)).symmetricDifference(Self.lines.map(\.key))
         #expect(unlike.filter { !$0.hasPrefix(rules) } == [])

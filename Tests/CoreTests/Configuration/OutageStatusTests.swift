@@ -15,7 +15,5 @@ struct OutageStatusTests {
         arguments: [
             "0", "200", "500", "21002", "21004", "21006", "21009", "21010", "21099", "21200", "-503", "", "503x",
         ])
-    func refused(text: String) {
-        #expect(OutageStatus(text) == nil)
-    }
+    func refused(text: String) { #expect(OutageStatus(text) == nil) }
 }

@@ -17,9 +17,7 @@ struct ProxyConfigurationTests {
     final class Folder {
         let url = TestProcess.folder.appending(path: "settings-\(UUID().uuidString)")
 
-        init() throws {
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        }
+        init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
 
         deinit { try? FileManager.default.removeItem(at: url) }
 
@@ -229,14 +227,6 @@ struct ProxyConfigurationTests {
             let found = try findings("apps: [{bundleId: com.example.app, \(yaml)}]")
             #expect(found.contains("bridge.yaml: \(expected)"), "\(yaml): \(found)")
         }
-    }
-
-    @Test("The classes of comparison rules in the configuration are those of the comparison")
-    func ruleOverrides() {
-        var app = AppConfiguration(bundleId: nil)
-        for override in AppConfiguration.RuleOverride.allCases { app.comparisonRules[override.rawValue] = override }
-        #expect(app.comparisonOverrides.allSatisfy { $0.key == $0.value.rawValue })
-        #expect(Set(app.comparisonOverrides.values) == Set(ComparisonContext.Override.allCases))
     }
 
     @Test("Retention periods are days or `forever`")

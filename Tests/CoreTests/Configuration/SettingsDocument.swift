@@ -32,9 +32,7 @@ enum SettingsDocument {
     }
 
     /// The keys whose new values need a restart.
-    static var keysThatNeedRestart: [String] {
-        ProxyConfiguration.settings.filter(\.needsRestart).map(\.key)
-    }
+    static var keysThatNeedRestart: [String] { ProxyConfiguration.settings.filter(\.needsRestart).map(\.key) }
 
     /// The environment variables of all keys that have one. For a secret, the variable with the suffix `_FILE` names a
     /// file that contains it.

@@ -30,8 +30,7 @@ struct LogLineTests {
                 "a": .stringConvertible(21_004), "b": .stringConvertible(2.084), "c": "7",
                 "d": .stringConvertible(true), "e": .stringConvertible(Double.nan), "f": .stringConvertible(UInt8(3)),
             ])
-        #expect(
-            line.contains(#""a":21004,"b":2.084,"c":"7","d":true,"e":"nan","f":3,"level":"warning""#), "\(line)")
+        #expect(line.contains(#""a":21004,"b":2.084,"c":"7","d":true,"e":"nan","f":3,"level":"warning""#), "\(line)")
     }
 
     @Test("A line for people has time, level and message first, and cannot control the terminal")

@@ -29,9 +29,7 @@ struct AnswerPolicyTests {
     /// Runs the policy and describes its steps: the name of each source that is asked, with `?` if it is only a
     /// fallback, `archive` where Apple's last good response is preferred, and what the client gets if no archive has
     /// a response.
-    private func steps(
-        _ script: KeyValuePairs<AnswerSource, Script>, isAuthentic: Bool = true
-    ) -> String {
+    private func steps(_ script: KeyValuePairs<AnswerSource, Script>, isAuthentic: Bool = true) -> String {
         var policy = AnswerPolicy(sources: script.map(\.key), isAuthentic: isAuthentic)
         var steps: [String] = []
         while let turn = policy.next() {
@@ -106,8 +104,7 @@ struct AnswerPolicyTests {
         #expect(steps([.apple: outage, .receipt: .answers]) == "apple archive receipt? = receipt")
         #expect(steps([.api: outage, .receipt: .answers]) == "api receipt? = receipt")
         #expect(steps([.receipt: .skips, .apple: .skips]) == "receipt apple archive = nothing from apple")
-        #expect(
-            steps([.apple: outage, .receipt: .skips, .api: .answers]) == "apple receipt? api = api")
+        #expect(steps([.apple: outage, .receipt: .skips, .api: .answers]) == "apple receipt? api = api")
         #expect(
             steps([.apple: outage, .api: outage, .stored: .skips, .receipt: .answers])
                 == "apple api stored? archive receipt? = receipt")

@@ -89,7 +89,7 @@ struct CustomerViewErrorTests {
             for (key, expected, _) in texts.dropLast() {
                 for (_, found, text) in texts where found != expected {
                     let body = views.body(key, text)
-                    let error = await #expect(throws: CustomerViewError.self) {
+                    let error = await #expect(throws: OperationError.self) {
                         try await views.pipeline.view(body: body)
                     }
                     let name = found.split(separator: " ", maxSplits: 1)[1]
@@ -182,7 +182,7 @@ struct CustomerViewErrorTests {
             views.store.faults.add(
                 SimulatedFault(
                     .serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))
-            do throws(CustomerViewError) {
+            do throws(OperationError) {
                 _ = try await views.pipeline.view(transactionId: id, bundleId: nil)
                 Issue.record("got a view despite the fault")
             } catch {

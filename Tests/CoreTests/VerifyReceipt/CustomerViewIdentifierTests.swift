@@ -61,15 +61,13 @@ struct CustomerViewIdentifierTests {
         try await CustomerViews.serving { views in
             let customer = try views.customer(.noPurchases)
             // The id alone does not tell an empty history from the key of another app.
-            #expect(
-                await views.failure { try await $0.ask(id: customer.appTransactionId) } == "502 upstreamFailed")
+            #expect(await views.failure { try await $0.ask(id: customer.appTransactionId) } == "502 upstreamFailed")
             let signed = try #require(try views.store.signedAppTransaction(of: customer))
             let view = try await views.ask(signedAppTransaction: signed)
             #expect(view["transactions"] == .array([]) && view["subscriptions"] == .array([]))
             #expect(view["appTransaction"]?["appTransactionId"]?.text == customer.appTransactionId)
             views.store.faults.add(SimulatedFault(.status(500), endpoint: "appTransactionInfo"))
-            #expect(
-                await views.failure { try await $0.ask(signedAppTransaction: signed) } == "502 upstreamFailed")
+            #expect(await views.failure { try await $0.ask(signedAppTransaction: signed) } == "502 upstreamFailed")
         }
     }
 

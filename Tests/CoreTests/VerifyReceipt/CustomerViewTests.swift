@@ -113,8 +113,7 @@ struct CustomerViewTests {
             #expect(
                 await views.failure { try await $0.ask(id: transaction.transactionId) } == "404 serverAPINotConfigured")
             let signed = try views.signed(transaction)
-            #expect(
-                await views.failure { try await $0.ask(signedTransaction: signed) } == "404 serverAPINotConfigured")
+            #expect(await views.failure { try await $0.ask(signedTransaction: signed) } == "404 serverAPINotConfigured")
             #expect(views.store.requests.total == 0)
         }
     }

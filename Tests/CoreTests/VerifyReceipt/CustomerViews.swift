@@ -87,7 +87,7 @@ struct CustomerViews {
         do {
             _ = try await question(self)
             return nil
-        } catch let error as CustomerViewError {
+        } catch let error as OperationError {
             return "\(error.code.httpStatus) \(error.code.rawValue)"
         } catch {
             return "\(error)"

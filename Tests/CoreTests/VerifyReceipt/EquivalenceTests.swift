@@ -36,8 +36,7 @@ struct EquivalenceTests {
             #expect(reply.source == .api || receipt.originalTransactionIds.isEmpty, "\(receipt.id) by \(reply.source)")
             let theirs = try await apple(body, receipt.environment, port: port, transport: transport)
             let refunded = receipt.customer.refundedConsumables
-            tally.add(
-                try LeafDifferences(ours: reply.answer.body, theirs: theirs, refunded: refunded), of: receipt.id)
+            tally.add(try LeafDifferences(ours: reply.answer.body, theirs: theirs, refunded: refunded), of: receipt.id)
         }
         await transport.shutDown()
         await store.stop()

@@ -13,8 +13,7 @@ extension GenuineResponseTests {
         creationDate + ["receipt.bundle_id: different value", "response: different order of keys"]
 
     private static func edited(_ name: String, _ differences: [String] = ofRecords, excludesOld: Bool = false) -> Pair {
-        Pair(
-            answer: name, excludesOldTransactions: excludesOld, differences: ofEdited + differences)
+        Pair(answer: name, excludesOldTransactions: excludesOld, differences: ofEdited + differences)
     }
 
     static let newer = [

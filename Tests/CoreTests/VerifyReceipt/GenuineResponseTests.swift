@@ -32,10 +32,7 @@ struct GenuineResponseTests {
         Pair(
             answer: "PAIR-sandbox-demo-7iap-20150813-sha1-e5ef15",
             receipt: "app-receipts/sandbox-demo-7iap-20150813-sha1-e5ef15", now: nil,
-            differences: [
-                "latest_receipt: different value",
-                "latest_receipt_info[]: 28 only Apple's",
-            ]),
+            differences: ["latest_receipt: different value", "latest_receipt_info[]: 28 only Apple's"]),
         Pair(
             answer: "PAIR-sandbox-fashion-42iap-20201108-sha1-b5549e",
             receipt: "app-receipts/sandbox-fashion-42iap-20201108-sha1-b5549e", now: nil,
@@ -126,9 +123,7 @@ private struct AnswerDifferences {
         }
     }
 
-    private mutating func compare(
-        members apple: [JSONValue.Member], _ ours: [JSONValue.Member], at path: String
-    ) {
+    private mutating func compare(members apple: [JSONValue.Member], _ ours: [JSONValue.Member], at path: String) {
         let (left, right) = (JSONValue.object(apple), JSONValue.object(ours))
         for key in apple.map(\.key) + ours.map(\.key).filter({ left[$0] == nil }) {
             compare(left[key], right[key], at: path.isEmpty ? key : "\(path).\(key)")

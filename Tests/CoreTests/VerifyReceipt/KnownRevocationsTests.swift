@@ -73,8 +73,7 @@ struct KnownRevocationsTests {
             if hasStore { known.revocations.settle(facts, in: scope, areStored: false) }
         case .asked(let minute, let isRevoked):
             let date = isRevoked ? #","cancellation_date_ms":"\#(SharedSimulator.noon.milliseconds)""# : ""
-            let body =
-                #"{"latest_receipt_info":[{"transaction_id":"10","web_order_line_item_id":"w10"\#(date)}]}"#
+            let body = #"{"latest_receipt_info":[{"transaction_id":"10","web_order_line_item_id":"w10"\#(date)}]}"#
             known.revocations.record(
                 try ResponseDocument(Array(body.utf8)).revocationStates, in: scope,
                 askedAt: SharedSimulator.noon.advanced(by: .minutes(minute)))
@@ -85,8 +84,7 @@ struct KnownRevocationsTests {
     private func shown(in known: ServiceComponents) async -> [Bool] {
         var found: [Bool] = []
         for purchase in [PurchaseIdentifier.transaction("10"), .lineItem("w10")] {
-            let (index, _) = await known.revocations.revocations(
-                of: [purchase], in: scope, within: .seconds(5))
+            let (index, _) = await known.revocations.revocations(of: [purchase], in: scope, within: .seconds(5))
             found.append(
                 index.revocation(transactionId: purchase == .transaction("10") ? "10" : nil, webOrderLineItemId: "w10")
                     != nil)

@@ -154,8 +154,7 @@ struct LookedUpRecordsTests {
     ) throws -> String {
         var row = transaction.row(customer.environment, signedDate: SharedSimulator.noon)
         if let transactionId, case .object(let members) = row {
-            row = .object(
-                members.map { .init($0.key, $0.key == "transactionId" ? .string(transactionId) : $0.value) })
+            row = .object(members.map { .init($0.key, $0.key == "transactionId" ? .string(transactionId) : $0.value) })
         }
         return try store.pki.jwsSigner.jws(payload: row)
     }

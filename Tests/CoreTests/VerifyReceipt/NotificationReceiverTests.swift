@@ -32,8 +32,8 @@ struct NotificationReceiverTests {
             let again = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(uuid: uuid))
             #expect(try await bridge.receive(again) == outcome)
         }
-        let counts = bridge.pipelines.notifications.counts.now
-        #expect(counts.stored == 2 && counts.repeated == 2 && counts.refused.isEmpty)
+        #expect(bridge.pipelines.counts.notifications.words == "stored 2, repeated 2")
+        #expect(bridge.pipelines.notifications.rejections.words == "")
     }
 
     // MARK: - Rejected notifications
@@ -64,7 +64,7 @@ struct NotificationReceiverTests {
         }
         #expect(await bridge.refusal(ScriptedAppStore.body(unsigned)) == .malformedNotification)
         #expect(try await bridge.notifications() == 0)
-        #expect(bridge.pipelines.notifications.counts.now.refused == [.notAuthentic: 3, .malformedNotification: 1])
+        #expect(bridge.pipelines.notifications.rejections.words == "malformedNotification 1, notAuthentic 3")
     }
 
     @Test(
@@ -100,8 +100,7 @@ struct NotificationReceiverTests {
     @Test("What a server whose clock is ten minutes slow rejects is fetched once the clock allows it")
     func slowClock() async throws {
         let bridge = try StoringTestProxy()
-        let body = try bridge.appStore.notification(
-            "REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
+        let body = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
         let text = try #require(JSONValue(reading: body)["signedPayload"]?.text)
         bridge.appStore.update { $0.notifications = [text] }
         let filler = NotificationGapFiller(

@@ -52,8 +52,7 @@ struct PasswordTests {
         let bridge = try bridge([.apple, .receipt]) { $0.clientPassword = .required }
         let sandbox = try SharedSimulator.receipt(.activeSubscription, .sandbox).base64
         #expect(await bridge.ask(sandbox, route: .only(.production)).status == 21007)
-        #expect(
-            await bridge.ask(sandbox, route: .only(.sandbox)).text == #"{"environment":"Sandbox","status":21004}"#)
+        #expect(await bridge.ask(sandbox, route: .only(.sandbox)).text == #"{"environment":"Sandbox","status":21004}"#)
     }
 
     @Test("A wrong password is forwarded to Apple unchanged, and gives 21004 from the receipt source")

@@ -32,8 +32,7 @@ enum ReceiptVariants {
         let contentInfo = elements(in: receipt)
         var fields = elements(in: elements(in: contentInfo[1])[0])
         change(&fields)
-        return DEREncoder.sequence(
-            contentInfo[0], DEREncoder.value(tag: 0xA0, DEREncoder.sequence(fields)))
+        return DEREncoder.sequence(contentInfo[0], DEREncoder.value(tag: 0xA0, DEREncoder.sequence(fields)))
     }
 
     /// Returns the elements inside a DER element, each with tag and length.

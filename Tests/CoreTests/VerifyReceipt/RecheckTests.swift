@@ -28,10 +28,7 @@ struct RecheckTests {
         let bundleId = try #require(BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
         let keys = CustomerIdentifiers(originalTransactionIds: [], transactionIds: ["700000000000101"])
         let scope = AppScope(bundleId: bundleId, environment: .production)
-        #expect(
-            await eventually {
-                (try? await bridge.store.customer(of: keys, in: scope))??.needsLookup == false
-            })
+        #expect(await eventually { (try? await bridge.store.customer(of: keys, in: scope))??.needsLookup == false })
         #expect(bridge.appStore.questions.count == 2 * lookup)
         #expect(try await bridge.receive(body) == .repeated)
         #expect(await bridge.ask(receipt).source == .stored)
@@ -50,7 +47,5 @@ struct RecheckTests {
     }
 
     @Test("Other texts are no patterns", arguments: ["", "refund", "REFUND/", "/X", "A/B/C", "RE FUND"])
-    func malformed(text: String) {
-        #expect(NotificationPattern(text) == nil)
-    }
+    func malformed(text: String) { #expect(NotificationPattern(text) == nil) }
 }

@@ -45,9 +45,7 @@ struct RenewalDueTests {
         }
 
         /// The history and the statuses with a period that ends at the given time.
-        func answers(
-            end: Timestamp, status: Int64, renews: Int64 = 1, retries: Bool? = nil
-        ) throws -> [JSONValue] {
+        func answers(end: Timestamp, status: Int64, renews: Int64 = 1, retries: Bool? = nil) throws -> [JSONValue] {
             let bundleId = SimulatedApp.first.bundleId
             var row = transaction
             row.expiresDate = end

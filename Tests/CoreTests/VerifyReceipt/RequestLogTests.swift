@@ -23,8 +23,7 @@ struct RequestLogTests {
     @Test("Apps that are not configured share one line a minute, and each configured app has its own")
     func rateLimit() async throws {
         let handler = InMemoryLogHandler()
-        let proxy = try TestProxy(
-            FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
+        let proxy = try TestProxy(FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
         func lines() -> [String] {
             handler.entries.filter { $0.level >= .notice }.map { entry in
                 let shown = ["bundleId", "status", "suppressed"].map { entry.metadata[$0].map { "\($0)" } ?? "-" }

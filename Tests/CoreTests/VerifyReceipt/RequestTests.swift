@@ -21,9 +21,7 @@ struct RequestTests {
             #"{"receipt-data":"TUlJ","exclude-old-transactions":"true","password":null}"#,
             "{\"receipt-data\":\"TUlJ\\r\\nTUlJ\"}\n",
         ])
-    func untouched(body: String) throws {
-        #expect(try forwarded(body) == body)
-    }
+    func untouched(body: String) throws { #expect(try forwarded(body) == body) }
 
     @Test(
         "Only the tolerant profile reads a form, or JSON that is escaped like one",

@@ -60,8 +60,7 @@ struct RolloutTests {
         ])
     func stops(row: Case) {
         var state = RolloutState(RolloutConfiguration(source: .api, percent: 5, stopAt: row.stopAt))
-        state.stored = StoredRollout(
-            startedAt: SharedSimulator.noon, compared: row.compared, different: row.different)
+        state.stored = StoredRollout(startedAt: SharedSimulator.noon, compared: row.compared, different: row.different)
         #expect(state.mustStop == row.stops)
     }
 

@@ -53,8 +53,7 @@ struct ServerAPISourceTests {
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
         let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
-        let refused = await pipeline.answer(
-            body: Array(Question.body(tampered.text, password: nil, [:])), route: .auto)
+        let refused = await pipeline.answer(body: Array(Question.body(tampered.text, password: nil, [:])), route: .auto)
         #expect(refused.answer.status == .notAuthentic)
         let empty = try #require(store.receipts.first { $0.originalTransactionIds.isEmpty })
         let answered = await pipeline.answer(body: Array(Question.body(empty.base64, password: nil, [:])), route: .auto)

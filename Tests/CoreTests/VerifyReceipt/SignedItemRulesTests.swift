@@ -16,8 +16,7 @@ struct SignedItemRulesTests {
         let customers: [SimulatedCustomer]
 
         func service(_ change: (inout AppConfiguration) -> Void = { _ in }) throws -> VerifyReceiptService {
-            try ServerAPIWorld.pipeline(
-                appStore, port: port, transport: transport, answer: [.api], changing: change)
+            try ServerAPIWorld.pipeline(appStore, port: port, transport: transport, answer: [.api], changing: change)
         }
 
         /// The receipt, the newest signed transaction and the `latest_receipt` of a customer.
@@ -75,8 +74,7 @@ struct SignedItemRulesTests {
                         for item in items { statuses.append(await Self.status(service, item, route)) }
                         #expect(Set(statuses).count == 1, "\(rule.name) \(customer.environment) \(route): \(statuses)")
                         guard case .auto = route else { continue }
-                        #expect(
-                            statuses.first == (customer.environment == .sandbox ? rule.status : 0), "\(rule.name)")
+                        #expect(statuses.first == (customer.environment == .sandbox ? rule.status : 0), "\(rule.name)")
                     }
                 }
             }

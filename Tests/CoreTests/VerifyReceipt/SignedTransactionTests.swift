@@ -57,9 +57,7 @@ struct SignedTransactionTests {
             return try ScriptedAppStore.signed(purchase, SharedSimulator.noon, bundleId: bundleId)
         }
 
-        func ask(
-            _ item: String, password: String? = nil, route: UpstreamRouter.Route = .auto
-        ) async -> SourcedAnswer {
+        func ask(_ item: String, password: String? = nil, route: UpstreamRouter.Route = .auto) async -> SourcedAnswer {
             await pipeline.answer(body: Question.body(item, password: password), route: route)
         }
 
@@ -83,8 +81,7 @@ struct SignedTransactionTests {
 
     /// Returns the rows of a list in a response, as canonical JSON, without those of some transactions.
     private static func rows(_ name: String, _ result: SourcedAnswer, without ids: Set<String>) throws -> [String] {
-        let body = try #require(
-            try JSONSerialization.jsonObject(with: Data(result.answer.body)) as? [String: Any])
+        let body = try #require(try JSONSerialization.jsonObject(with: Data(result.answer.body)) as? [String: Any])
         return try (body[name] as? [[String: Any]] ?? []).filter { row in
             !((row["transaction_id"] as? String).map(ids.contains) ?? false)
         }.map { row in
@@ -211,8 +208,7 @@ struct SignedTransactionTests {
     }
 
     // T34
-    @Test(
-        "The endpoint, the password and the rules of the app hold for signed transactions as for receipts")
+    @Test("The endpoint, the password and the rules of the app hold for signed transactions as for receipts")
     func rules() async throws {
         let bridge = try Bridge()
         let signed = try bridge.signed()
@@ -232,8 +228,7 @@ struct SignedTransactionTests {
         let offline = try Bridge([.apple]) { $1.serverAPI = nil }
         let json = try await offline.json(signed)
         #expect(json["status"]?.integer == 0)
-        #expect(
-            json["latest_receipt_info"]?.elements?.compactMap { $0["transaction_id"]?.text } == ["700000000000101"])
+        #expect(json["latest_receipt_info"]?.elements?.compactMap { $0["transaction_id"]?.text } == ["700000000000101"])
         #expect(json["latest_receipt"]?.text == Base64.encode(Array(signed.utf8)))
         #expect(json["pending_renewal_info"] == nil)
         #expect(offline.appStore.questions.isEmpty)

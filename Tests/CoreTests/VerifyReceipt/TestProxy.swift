@@ -86,9 +86,7 @@ struct TestProxy {
 final class MovableClock: Sendable {
     private let instant: Mutex<Timestamp>
 
-    init(_ start: Timestamp = SharedSimulator.noon) {
-        instant = Mutex(start)
-    }
+    init(_ start: Timestamp = SharedSimulator.noon) { instant = Mutex(start) }
 
     var now: Timestamp {
         get { instant.withLock { $0 } }

@@ -127,9 +127,7 @@ struct UnexpectedNotificationTests {
         let xcode = JSONValue.Member("environment", .string("Xcode"))
         func appData(_ changes: [JSONValue.Member]) throws -> JSONValue.Member {
             let download =
-                Self.app + [
-                    .init("receiptType", .string("Production")), .init("receiptCreationDate", Self.noon),
-                ]
+                Self.app + [.init("receiptType", .string("Production")), .init("receiptCreationDate", Self.noon)]
             let names = Set(changes.map(\.key))
             let signed = try sign(download.filter { !names.contains($0.key) } + changes)
             return .init("appData", .object(Self.app + [.init("signedAppTransactionInfo", .string(signed))]))
@@ -142,7 +140,7 @@ struct UnexpectedNotificationTests {
         ]
         for body in bodies { #expect(await bridge.refusal(body) == .nestedItemMismatch) }
         #expect(NotificationRejection.Code.nestedItemMismatch.httpStatus == 503)
-        #expect(bridge.pipelines.notifications.counts.now.refused == [.nestedItemMismatch: 8])
+        #expect(bridge.pipelines.notifications.rejections.words == "nestedItemMismatch 8")
         let lines = log.entries.filter { $0.message == "notification rejected" }
         #expect(lines.count == 1)
         #expect(

@@ -78,8 +78,7 @@ struct VerifyReceiptServiceTests {
         #expect(await (try bridge([.apple], whole)).ask(receipt).short == "\(status) apple Production")
     }
 
-    @Test(
-        "Apple's status is returned even if local verification disagrees", arguments: [21003, 21010, 99])
+    @Test("Apple's status is returned even if local verification disagrees", arguments: [21003, 21010, 99])
     func verdicts(status: Int) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in .status(status) })
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
@@ -348,8 +347,7 @@ struct VerifyReceiptServiceTests {
             receipt.transactions.map { $0.isAutoRenewable ? $0.originalTransactionId : $0.product.productId })
         #expect(series.count < receipt.transactions.count)
         for order in Self.orders {
-            let reply = await (try bridge(order)).ask(
-                receipt.base64, ["exclude-old-transactions": .string("true")])
+            let reply = await (try bridge(order)).ask(receipt.base64, ["exclude-old-transactions": .string("true")])
             #expect(reply.json?["latest_receipt_info"]?.elements?.count == series.count, "\(order)")
         }
     }

@@ -46,8 +46,7 @@ struct WrongPasswordTests {
                 appStore.world.customers.first { $0.kind == .nonConsumable && $0.environment == .production })
             let receipt = try #require(appStore.receipts(of: customer).first)
             try appStore.simulate(EventRequest(.initialBuy, customerId: customer.id), seed: 1)
-            try await work(
-                Stage(appStore: appStore, port: port, transport: transport, store: store, receipt: receipt))
+            try await work(Stage(appStore: appStore, port: port, transport: transport, store: store, receipt: receipt))
             await store.close()
         }
     }

@@ -89,7 +89,11 @@ def openssl_version():
 def main():
     link(*sys.argv[1:3])
     libraries, version = needs(sys.argv[2])
-    print(f"library: {os.path.getsize(sys.argv[2]):,} bytes, glibc {'.'.join(map(str, version))}, {' '.join(libraries)}")
+    size = os.path.getsize(sys.argv[2])
+    # ICU alone has 40 MB. It comes with Foundation's text functions, for example CharacterSet; FoundationEssentials does not need it.
+    if size > 15_000_000 or version > (2, 34):
+        sys.exit(f"library: {size:,} bytes with glibc {version}: a source needs more of Foundation than FoundationEssentials")
+    print(f"library: {size:,} bytes, glibc {'.'.join(map(str, version))}, {' '.join(libraries)}")
 
 
 if __name__ == "__main__":

@@ -78,9 +78,7 @@ struct PostgreSQLClientTests {
     @Test("A batch is committed as a whole or not at all")
     func batch() async throws {
         let client = TestDatabase.client()
-        _ = try await client.run([
-            "DROP TABLE IF EXISTS batchTest", "CREATE TABLE batchTest (id bigint PRIMARY KEY)",
-        ])
+        _ = try await client.run(["DROP TABLE IF EXISTS batchTest", "CREATE TABLE batchTest (id bigint PRIMARY KEY)"])
         let insert = PostgreSQLQuery("INSERT INTO batchTest VALUES ($1)", [1])
         let failure = await failure { _ = try await client.run([insert, insert, insert]) }
         #expect(failure?.code == .duplicate && failure?.sqlState == "23505")
@@ -227,9 +225,7 @@ struct PostgreSQLClientTests {
         }
         try await Task.sleep(for: .milliseconds(50))
         for number in 0..<200 {
-            let row = try await client.query(
-                PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])
-            ).rows[0]
+            let row = try await client.query(PostgreSQLQuery("SELECT $1::bigint", [.integer(Int64(number))])).rows[0]
             #expect(try row.integer(0) == Int64(number))
         }
         #expect(await slow?.code == .outcomeUnknown)
@@ -237,9 +233,7 @@ struct PostgreSQLClientTests {
         await client.close()
     }
 
-    @Test(
-        "The server cancels a statement before the client gives up, and a longer limit of a call counts"
-    )
+    @Test("The server cancels a statement before the client gives up, and a longer limit of a call counts")
     func serverTimeout() async throws {
         // The server cancels a tenth of the limit earlier, which is short if the machine is busy.
         for limit in [Duration.milliseconds(500), .seconds(2), .seconds(8)] {
@@ -291,9 +285,7 @@ struct PostgreSQLClientTests {
     @Test("A statement is prepared again after the columns of its table have changed")
     func changedTable() async throws {
         let client = PostgreSQLClient(TestDatabase.configuration(connections: 1))
-        _ = try await client.run([
-            "DROP TABLE IF EXISTS changedTest", "CREATE TABLE changedTest (id bigint)",
-        ])
+        _ = try await client.run(["DROP TABLE IF EXISTS changedTest", "CREATE TABLE changedTest (id bigint)"])
         let insert = PostgreSQLQuery("INSERT INTO changedTest VALUES ($1)", [1])
         _ = try await client.run([insert, insert])
         #expect(try await client.query("SELECT * FROM changedTest").rows.count == 2)

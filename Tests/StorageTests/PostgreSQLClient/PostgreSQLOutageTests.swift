@@ -105,8 +105,7 @@ struct PostgreSQLOutageTests {
     func twoHosts() async throws {
         let port = try #require(TestDatabase.parameters?.first { $0.keyword == "port" }?.value)
         let host = try #require(TestDatabase.parameters?.first { $0.keyword == "host" }?.value)
-        let client = PostgreSQLClient(
-            TestDatabase.configuration(["host": "127.0.0.1,\(host)", "port": "1,\(port)"]))
+        let client = PostgreSQLClient(TestDatabase.configuration(["host": "127.0.0.1,\(host)", "port": "1,\(port)"]))
         #expect(await failure { try await client.connected(within: .seconds(10)) } == nil)
         await client.close()
     }
@@ -122,8 +121,7 @@ struct PostgreSQLFailureTests {
         #expect(await failure { _ = try await client.query("SELECT 1") } != nil)
         #expect(client.lastError?.code == .libraryMissing)
         #expect(client.lastError?.reason.contains("apt-get install libpq5") == true)
-        #expect(
-            await failure { try await client.connected(within: .seconds(10)) }?.code == .libraryMissing)
+        #expect(await failure { try await client.connected(within: .seconds(10)) }?.code == .libraryMissing)
         await client.close()
     }
 

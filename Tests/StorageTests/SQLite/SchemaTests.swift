@@ -16,9 +16,7 @@ struct SchemaTests {
         try change(try StoreSamples.tables(of: "0.1.0.sqlite"))
     }
 
-    private func change(_ sql: String) throws {
-        try DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
-    }
+    private func change(_ sql: String) throws { try DatabaseQueue(path: path).write { try $0.execute(sql: sql) } }
 
     /// Returns what SQLite knows about the tables, columns, references and indexes of a file.
     private func shape(of path: String) throws -> Set<String> {

@@ -23,7 +23,6 @@ package struct ChunkPlanner {
         rows = try source.open(at: place, limits: source.kind == .csv ? nil : source.namesOnly)
     }
 
-    /// Returns the next chunk; `nil` at the end of the source.
     package mutating func next() throws(SourceError) -> ImportChunk? {
         guard !isAtEnd else { return nil }
         let chunk = rows == nil ? try nextLines() : try nextRows()

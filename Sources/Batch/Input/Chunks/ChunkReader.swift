@@ -23,9 +23,8 @@ package struct ChunkReader {
         }
     }
 
-    /// Returns the next rows; `nil` at the end of the chunk.
-    ///
-    /// - Throws: ``SourceError``; `changed` if the rows are not those that were planned.
+    /// Returns the next rows; `nil` at the end of the chunk. Throws `changed` if the rows are not those that were
+    /// planned.
     package mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> [SourceRow]? {
         guard let rows = chunk.rows else {
             return try source.next(maximumRows: maximumRows, maximumBytes: maximumBytes)?.rows

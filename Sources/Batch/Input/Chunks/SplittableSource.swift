@@ -38,7 +38,6 @@ package struct SplittableSource: Sendable {
         notices = try Sources.open(path, options: options, limits: limits).notices
     }
 
-    /// Opens the source at a place.
     func open(at place: String? = nil, limits: SourceLimits? = nil) throws(SourceError) -> any RowSource {
         try Sources.open(
             path, options: options, limits: limits ?? self.limits,

@@ -16,12 +16,8 @@ struct CSVHeader: Sendable {
     static let maximumBytes = 1 << 20
     static let maximumColumns = 4_096
 
-    /// Parses a header.
-    ///
-    /// - Parameters:
-    ///   - record: The first line, without a byte order mark.
-    ///   - sample: The records after it, as far as they have been read.
-    ///   - stated: The separator that a line before the header states; `nil` if there is none.
+    /// Parses a header: the first line, without a byte order mark. The sample is the records after it, as far as they
+    /// have been read. A line before the header can state the separator.
     fileprivate init(
         _ record: Span<UInt8>, before sample: Span<UInt8>, separator stated: UInt8?, _ options: SourceOptions,
         at path: String
@@ -52,7 +48,6 @@ struct CSVHeader: Sendable {
         notice = suggestions.notice(ofIds: id.map { names[$0] })
     }
 
-    /// Returns what the first records tell about the columns.
     private static func suggestions(
         for names: [String], in sample: Span<UInt8>, _ separator: UInt8
     ) -> ColumnSuggestions {
@@ -115,7 +110,6 @@ struct CSVHeader: Sendable {
         return (found, nil)
     }
 
-    /// Returns the error for a column, with the existing ones.
     private static func error(
         _ problem: ColumnProblem, _ names: [String], _ suggestions: ColumnSuggestions, at path: String
     ) -> SourceError {
@@ -130,9 +124,7 @@ struct CSVHeader: Sendable {
         return SourceError(.missingColumn, at: path, problem.reason(inventory, names, suggestions: suggestions))
     }
 
-    /// Returns the error for a text that begins with rows.
-    ///
-    /// - Parameter header: The line that is missing; `nil` if it is not known.
+    /// Returns the error for a text that begins with rows. The header is the line that is missing, if it is known.
     private static func error(
         _ problem: ColumnProblem, withoutHeader header: String?, at path: String
     ) -> SourceError {
@@ -151,10 +143,8 @@ struct CSVHeader: Sendable {
     /// digits means that the first line is data and the header is missing. It may contain a receipt, so it is not
     /// printed.
     private static let longestName = 64
-    /// Maximum number of column names in an error message.
     private static let shownNames = 20
 
-    /// Returns whether the first line looks like column names.
     private static func isHeader(_ names: [String]) -> Bool {
         names.allSatisfy { $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }
     }

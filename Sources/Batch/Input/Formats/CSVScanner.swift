@@ -26,7 +26,6 @@ struct CSVScanner: Sendable {
 
     /// `true` if the record ended at a line break within quotes, see ``endEarly(_:expectedFields:before:)``.
     private(set) var hasEndedEarly = false
-    /// `true` if a quote is open.
     var isQuoted: Bool { state == .quoted }
 
     /// State of the parser. `afterQuote` is after a quote that closes the field or is the first of two.
@@ -38,7 +37,6 @@ struct CSVScanner: Sendable {
     private let wantedFields: Int
     /// `true` if fields are not stored, see ``discardFields()``.
     private var isSkipping = false
-    /// State before the byte at ``position``.
     private var state = State.atFieldStart
     private var start = 0
     private var hasQuotes = false
@@ -54,7 +52,6 @@ struct CSVScanner: Sendable {
     /// `true` if the file ended before the closing quote.
     private(set) var isInQuotes = false
 
-    /// Resets the scanner for the next record.
     mutating func reset() {
         fields.removeAll(keepingCapacity: true)
         (fieldCount, isBroken, isSkipping, position, state) = (0, false, false, 0, .atFieldStart)
@@ -67,9 +64,8 @@ struct CSVScanner: Sendable {
         (isSkipping, position, start) = (true, 0, 0)
     }
 
-    /// Continues scanning where the previous call stopped.
-    ///
-    /// - Returns: `true` if the record is complete; ``position`` is then after its line break.
+    /// Continues where the previous call stopped. Returns `true` if the record is complete; ``position`` is then after
+    /// its line break.
     mutating func scan(_ record: Span<UInt8>) -> Bool {
         let count = record.count
         // Searched once for each line, not once for each field.
@@ -157,10 +153,9 @@ struct CSVScanner: Sendable {
         }
     }
 
-    /// Ends the record within its open or malformed field, with the opening quote taken as an ordinary byte. The
-    /// record ends at the first line break at which it has the expected number of fields.
-    ///
-    /// - Returns: `false` if there is no such line break before `end`. Nothing has changed then.
+    /// Ends the record within its open or malformed field, with the opening quote taken as an ordinary byte. The record
+    /// ends at the first line break at which it has the expected number of fields. Returns `false`, and changes
+    /// nothing, if there is none before `end`.
     mutating func endEarly(_ record: Span<UInt8>, expectedFields: Int, before end: Int) -> Bool {
         let field = brokenField ?? (start, fieldCount)
         guard !isSkipping, isQuoted || brokenField != nil else { return false }

@@ -13,24 +13,24 @@ extension CSVSource {
     /// Ends the record in the window early if necessary. A long record that is closed correctly and is within the
     /// limits is not changed.
     mutating func endsEarly(isWhole: Bool) -> Bool {
-        guard longRecord == nil, !lines.isHopeless else { return false }
-        let length = isWhole ? scanner.position : window.count
+        guard text.long == nil, !lines.isHopeless else { return false }
+        let length = isWhole ? scanner.position : text.window.count
         if let limit = limit(of: length) { return endsEarly(at: limit) }
-        let bytes = window.bytes
-        let record = bytes.span.extracting(window.range).extracting(0..<length)
-        if scanner.isBroken, isWhole || window.isAtEnd {
+        let bytes = text.window.bytes
+        let record = bytes.span.extracting(text.window.range).extracting(0..<length)
+        if scanner.isBroken, isWhole || text.window.isAtEnd {
             return scanner.endEarly(
                 record, expectedFields: header.count, before: isWhole ? length - 1 : length)
         }
-        return window.isAtEnd && !isWhole && endsEarly(inLast: record)
+        return text.window.isAtEnd && !isWhole && endsEarly(inLast: record)
     }
 
     /// Returns the offset at which a record of this length exceeds a limit; `nil` if it does not. The result does not
     /// depend on how much of the record is in the window.
     private mutating func limit(of length: Int) -> Int? {
         guard length > min(limits.row, limits.quotedLines) else { return nil }
-        let bytes = window.bytes
-        let record = bytes.span.extracting(window.range)
+        let bytes = text.window.bytes
+        let record = bytes.span.extracting(text.window.range)
         let end = min(length, limits.row)
         while lines.count < limits.quotedLines {
             guard let found = record.firstIndex(of: UInt8(ascii: "\n"), from: lines.end, to: end) else {
@@ -45,8 +45,8 @@ extension CSVSource {
 
     /// Ends the record before a limit. If that is not possible, it stays as it is and is marked hopeless.
     private mutating func endsEarly(at limit: Int) -> Bool {
-        let bytes = window.bytes
-        let record = bytes.span.extracting(window.range).extracting(0..<limit)
+        let bytes = text.window.bytes
+        let record = bytes.span.extracting(text.window.range).extracting(0..<limit)
         let before = scanner
         scanner.reset()
         _ = scanner.scan(record)
@@ -72,7 +72,6 @@ extension CSVSource {
 }
 
 extension StoredValue {
-    /// Value of a row that was ended early.
     static let unclosedQuote = StoredValue.unreadable(
         code: "unclosedQuote",
         reason: "a quote opens a field and is not closed in its row; the record was ended at a line break")

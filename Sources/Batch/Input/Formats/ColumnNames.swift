@@ -4,7 +4,6 @@ import ReceiptBridgeStorage
 /// The columns of a source, in which those to use are found by name. Upper and lower case are equal, unless exactly
 /// one column has the name as it is written.
 struct ColumnNames: Sendable {
-    /// Names in the order of the columns.
     let names: [String]
 
     /// Names of columns that hold receipts, as ``folded(_:)`` returns them: `receipt`, and what Apple's documents and
@@ -48,7 +47,6 @@ struct ColumnNames: Sendable {
         return index
     }
 
-    /// Returns the index of a column that must exist.
     private func index(of name: String, _ role: ColumnRole) throws(ColumnProblem) -> Int {
         guard let index = try find(name) else { throw .missing(name, role) }
         return index
@@ -60,7 +58,6 @@ struct ColumnNames: Sendable {
         return try index(of: name, role)
     }
 
-    /// Returns the index of a column; `nil` if no column has the name.
     private func find(_ name: String) throws(ColumnProblem) -> Int? {
         let same = names.indices.filter { names[$0] == name }
         let found = same.isEmpty ? names.indices.filter { SQLName.areSame(names[$0], name) } : same
@@ -80,7 +77,6 @@ struct ColumnNames: Sendable {
 enum ColumnRole: Sendable, Hashable {
     case receipt, id, accountToken, transactionIds
 
-    /// The option that selects the column.
     var option: String {
         switch self {
         case .receipt: "--receipt-column"
@@ -95,17 +91,11 @@ enum ColumnRole: Sendable, Hashable {
 enum ColumnProblem: Error, Sendable, Hashable {
     /// No column has this name, which an option gave for this role; `nil` if no option was given for the receipt.
     case missing(String, ColumnRole?)
-    /// Several columns have this name.
     case repeated(String)
     /// Several columns have a usual name of receipts.
     case several([String])
 
-    /// The reason for display.
-    ///
-    /// - Parameters:
-    ///   - inventory: The existing columns, as a part of a sentence.
-    ///   - names: The existing columns.
-    ///   - suggestions: What the values of the columns tell.
+    /// The reason for display. The inventory is the existing columns as a part of a sentence.
     func reason(
         _ inventory: String, _ names: [String] = [], suggestions: ColumnSuggestions = ColumnSuggestions([])
     ) -> String {

@@ -6,7 +6,6 @@ struct ColumnSuggestions: Sendable {
     private let names: [String]
     private var columns: [String: Column] = [:]
 
-    /// The values in a column.
     private struct Column {
         var rows = 0
         /// The values of at most ``longestId`` bytes that are not empty.
@@ -22,7 +21,6 @@ struct ColumnSuggestions: Sendable {
         var isDistinct: Bool { rows > 0 && values.count == rows }
     }
 
-    /// Number of rows whose values are looked at.
     static let sampleSize = 20
     /// Number of bytes that a value must have to look like a receipt.
     static let shortestReceipt = 200
@@ -30,7 +28,6 @@ struct ColumnSuggestions: Sendable {
 
     init(_ names: [String]) { self.names = names }
 
-    /// Looks at a value in a column.
     mutating func add(_ value: [UInt8], in name: String) {
         var column = columns[name] ?? Column()
         column.rows += 1
@@ -106,9 +103,7 @@ struct ColumnSuggestions: Sendable {
 
     // MARK: - Ids
 
-    /// Returns a sentence if no row has an id, or if the ids are no longer those of the source; `nil` otherwise.
-    ///
-    /// - Parameter name: The column of the ids; `nil` if there is none.
+    /// Returns a sentence if no row has an id, or if the ids are no longer those of the source.
     func notice(ofIds name: String?) -> String? {
         guard let name else {
             guard columns.values.contains(where: { $0.rows > 0 }) else { return nil }

@@ -6,7 +6,6 @@ import Foundation
 /// The size of a page does not depend on the number of names. The directory is read once for each page, so a name
 /// that is added during a run is found if it sorts after the current page.
 struct DirectoryPage: Sendable {
-    /// Type of a directory entry.
     enum Kind: Sendable, Hashable {
         case file, directory, link, other
     }
@@ -21,11 +20,7 @@ struct DirectoryPage: Sendable {
     /// `true` if there are no entries after these.
     let isLast: Bool
 
-    /// Reads a page. Names that begin with a dot are skipped.
-    ///
-    /// - Parameters:
-    ///   - name: Name after which the page starts; `nil` for the first page.
-    ///   - size: Maximum number of entries.
+    /// Reads a page of at most `size` entries after a name. Names that begin with a dot are skipped.
     init(of path: [UInt8], after name: [UInt8]?, size: Int) throws(SystemFailure) {
         guard let folder = opendir(path.cPath) else { throw .last }
         defer { closedir(folder) }
@@ -94,12 +89,10 @@ extension UnsafeMutablePointer<dirent> {
 }
 
 extension [UInt8] {
-    /// Compares in byte order.
     func precedes(_ other: [UInt8]) -> Bool {
         let order = memcmp(self, other, Swift.min(count, other.count))
         return order == 0 ? count < other.count : order < 0
     }
 
-    /// The path as a null-terminated C string.
     var cPath: [CChar] { map(CChar.init(bitPattern:)) + [0] }
 }

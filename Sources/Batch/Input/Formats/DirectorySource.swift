@@ -13,7 +13,6 @@ import Foundation
 /// file has a row if its path sorts after the current position, and otherwise none, in this run and in all that
 /// resume from its position. A file that is removed before it is reached has no row.
 struct DirectorySource: RowSource {
-    /// Maximum depth of nested directories.
     static let maximumDepth = 32
 
     let identity: SourceIdentity
@@ -21,7 +20,6 @@ struct DirectorySource: RowSource {
     private let path: String
     /// Limits on files. A file that exceeds one is an unreadable row.
     private let limits: SourceLimits
-    /// Relative paths of files that are excluded.
     private let excludedPaths: Set<[UInt8]>
     /// Open directories, from the outermost to the one being read.
     private var levels: [Level] = []
@@ -29,7 +27,6 @@ struct DirectorySource: RowSource {
     private var lastPath: [UInt8]
     private var nextRowNumber: Int64
 
-    /// A directory that is being read.
     private struct Level {
         /// Path relative to the outermost directory.
         let path: [UInt8]
@@ -187,7 +184,6 @@ struct DirectorySource: RowSource {
         }
     }
 
-    /// Returns the full path of a relative one.
     private func full(_ relative: [UInt8]) -> [UInt8] {
         relative.isEmpty ? Array(path.utf8) : Array(path.utf8) + [UInt8(ascii: "/")] + relative
     }

@@ -27,11 +27,8 @@ struct EscapedRecord: Sendable, Hashable {
         separator != UInt8(ascii: ",") && separator != UInt8(ascii: ";")
     }
 
-    /// Reads the record at the beginning of the bytes.
-    ///
-    /// - Parameters:
-    ///   - isEnd: Whether the text ends with the bytes.
-    ///   - mayGrow: Whether more bytes can be had.
+    /// Reads the record at the beginning of the bytes. With `isEnd` the text ends with them; with `mayGrow` more can be
+    /// had.
     static func read(
         _ bytes: Span<UInt8>, _ header: CSVHeader, isEnd: Bool, mayGrow: Bool, maximumLines: Int
     ) -> Reading {
@@ -167,10 +164,10 @@ struct EscapedRecord: Sendable, Hashable {
 extension CSVSource {
     /// Reads the record in the window a second time, if its first reading cannot be right.
     func secondReading() -> EscapedRecord.Reading {
-        guard longRecord == nil, !lines.isHopeless, header.count > 1, window.count > 0 else { return .none }
-        let (scanner, header, limits, isAtEnd) = (scanner, header, limits, window.isAtEnd)
+        guard text.long == nil, !lines.isHopeless, header.count > 1, text.window.count > 0 else { return .none }
+        let (scanner, header, limits, isAtEnd) = (scanner, header, limits, text.window.isAtEnd)
         let isScanned = isScanned
-        return window.read { bytes in
+        return text.window.read { bytes in
             let limit = min(bytes.count, limits.row)
             let record = bytes.extracting(0..<(isScanned ? scanner.position : bytes.count))
             guard isScanned ? scanner.isDoubtful(record, header) : scanner.isUnfinished(header) else {

@@ -47,12 +47,11 @@ struct JSONKeys: Sendable {
         }
     }
 
-    /// Compares the lines at the beginning of a window with the names of the options.
+    /// Compares the lines at the beginning of a window with the names of the options. Returns what is wrong with the
+    /// ids, see ``ColumnSuggestions/notice(ofIds:)``. Throws `missingColumn` if no line has a key that an option names.
     ///
-    /// - Parameter canSearch: Whether the window may move on to search for a key that is not in these lines. Otherwise,
-    ///   keys that only some rows have are not checked.
-    /// - Returns: What is wrong with the ids, see ``ColumnSuggestions/notice(ofIds:)``.
-    /// - Throws: `missingColumn` if no line has a key that an option names.
+    /// The window may move on to search for a key that is not in these lines. If it cannot, keys that only some rows
+    /// have are not checked.
     static func notices(
         of window: inout ByteWindow, _ options: SourceOptions, canSearch: Bool
     ) throws(SourceError) -> [String] {
@@ -80,7 +79,6 @@ struct JSONKeys: Sendable {
         }
     }
 
-    /// Returns the error for a key that an option names.
     private func error(missing name: String, _ role: ColumnRole, at path: String) -> SourceError {
         let others = names.count > Self.shownKeys ? " and \(names.count - Self.shownKeys) more" : ""
         let inventory = "there are: \(names.prefix(Self.shownKeys).joined(separator: ", "))\(others)"

@@ -140,7 +140,6 @@ struct JSONLine: Sendable {
 }
 
 extension JSONString {
-    /// Returns whether the string equals the text after unescaping.
     fileprivate func matches(_ text: [UInt8], in bytes: Span<UInt8>) -> Bool {
         guard !isEscaped else { return range.count <= 6 * text.count && unescaped(in: bytes) == text }
         guard range.count == text.count else { return false }
@@ -148,7 +147,6 @@ extension JSONString {
         return true
     }
 
-    /// Returns whether the string equals the text apart from the case of ASCII letters.
     fileprivate func isSame(as text: [UInt8], in bytes: Span<UInt8>) -> Bool {
         guard range.count == text.count else { return false }
         return SQLName.areSame(

@@ -8,119 +8,76 @@ struct JSONLinesSource: TextSource {
     let identity: SourceIdentity
 
     private let line: JSONLine
-    private let use: SourceUse
-    /// Maximum length of a line in bytes. A longer line is an unreadable row.
-    private let maximumLineBytes: Int
-    private(set) var window: ByteWindow
+    var text: RecordFramer
     /// Digest of the bytes that have been delivered; `nil` if the stream has an identity.
     private var digest: StreamDigest?
-    private var nextRowNumber: Int64
     /// Number of bytes at the start of the window that are known to contain no line break.
     private var searched = 0
-    /// Position of a line that is too long for the window.
-    private(set) var longRow: SourcePosition?
-    /// Digest of the bytes of that line that are no longer in the window; `nil` unless this is a filter.
-    private var longLineDigest: LineDigest?
-    var end = TextEnd()
     var notices: [String] = []
     /// Options whose names are compared with the first lines when these have been read; `nil` for none.
     var unchecked: SourceOptions?
 
-    /// - Parameters:
-    ///   - keepsDigest: Computes a digest of the stream. Needed to resume a stream without identity.
+    /// A digest of the stream is needed to resume one without identity.
     init(
         _ stream: any ByteStream, options: SourceOptions, limits: SourceLimits = SourceLimits(),
         at position: SourcePosition?, keepsDigest: Bool = false, for use: SourceUse = .resumable
     ) throws(SourceError) {
         line = JSONLine(options)
-        self.use = use
-        maximumLineBytes = limits.row
-        window = ByteWindow(stream, capacity: limits.chunk)
+        let window = ByteWindow(stream, capacity: limits.chunk)
         identity = try window.identity(as: Self.kind)
         digest = keepsDigest ? StreamDigest() : nil
-        nextRowNumber = position?.nextRowNumber ?? 1
+        text = RecordFramer(window, limits, at: position, for: use)
         if let position { try resume(at: position) }
     }
 
     // MARK: - Lines
 
-    mutating func findRow(hasRows: Bool) throws(SourceError) -> TextRow? {
-        while true {
-            let (start, count) = (searched, window.count)
-            if let end = window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: start, to: count) }) {
-                if let options = unchecked {
-                    unchecked = nil
-                    _ = try JSONKeys.notices(of: &window, options, canSearch: false)
-                }
-                return .whole(end + 1)
-            }
+    mutating func findRecord() throws(SourceError) -> TextRecord? {
+        let (start, count) = (searched, text.window.count)
+        guard let end = text.window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: start, to: count) }) else {
             searched = count
-            if window.isAtEnd { return count > 0 || longRow != nil ? .unfinished : nil }
-            if count > maximumLineBytes { dropPartOfLongLine(count) }
-            if hasRows, use == .filter, window.isPaused { return nil }
-            try window.extend()
+            return nil
         }
+        if let options = unchecked {
+            unchecked = nil
+            _ = try JSONKeys.notices(of: &text.window, options, canSearch: false)
+        }
+        return .whole(end + 1)
     }
 
-    /// Removes bytes of a line that is too long, and remembers its position and their digest.
-    private mutating func dropPartOfLongLine(_ count: Int) {
-        if use == .filter {
-            var digest = longLineDigest ?? LineDigest()
-            let start = lineStart
-            window.read { digest.add($0.extracting(start..<count)) }
-            longLineDigest = digest
-        }
-        if longRow == nil { longRow = position }
-        drop(count)
-    }
+    func keepPartOfLongRecord() -> Int? { text.window.count }
 
-    /// Number of bytes before the line at the start of the window: a byte order mark at the beginning of the stream.
-    private var lineStart: Int { window.offset == 0 && window.read({ $0.beginsWithByteOrderMark }) ? 3 : 0 }
+    func finishRecord() -> Int { text.window.count }
 
-    /// Returns the row of a line and removes it from the window; `nil` for a blank line, except in a filter.
-    mutating func takeRow(_ found: TextRow) -> SourceRow? {
-        let count = if case .whole(let count) = found { count } else { window.count }
-        defer {
-            drop(count)
-            (longRow, longLineDigest) = (nil, nil)
+    func reset() {}
+
+    /// Number of bytes of a byte order mark at the beginning of the stream.
+    var recordStart: Int { text.window.offset == 0 && text.window.read({ $0.beginsWithByteOrderMark }) ? 3 : 0 }
+
+    func row(of record: Span<UInt8>, number: Int64) -> SourceRow? {
+        if text.long != nil || recordStart + record.count > text.maximumLength + 1 {
+            return SourceRow(number: number, id: nil, value: .tooLarge("the line", limit: text.maximumLength))
         }
-        let isLong = longRow != nil || count > maximumLineBytes + 1
-        let (line, use, number, start) = (line, use, nextRowNumber, lineStart)
-        var longLineDigest = longLineDigest
-        let row = window.read { bytes -> SourceRow? in
-            let bytes = bytes.extracting(start..<count)
-            let row: SourceRow
-            if isLong {
-                row = SourceRow(number: number, id: nil, value: .tooLarge("the line", limit: maximumLineBytes))
-            } else if bytes.isBlank {
-                guard use == .filter else { return nil }
-                row = SourceRow(number: number, id: nil, value: .missing)
-            } else {
-                row = line.row(bytes, number: number)
-            }
-            guard use == .filter else { return row }
-            return row.named(longLineDigest?.id(endingWith: bytes) ?? LineDigest.id(of: bytes))
-        }
-        if row != nil { nextRowNumber += 1 }
-        return row
+        guard record.isBlank else { return line.row(record, number: number) }
+        return text.use == .filter ? SourceRow(number: number, id: nil, value: .missing) : nil
     }
 
     /// Removes bytes at the start of the window and adds them to the digest.
-    private mutating func drop(_ count: Int) {
+    mutating func drop(_ count: Int) {
         if var digest {
             self.digest = nil
-            window.read { digest.update($0.extracting(0..<count)) }
+            text.window.read { digest.update($0.extracting(0..<count)) }
             self.digest = digest
         }
-        window.drop(count)
+        text.window.drop(count)
         searched = 0
     }
 
     // MARK: - Positions
 
     var position: SourcePosition {
-        let text = digest.map { "\(window.offset) \($0.value)" } ?? "\(window.offset)"
-        return SourcePosition(place: text, nextRowNumber: nextRowNumber)
+        let place = digest.map { "\(text.window.offset) \($0.value)" } ?? "\(text.window.offset)"
+        return SourcePosition(place: place, nextRowNumber: text.nextRowNumber)
     }
 
     /// Continues at a position of an earlier run, after checking that the source is unchanged before it.
@@ -128,21 +85,21 @@ struct JSONLinesSource: TextSource {
         let parts = position.place.split(separator: " ")
         guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2)
         else {
-            throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
+            throw SourceError(.changed, at: text.window.name, "the saved position is of a different kind of source")
         }
         guard digest == nil else { return try verifyPrefix(offset, position) }
-        try window.skip(throughLineBreak: offset)
+        try text.window.skip(throughLineBreak: offset)
     }
 
     /// Reads up to the position of the previous run and checks that the bytes are the same.
     private mutating func verifyPrefix(_ offset: Int64, _ position: SourcePosition) throws(SourceError) {
-        while window.offset < offset, !window.isAtEnd {
-            try window.extend()
-            drop(Int(min(Int64(window.count), offset - window.offset)))
+        while text.window.offset < offset, !text.window.isAtEnd {
+            try text.window.extend()
+            drop(Int(min(Int64(text.window.count), offset - text.window.offset)))
         }
         guard self.position == position else {
             let reason = "its first \(offset) bytes differ from those that were read before"
-            throw SourceError(.changed, at: window.name, reason)
+            throw SourceError(.changed, at: text.window.name, reason)
         }
     }
 }
@@ -166,7 +123,6 @@ extension Span<UInt8> {
         count >= 3 && self[0] == 0xEF && self[1] == 0xBB && self[2] == 0xBF
     }
 
-    /// `true` if there is only JSON whitespace.
     fileprivate var isBlank: Bool {
         for index in indices where ![0x20, 0x09, 0x0A, 0x0D].contains(self[index]) { return false }
         return true

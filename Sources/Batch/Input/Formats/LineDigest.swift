@@ -15,7 +15,6 @@ struct LineDigest {
         text(of: DigestAlgorithm.sha256.digest(of: line.extracting(0..<line.lengthWithoutBreak)) ?? [])
     }
 
-    /// Adds a part of a line that is too long for memory.
     mutating func add(_ part: Span<UInt8>) {
         guard !part.isEmpty else { return }
         if endsWithReturn { digest.update(Self.carriageReturn.span) }
@@ -46,7 +45,6 @@ extension Span<UInt8> {
 }
 
 extension SourceRow {
-    /// Returns the row with an id, if it has none.
     func named(_ id: @autoclosure () -> String) -> SourceRow {
         guard self.id == nil else { return self }
         return SourceRow(

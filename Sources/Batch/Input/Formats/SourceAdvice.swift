@@ -24,7 +24,6 @@ enum SourceAdvice {
             advice: "use: jq -c '\(filter)' \(isPlain(path) ? path : "FILE") | receipt-bridge … -")
     }
 
-    /// Returns the error for a path without a file.
     static func error(forMissing path: String) -> SourceError {
         if let error = error(forAddress: path) { return error }
         if let file = path.wholeMatch(of: /sqlite:(?:\/\/)?(.+)/)?.1 {
@@ -33,7 +32,6 @@ enum SourceAdvice {
         return SourceError(.notFound, at: path, "there is no such file\(Files.didYouMean(path))")
     }
 
-    /// Returns the command that puts a header before a text.
     static func command(insertingHeader header: String, in path: String) -> String {
         isPlain(path) ? "sed '1i\(header)' \(path) >receipts.csv" : "sed '1i\(header)'"
     }

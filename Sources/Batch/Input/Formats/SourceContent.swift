@@ -13,7 +13,7 @@ enum SourceContent: Sendable, Hashable {
     /// Bytes that no text contains.
     case binary
 
-    /// Number of bytes that are looked at.
+    /// In bytes.
     static let sampleSize = 1 << 16
 
     /// The first bytes of formats that are not text. Sources: the specifications of the formats, which call them magic
@@ -38,11 +38,7 @@ enum SourceContent: Sendable, Hashable {
         self = found.content == .foreign(".zip") && isSpreadsheet ? .foreign(".xlsx") : found.content
     }
 
-    /// The content of a text.
-    ///
-    /// - Parameters:
-    ///   - sample: The beginning of the text, in UTF-8.
-    ///   - isWhole: Whether nothing follows.
+    /// The content of a text by its beginning in UTF-8, which is all of it if `isWhole` is set.
     init(text sample: Span<UInt8>, isWhole: Bool, _ options: SourceOptions) {
         let start = sample.beginsWithByteOrderMark ? 3 : 0
         guard let first = (start..<sample.count).first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains(sample[$0]) })
@@ -63,7 +59,6 @@ enum SourceContent: Sendable, Hashable {
 
 /// The form of a text that begins like JSON.
 enum JSONForm: Sendable, Hashable {
-    /// One object on each line.
     case lines
     /// Objects of several lines.
     case printed

@@ -7,11 +7,9 @@ package enum Sources {
     /// values, also compressed by gzip. The content decides, see ``SourceContent``, unless the options name the format
     /// of a text.
     ///
-    /// - Parameters:
-    ///   - position: Position to resume from; `nil` for the beginning. The caller checks that the source has not
-    ///     changed, see ``RowSource/comparison(with:)``.
-    ///   - use: Purpose of the source. A filter reads only JSON Lines and CSV.
-    ///   - standardInput: File descriptor to read for `-`.
+    /// The position is that to resume from. The caller checks that the source has not changed, see
+    /// ``RowSource/comparison(with:)``. A filter reads only JSON Lines and CSV. `standardInput` is the file descriptor
+    /// to read for `-`.
     package static func open(
         _ path: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits(),
         at position: SourcePosition? = nil, for use: SourceUse = .resumable, standardInput: Int32 = 0
@@ -55,7 +53,6 @@ package enum Sources {
         case text(TextFormat, isCompressed: Bool)
     }
 
-    /// Determines the kind of a source.
     static func kind(of path: String, _ options: SourceOptions) throws(SourceError) -> Kind {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {

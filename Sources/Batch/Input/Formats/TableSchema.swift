@@ -41,7 +41,6 @@ struct TableSchema: Sendable, Hashable {
         notice = Self.suggestions(for: shown, of: SQLName(name), in: db).notice(ofIds: id?.text)
     }
 
-    /// Returns what the first rows tell about the columns.
     private static func suggestions(for names: [String], of table: SQLName, in db: Database) -> ColumnSuggestions {
         var found = ColumnSuggestions(names)
         let length = ColumnSuggestions.shortestReceipt

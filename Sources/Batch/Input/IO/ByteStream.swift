@@ -1,12 +1,10 @@
 /// A stream of bytes: a file, the output of `gzip`, or standard input.
 protocol ByteStream {
-    /// Name for error messages.
     var name: String { get }
 
     /// Reads available bytes into the buffer and returns their count; 0 at the end.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(SourceError) -> Int
 
-    /// Skips bytes.
     mutating func skip(_ count: Int64) throws(SourceError)
 
     /// `true` if reading would wait, because the writer pauses.
@@ -15,10 +13,8 @@ protocol ByteStream {
     /// Fraction of the stream that has been read, 0 to 1; `nil` if its length is unknown.
     var fraction: Double? { get }
 
-    /// Returns the identity of the stream, as a source of the given kind.
-    ///
-    /// - Parameter size: The size that the stream had earlier, so that the digest is of the same bytes; `nil` for the
-    ///   present size.
+    /// Returns the identity of the stream, as a source of the given kind. The digest is of the bytes up to the size
+    /// that the stream had earlier, or has.
     func identity(as kind: SourceIdentity.Kind, ofSize size: Int64?) throws(SourceError) -> SourceIdentity
 }
 

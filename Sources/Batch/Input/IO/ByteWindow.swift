@@ -10,7 +10,6 @@ struct ByteWindow {
     private(set) var range = 0..<0
     /// Offset in the stream of the first byte in the window.
     private(set) var offset: Int64 = 0
-    /// `true` if the end of the stream has been reached.
     private(set) var isAtEnd = false
     /// Converts the text; `nil` unless it is UTF-16.
     private var decoder: UTF16Decoder?
@@ -20,7 +19,6 @@ struct ByteWindow {
     private var endsLinesInReturn = false
     /// Maximum number of bytes that are searched for the first line break.
     private static let firstLine = 1 << 16
-    /// Name for error messages.
     let name: String
 
     /// - Parameter capacity: Number of bytes to read at a time. The window grows if necessary.
@@ -32,12 +30,10 @@ struct ByteWindow {
 
     var count: Int { range.count }
 
-    /// Calls `body` with the bytes in the window.
     func read<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(bytes.span.extracting(range))
     }
 
-    /// Removes bytes at the start of the window.
     mutating func drop(_ count: Int) {
         range = range.lowerBound + count..<range.upperBound
         offset += Int64(count)
@@ -160,7 +156,6 @@ struct ByteWindow {
 }
 
 extension Span<UInt8> {
-    /// Returns the index of the first occurrence of a byte in `start..<end`.
     func firstIndex(of byte: UInt8, from start: Int, to end: Int) -> Int? {
         withUnsafeBytes { buffer in
             guard start < end, end <= buffer.count, let base = buffer.baseAddress else { return nil }
@@ -179,14 +174,12 @@ extension Span<UInt8> {
         return false
     }
 
-    /// Returns the number of occurrences of a byte in `start..<end`.
     func count(of byte: UInt8, from start: Int, to end: Int) -> Int {
         var (count, position) = (0, start)
         while let found = firstIndex(of: byte, from: position, to: end) { (count, position) = (count + 1, found + 1) }
         return count
     }
 
-    /// Returns a copy of the bytes.
     func array(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBufferPointer { [UInt8]($0) }
     }

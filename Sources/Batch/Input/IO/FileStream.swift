@@ -6,7 +6,6 @@ import Foundation
 struct FileStream: ByteStream {
     let name: String
     private let file: FileDescriptor
-    /// Offset at which the stream ends; `nil` for the end of the file.
     private let end: Int64?
 
     /// Opens the file, or only its part before an offset.
@@ -39,9 +38,7 @@ struct FileStream: ByteStream {
 
     var fraction: Double? { fraction(read: file.descriptor) }
 
-    /// Returns the fraction of the file that has been read.
-    ///
-    /// - Parameter descriptor: Descriptor through which the same file is read.
+    /// Returns the fraction that has been read through a descriptor of the same file.
     func fraction(read descriptor: Int32) -> Double? {
         let offset = lseek(descriptor, 0, SEEK_CUR)
         guard offset >= 0, let size = try? size(), size > 0 else { return nil }

@@ -52,7 +52,6 @@ final class GzipStream: ByteStream {
         return count
     }
 
-    /// Fraction of the compressed file that has been read.
     var fraction: Double? { compressed.fraction(read: input.fileDescriptor) }
 
     /// Checks the exit code of `gzip`, which detects truncated and damaged data.

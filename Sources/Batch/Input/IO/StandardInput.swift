@@ -56,6 +56,5 @@ struct StreamDigest: Sendable, Hashable {
     /// Digest of all bytes so far, in hexadecimal.
     var value: String { SHA.hex(chain + rest, with: .sha256) }
 
-    /// Size of a block in bytes (64 KiB).
     private static let blockSize = 1 << 16
 }

@@ -33,8 +33,6 @@ struct UTF16Decoder: Sendable {
 
     /// Returns the text of the next bytes, which do not include the byte order mark. A damaged character becomes
     /// U+FFFD.
-    ///
-    /// - Parameter isEnd: Whether no bytes follow.
     mutating func utf8(of piece: some Sequence<UInt8>, isEnd: Bool) -> [UInt8] {
         let bytes = rest + piece
         var units = stride(from: 0, to: bytes.count - 1, by: 2).map { index in

@@ -19,7 +19,6 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         .notPossible("\(path) is not the source that this run started with: \(reason). Use --fresh to start over")
     }
 
-    /// Converts an error of the source.
     package init(_ error: SourceError) {
         let text =
             Self.text("the source", error.place, error.reason, error.code.rawValue)
@@ -31,7 +30,6 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Converts an error of the destination.
     package init(_ error: SinkError) { self.init("the destination", error) }
 
     /// Converts an error of a report. The results are written nevertheless.
@@ -57,7 +55,6 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         self = [.full, .locked, .notOpen].contains(error.code) ? .interrupted(text) : .notPossible(text)
     }
 
-    /// Converts an error of any part of a run.
     package init(of error: any Error) {
         self =
             switch error {
@@ -88,7 +85,6 @@ package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Re
 }
 
 extension SinkError {
-    /// Converts an error of a destination that is a database.
     package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
@@ -102,7 +98,6 @@ extension SinkError {
     }
 }
 
-/// Calls `body` and converts its error.
 func asSinkError<Result>(_ body: () throws(StorageError) -> Result) throws(SinkError) -> Result {
     do throws(StorageError) { return try body() } catch { throw SinkError(error) }
 }

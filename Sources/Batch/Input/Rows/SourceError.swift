@@ -7,13 +7,10 @@ package import ReceiptBridgeStorage
 ///
 /// A problem with a single row is not an error but ``StoredValue/unreadable(code:reason:)``.
 package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Machine-readable reason.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The file does not exist.
         case notFound
         /// There is no permission, or reading failed.
         case notReadable
-        /// The file name extension is not supported.
         case unknownKind
         /// The file is not in the format of its extension.
         case malformed
@@ -31,14 +28,12 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
         case truncated
         /// The source differs from the one that was read before, so the position is invalid.
         case changed
-        /// Another process has locked the database.
         case locked
         /// Several processes cannot share the source, because it can only be read from its beginning.
         case notSplittable
     }
 
     package let code: Code
-    /// Path of the source.
     package let place: String
     /// Human-readable reason, which contains no data of rows.
     package let reason: String
@@ -56,7 +51,6 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SourceError {
-    /// Converts an error of a database that is read as a source.
     package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
@@ -72,13 +66,11 @@ extension SourceError {
         self.init(code, at: error.place, error.reason)
     }
 
-    /// Converts an error of a system call.
     init(_ failure: SystemFailure, at place: String) {
         self.init(failure.isNoSuchFile ? .notFound : .notReadable, at: place, failure.reason)
     }
 }
 
-/// Calls `body` and converts its error.
 func asSourceError<Result>(_ body: () throws(StorageError) -> Result) throws(SourceError) -> Result {
     do throws(StorageError) { return try body() } catch { throw SourceError(error) }
 }

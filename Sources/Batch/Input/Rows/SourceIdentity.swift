@@ -1,6 +1,5 @@
 /// The identity of a source, which shows whether a run can resume with it.
 package struct SourceIdentity: Sendable, Hashable, Codable {
-    /// Kind of source.
     package enum Kind: String, Sendable, Hashable, Codable {
         case jsonLines, csv, table, directory, standardInput
     }
@@ -12,7 +11,6 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
     /// Each kind of source defines which data is included. Only digests of the same of the two can be compared.
     let digest: String
 
-    /// `true` if growth of the source can be detected.
     var hasEnd: Bool { size != nil }
 }
 

@@ -42,12 +42,10 @@ extension StoredValue {
         self = TextShape.isNothing(bytes) ? .missing : .bytes(bytes)
     }
 
-    /// Returns the value for data that exceeds a size limit.
     static func tooLarge(_ what: String, limit: Int) -> StoredValue {
         .unreadable(code: "tooLarge", reason: "\(what) is longer than \(limit) bytes")
     }
 
-    /// The bytes; `nil` if there are none.
     var bytes: [UInt8]? {
         if case .bytes(let bytes) = self { bytes } else { nil }
     }
@@ -73,7 +71,6 @@ enum SourceText: Sendable, Hashable {
         self = String(validating: bytes, as: UTF8.self).map(SourceText.text) ?? .malformed
     }
 
-    /// The text; `nil` if it is missing or malformed.
     var text: String? {
         if case .text(let text) = self { text } else { nil }
     }

@@ -8,11 +8,11 @@ final class ImportWorker: Sendable {
     let store: any ImportStore
     /// The id of the import.
     let run: Int64
+    let context: MigrationContext
     /// Name of this worker, the holder of its leases.
     private let name: String
     /// How long a lease lasts without renewal.
     let duration: Duration
-    /// How long an outage of the store is waited for, because a failover takes seconds.
     private let patience: Duration
     private let state = Mutex(State())
 
@@ -22,33 +22,36 @@ final class ImportWorker: Sendable {
         var calls: Int64 = 0
     }
 
-    /// The worker of an import in a file.
-    init(_ file: SQLiteStore, run: Int64) {
-        (store, self.run, name) = (file, run, "the only worker")
-        (duration, patience) = (.seconds(15), .zero)
+    /// - Parameter patience: how long an outage of the store is waited for.
+    init(_ store: any ImportStore, run: Int64, _ context: MigrationContext, patience: Duration = .zero) {
+        (self.store, self.run, self.context, self.patience) = (store, run, context, patience)
+        (name, duration) = (context.options.worker, context.options.lease)
     }
 
-    /// A worker of an import in a database.
-    init(_ database: any ImportStore, run: Int64, name: String, lease: Duration) {
-        (store, self.run, self.name) = (database, run, name)
-        (duration, patience) = (lease, .seconds(60))
-    }
-
-    /// Calls the closure with the store, and converts its errors. An error of the connection is repeated for a minute.
+    /// Makes a call of the store, and converts its errors. An error of the connection is repeated for a minute.
     func on<Value: Sendable>(
-        _ body: @Sendable (any ImportStore) async throws(StorageError) -> Value
+        _ call: @autoclosure @Sendable () async throws(StorageError) -> Value
     ) async throws(RunError) -> Value {
         let end = ContinuousClock.now + patience
         var pause = Duration.milliseconds(100)
         while true {
             do throws(StorageError) {
-                return try await body(store)
+                return try await call()
             } catch {
                 guard error.isOfConnection, .now + pause < end, !Task.isCancelled else { throw runError(error) }
             }
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(5))
         }
+    }
+
+    /// Stores decoded rows with a mark, and empties the batch.
+    ///
+    /// - Returns: `false` if another worker has the chunk.
+    func store(_ batch: inout ImportBatch, _ mark: ImportMark) async throws(RunError) -> Bool {
+        let rows = batch
+        batch = ImportBatch()
+        return try await on(try await store.add(rows, to: run, mark))
     }
 
     func runError(_ error: any Error) -> RunError {
@@ -59,17 +62,11 @@ final class ImportWorker: Sendable {
     // MARK: Leases
 
     func claim(_ task: ImportTask) async throws(RunError) -> ImportLease? {
-        added(
-            try await on { [run, name, duration] (store) throws(StorageError) in
-                try await store.claim(task, of: run, for: name, lasting: duration)
-            })
+        added(try await on(try await store.claim(task, of: run, for: name, lasting: duration)))
     }
 
     func claimChunk(_ shard: ImportShard) async throws(RunError) -> ImportLease? {
-        added(
-            try await on { [run, name, duration] (store) throws(StorageError) in
-                try await store.claimChunk(of: run, shard, for: name, lasting: duration)
-            })
+        added(try await on(try await store.claimChunk(of: run, shard, for: name, lasting: duration)))
     }
 
     private func added(_ lease: ImportLease?) -> ImportLease? {
@@ -115,21 +112,17 @@ final class ImportWorker: Sendable {
             defer { state.calls = max(calls, state.calls) }
             return calls - state.calls
         }
-        try await on { [run] (store) throws(StorageError) in try await store.add(calls: new, to: run) }
+        try await on(try await store.add(calls: new, to: run))
     }
 
     /// Merges the customers that are the same, or waits while another worker does.
     ///
     /// - Returns: the reason to stop before they are merged.
-    func resolve(stop: () -> Migration.Stop?) async throws(RunError) -> Migration.Stop? {
-        let run = run
-        func hasEnded() async throws(RunError) -> Bool {
-            try await on { (store) throws(StorageError) in try await store.hasEnded(.resolve, of: run) }
-        }
-        while try await !hasEnded() {
-            if let stop = stop(), stop != .rowLimit { return stop }
+    func resolve(canStop: Bool = true) async throws(RunError) -> RunStop? {
+        while try await !on(try await store.hasEnded(.resolve, of: run)) {
+            if canStop, let stop = context.stop() { return stop }
             if let lease = try await claim(.resolve) {
-                try await on { (store) throws(StorageError) in try await store.resolve(lease) }
+                try await on(try await store.resolve(lease))
                 await release(lease)
             } else {
                 try? await Task.sleep(for: .milliseconds(500))

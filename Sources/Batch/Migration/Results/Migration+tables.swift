@@ -34,7 +34,7 @@ extension Migration {
                 let format = try Self.format(ofTable: path)
                 try ReportFile.write(to: path) { file in
                     if format == .csv { try file.append(CSVFormat.header(names)) }
-                    try forEachResult { result, _ in
+                    try forEachResult { result in
                         for row in table.rows(of: result) {
                             try file.append(format == .csv ? CSVFormat.line(row) : JSONLinesFormat.line(zip(keys, row)))
                         }

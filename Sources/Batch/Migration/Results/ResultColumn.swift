@@ -16,9 +16,9 @@ enum ResultColumn: String, CaseIterable, Sendable {
     /// Columns that say which row of the source this is. They exist only in destinations in which ids are made unique.
     static let source: Set<ResultColumn> = [.row, .sourceId]
 
-    /// Returns the columns of a destination.
-    static func all(withAPI: Bool, withSource: Bool) -> [ResultColumn] {
-        allCases.filter { (withAPI || !api.contains($0)) && (withSource || !source.contains($0)) }
+    /// Returns the columns of a destination, or of a filter.
+    static func all(withAPI: Bool, isFilter: Bool = false) -> [ResultColumn] {
+        allCases.filter { (withAPI || !api.contains($0)) && !(isFilter && source.contains($0)) }
     }
 
     /// The value of a column, independent of the format.

@@ -9,26 +9,23 @@ package enum ResultWriters {
     ///   - format: Format of a text file whose name has another extension. Must not change while the destination
     ///     exists.
     ///   - withAPI: Adds the columns of ``APIColumns``. Must not change while the destination exists.
-    ///   - withSource: Adds the columns `row` and `sourceId`. Must not change while the destination exists.
     ///   - position: Position to resume from; rows after it are discarded. `nil` for a new destination, at whose path
     ///     only an empty file may exist. ``SinkPosition/start`` for a destination of this migration, whether it exists
     ///     or not.
-    ///   - lockTimeout: Seconds to wait for a lock of another process on a database; `nil` for the usual limit.
     package static func open(
-        _ path: String, format: TextFormat? = nil, withAPI: Bool, withSource: Bool = true,
-        at position: SinkPosition? = nil, lockTimeout: Double? = nil
+        _ path: String, format: TextFormat? = nil, withAPI: Bool, at position: SinkPosition? = nil
     ) throws(SinkError) -> any ResultSink {
-        let columns = ResultColumn.all(withAPI: withAPI, withSource: withSource)
+        let columns = ResultColumn.all(withAPI: withAPI)
         return switch try kind(of: path, format) {
         case .jsonLines: try TextSink(path: path, JSONLinesFormat(columns), at: position)
         case .csv: try TextSink(path: path, CSVFormat(columns), at: position)
-        case .table: try TableSink(path: path, columns, at: position, lockTimeout: lockTimeout)
+        case .table: try TableSink(path: path, columns, at: position)
         }
     }
 
     /// Returns a text format without the columns of the App Store Server API and of the source.
     static func format(_ format: TextFormat) -> any ResultFormat {
-        let columns = ResultColumn.all(withAPI: false, withSource: false)
+        let columns = ResultColumn.all(withAPI: false, isFilter: true)
         return switch format {
         case .jsonLines: JSONLinesFormat(columns)
         case .csv: CSVFormat(columns)

@@ -36,12 +36,8 @@ final class TableSink: ResultSink {
 
     /// Opens the database. Nothing is written to it before the first row, except that surplus rows are deleted.
     ///
-    /// - Parameters:
-    ///   - position: Position to resume from; `nil` for a new file.
-    ///   - lockTimeout: Seconds to wait for a lock of another process; `nil` for the usual limit.
-    init(
-        path: String, _ columns: [ResultColumn], at position: SinkPosition?, lockTimeout: Double? = nil
-    ) throws(SinkError) {
+    /// - Parameter position: Position to resume from; `nil` for a new file.
+    init(path: String, _ columns: [ResultColumn], at position: SinkPosition?) throws(SinkError) {
         self.path = path
         self.columns = columns
         rows = position?.rows ?? 0
@@ -55,7 +51,7 @@ final class TableSink: ResultSink {
         }
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
-        configuration.busyMode = .timeout(lockTimeout ?? Self.timeout)
+        configuration.busyMode = .timeout(Self.timeout)
         queue = try Self.converted(path) { try DatabaseQueue(path: path, configuration: configuration) }
         try onDatabase { try truncate($0) }
     }

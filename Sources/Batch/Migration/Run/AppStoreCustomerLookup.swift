@@ -5,7 +5,6 @@ import Foundation
 import ReceiptBridgeComparison
 package import ReceiptBridgeResponses
 package import ReceiptBridgeStorage
-import Synchronization
 package import ReceiptBridgeCore
 
 /// Looks up customers with the App Store Server API.
@@ -14,11 +13,6 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     private let renderer: CustomerViewRenderer
     /// The store of the servers, in which found customers are saved; `nil` for none.
     private let store: (any Store)?
-    /// Number of consecutive rejections of the key.
-    private let rejections = Atomic<Int>(0)
-    /// Number of consecutive rejections after which the key is considered invalid. Fewer are tolerated, because Apple
-    /// occasionally rejects a valid key.
-    private static let rejectionLimit = 12
 
     package init(lookups: ServerAPISource, renderer: CustomerViewRenderer, store: (any Store)? = nil) {
         self.lookups = lookups
@@ -48,9 +42,8 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
                 since: customer.previousLookup.flatMap { known in
                     Self.texts(known.signedTransactions).map { ($0, known.revision) }
                 })
-            rejections.store(0, ordering: .relaxed)
         } catch {
-            return answer(to: error)
+            return Self.answer(to: error)
         }
         do throws(StorageError) {
             try await save(records, of: customer, bundleId, askedAt: askedAt)
@@ -98,29 +91,23 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         do throws(UpstreamError) {
             let (signed, environment) = try await lookups.appTransaction(
                 identifier, bundleId: bundleId, environment: environment)
-            rejections.store(0, ordering: .relaxed)
             return .found(
                 .known(
                     CustomerColumns(
                         environment: environment.rawValue,
                         APIColumns(appAppleId: signed.payload.appAppleId, appTransaction: signed.payload.claims))))
         } catch {
-            return answer(to: error)
+            return Self.answer(to: error)
         }
     }
 
     /// Converts an error: an unknown customer is a result, a rejected key or unreachable host may stop the run, and
     /// all other errors are temporary failures of this customer.
-    private func answer(to error: UpstreamError) -> CustomerAnswer {
+    private static func answer(to error: UpstreamError) -> CustomerAnswer {
         if error.code == .cancelled { return .cancelled }
         if error.code == .unauthorized || error.code == .privateKey {
-            let count = rejections.add(1, ordering: .relaxed).newValue
-            guard count < Self.rejectionLimit else {
-                return .giveUp(.refusedByAppStore, reason: "the App Store repeatedly rejected the key: \(error.reason)")
-            }
-            return .failing(.refusedByAppStore, reason: error.code.rawValue)
-        } else if error.code != .refused || !error.isTemporary {
-            rejections.store(0, ordering: .relaxed)
+            let message = "the App Store repeatedly rejected the key: \(error.reason)"
+            return .failing(.rejectedKey, reason: error.code.rawValue, message)
         }
         if error.isUnknownTransaction || [.accountNotFound, .appTransactionNotFound].contains(error.errorNumber) {
             return .found(.notFound(reason: error.shortCode))
@@ -201,10 +188,10 @@ package protocol CustomerLookupService: Sendable {
 package enum CustomerAnswer: Sendable, Hashable {
     /// The lookup has a result for this customer.
     case found(CustomerLookupResult)
-    /// The lookup failed for a reason that probably affects all customers; the `Stop` is that reason.
-    case failing(Migration.Stop, reason: String)
+    /// The lookup failed for a reason that probably affects all customers. The message says so if it goes on.
+    case failing(RunStop, reason: String, _ message: String? = nil)
     /// The run ended before there was a response.
     case cancelled
     /// The run has to stop, for example because the key is rejected.
-    case giveUp(Migration.Stop, reason: String)
+    case giveUp(RunStop, reason: String)
 }

@@ -1,7 +1,7 @@
 import Foundation
-import ReceiptBridgeComparison
+package import ReceiptBridgeComparison
 
-extension Migration.RunResult {
+extension MigrationResult {
     /// How long the lookups of a run with `--plan` take, as a sentence. For example, `20,000,000 customers: 111 h at
     /// the full limit, 9.3 days at 0.5; active subscribers after 2.8 days`.
     ///

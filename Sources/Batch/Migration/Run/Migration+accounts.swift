@@ -5,13 +5,11 @@ import ReceiptBridgeStorage
 
 extension Migration {
     /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.
-    mutating func linkAccounts(_ lookups: any CustomerLookupService) async throws(RunError) -> Stop? {
+    mutating func linkAccounts(_ lookups: any CustomerLookupService) async throws(RunError) -> RunStop? {
         guard options.persisted.source.accountTokenColumn != nil else { return nil }
-        let (worker, run) = (worker, worker.run)
-        let all = try await worker.on { (store) throws(StorageError) in
-            try await store.retryFailedTokens(of: run)
-            return try await store.countOfCustomersWithToken(of: run)
-        }
+        let (worker, store, run) = (worker, file.store, worker.run)
+        try await worker.on(try await store.retryFailedTokens(of: run))
+        let all = try await worker.on(try await store.countOfCustomersWithToken(of: run))
         monitor.change { ($0.phase, $0.accounts.all) = (.linking, all) }
         var last: Int64 = 0
         var purchases = 0
@@ -19,12 +17,11 @@ extension Migration {
         var malformed = 0
         var failures: [String: Int64] = [:]
         while true {
-            let batch = try await worker.on { [last] (store) throws(StorageError) in
-                try await store.customersWithToken(of: run, after: last, limit: 100)
-            }
+            let start = last
+            let batch = try await worker.on(try await store.customersWithToken(of: run, after: start, limit: 100))
             guard !batch.isEmpty else { break }
             for customer in batch {
-                if let stop, stop != .rowLimit { return stop }
+                if let stop = context.stop() { return stop }
                 last = customer.key
                 guard let token = customer.accountToken else { continue }
                 if !options.setsAccountTokens, AccountToken(token) == nil {
@@ -40,9 +37,7 @@ extension Migration {
                 }
                 if let failure { failures[failure, default: 0] += 1 }
                 let tokenState = failure ?? "set"
-                try await worker.on { (store) throws(StorageError) in
-                    try await store.record(tokenState: tokenState, of: customer.key)
-                }
+                try await worker.on(try await store.record(tokenState: tokenState, of: customer.key))
                 let calls = lookups.usage.calls
                 try await worker.count(calls)
                 monitor.change { [customers, failed = failures.values.reduce(0, +)] in
@@ -50,9 +45,7 @@ extension Migration {
                 }
             }
         }
-        let several = try await worker.on { (store) throws(StorageError) in
-            try await store.customersWithSeveralTokens(of: run)
-        }
+        let several = try await worker.on(try await store.customersWithSeveralTokens(of: run))
         reportAccounts(
             customers, purchases: purchases, malformed: malformed, failures: failures, several: several)
         return nil
@@ -63,19 +56,20 @@ extension Migration {
         _ customers: Int64, purchases: Int, malformed: Int, failures: [String: Int64], several: Int64
     ) {
         if several > 0 {
-            notify("\(several) customers have rows with different account tokens: their tokens are not set")
+            context.notify("\(several) customers have rows with different account tokens: their tokens are not set")
         }
         guard options.setsAccountTokens else {
             let rest = malformed == 1 ? ", 1 token is not a UUID" : ", \(malformed) tokens are not UUIDs"
-            return notify(
+            return context.notify(
                 "account tokens: \(purchases) purchases of \(customers) customers would be set"
                     + (malformed > 0 ? rest : "") + "; use --set-account-tokens to set them")
         }
         let failed = failures.values.reduce(0, +)
         customersWithoutToken = failed + several
-        notify("account tokens: set for \(customers - failed) of \(customers) customers")
+        context.notify("account tokens: set for \(customers - failed) of \(customers) customers")
         for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
-            notify("account tokens: not set for \(count) customers: \(Self.explanation(ofTokenFailure: reason))")
+            context.notify(
+                "account tokens: not set for \(count) customers: \(Self.explanation(ofTokenFailure: reason))")
         }
     }
 

@@ -1,5 +1,4 @@
 import ReceiptBridgeBase
-import ReceiptBridgeReceipts
 import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
@@ -18,10 +17,10 @@ extension Migration {
     mutating func readRows(
         isLookedUp: Bool, prepare: () throws -> Void = {}, write: (DecodedRow) throws -> WriteResult,
         position: () throws -> SinkPosition
-    ) async throws(RunError) -> Stop? {
+    ) async throws(RunError) -> RunStop? {
         guard progress.whole == nil else { return nil }
         let (worker, rows) = (worker, progress.checkpoint.counts.rows)
-        try await worker.on { (store) throws(StorageError) in try await store.deleteRows(of: worker.run, after: rows) }
+        try await worker.on(try await worker.store.deleteRows(of: worker.run, after: rows))
         do {
             try prepare()
             return try await decodeAll(isLookedUp, write, position)
@@ -33,13 +32,11 @@ extension Migration {
     /// Decodes batches concurrently and processes them in order.
     private mutating func decodeAll(
         _ isLookedUp: Bool, _ write: (DecodedRow) throws -> WriteResult, _ position: () throws -> SinkPosition
-    ) async throws -> Stop? {
-        let reader = reader
-        let rule = UnverifiedRule(options.persisted, lookups)
+    ) async throws -> RunStop? {
         var counts = progress.checkpoint.counts
         var lastCheckpoint = ContinuousClock.now
-        var buffer = ImportBuffer()
-        var stop: Stop?
+        var batch = ImportBatch()
+        var stop: RunStop?
         var tail: [DecodedRow] = []
 
         /// Makes everything durable: first the destination, then the rows and the progress.
@@ -47,56 +44,50 @@ extension Migration {
             progress.checkpoint.sink = try position()
             progress.checkpoint.source = end ?? progress.checkpoint.source
             progress.checkpoint.counts = counts
-            _ = try await buffer.store(.progress(try progress.json), by: worker)
+            _ = try await worker.store(&batch, .progress(try progress.json))
             lastCheckpoint = .now
         }
 
         /// Makes the id of a row unique, writes the row and counts it.
         func process(_ row: DecodedRow) throws {
             var row = row
-            let lacksId = row.id.isEmpty
+            let lacksId = row.result.id.isEmpty
             if lacksId { row.rename() }
             while try write(row) == .repeatedId { row.rename() }
             if row.isRenamed {
                 if counts.renamedIds == 0, !lacksId || source.notices.isEmpty {
-                    notify(
+                    context.notify(
                         (lacksId
-                            ? "row \(row.number) has no id (--id-column NAME names another column than id)"
-                            : "row \(row.number) has the id of another row")
-                            + "; such rows are named ID#ROW, this one \(row.id)"
+                            ? "row \(row.result.row) has no id (--id-column NAME names another column than id)"
+                            : "row \(row.result.row) has the id of another row")
+                            + "; such rows are named ID#ROW, this one \(row.result.id)"
                             + "; the column sourceId has the ids of the source")
                 }
                 counts.renamedIds += 1
             }
-            counts.add(row.result, year: row.year)
-            let isHandled = row.bundleId.flatMap { lookups?.handles($0) } ?? false
-            let appWithoutKey = isHandled || lookups == nil ? nil : row.appToLookUp
-            if let appWithoutKey { counts.add(rowsWithoutKey: 1, of: appWithoutKey) }
-            if isLookedUp || row.outcome == .refused {
-                buffer.add(row, isLookedUp: isLookedUp && isHandled, lacksKey: appWithoutKey != nil)
-            }
+            counts.add(row.result)
+            guard isLookedUp || row.result.outcome == .refused else { return }
+            let isHandled = row.result.bundleId.flatMap { lookups?.handles($0) } ?? false
+            batch.add(row.result.values, of: isLookedUp && isHandled ? row.customer : nil)
         }
 
         var isAtEnd = false
-        var batches: [(SourceBatch, decoding: Task<[DecodedRow], Never>)] = []
+        var batches: [(rows: SourceBatch, decoding: Task<[DecodedRow], Never>)] = []
         while true {
             while !isAtEnd, batches.count < options.workers + 2 {
-                stop = self.stop
-                let room = options.rowLimit.map { min($0 - rowsRead, 64) } ?? 64
-                guard stop == nil, let batch = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
+                stop = context.stop(after: rowsRead)
+                let room = options.limits.items.map { min($0 - rowsRead, 64) } ?? 64
+                guard stop == nil, let read = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
                     isAtEnd = true
                     break
                 }
-                rowsRead += Int64(batch.rows.count)
-                let task = Task {
-                    batch.rows.map { DecodedRow($0, reader: reader, rule: rule) }
-                }
-                batches.append((batch, task))
+                rowsRead += Int64(read.rows.count)
+                batches.append((read, Task { [context] in read.rows.map(context.decode) }))
             }
             guard !batches.isEmpty else { break }
-            let (batch, decoding) = batches.removeFirst()
+            let (read, decoding) = batches.removeFirst()
             let rows = await decoding.value
-            if batch.isUnfinishedTail {
+            if read.isUnfinishedTail {
                 tail = rows
                 continue
             }
@@ -105,12 +96,12 @@ extension Migration {
                 $0.counts = counts
                 $0.fraction = fraction
             }
-            if buffer.rows.count >= Self.rowsPerTransaction
+            if batch.count >= Self.rowsPerTransaction
                 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval
             {
-                try await save(batch.end)
+                try await save(read.end)
             } else {
-                progress.checkpoint.source = batch.end
+                progress.checkpoint.source = read.end
             }
         }
         try await save(nil)
@@ -119,7 +110,7 @@ extension Migration {
             for row in tail { try process(row) }
             _ = try position()
             progress.whole = counts
-            _ = try await buffer.store(.progress(try progress.json), by: worker)
+            _ = try await worker.store(&batch, .progress(try progress.json))
         }
         monitor.change { [counts] in $0.counts = counts }
         return stop

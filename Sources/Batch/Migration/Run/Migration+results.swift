@@ -9,16 +9,17 @@ extension Migration {
         return try running {
             let draft = Files.draft(of: options.destination)
             try Files.remove(draft)
+            // What an error leaves would only take the space that the next run needs.
+            defer { try? Files.remove(draft) }
             var sink = try ResultWriters.open(
                 draft, format: options.persisted.resultFormat, withAPI: true, at: nil)
             var counts = MigrationCounts()
             counts.renamedIds = (progress.whole ?? progress.checkpoint.counts).renamedIds
-            try forEachResult { result, row in
-                var result = result
+            try forEachResult { row in
+                var row = row
                 // Stored ids are unique, but a sink that stores fingerprints of ids may report a collision.
-                while try sink.write(result) == .repeatedId { result.id += "#\(row.row)" }
-                counts.add(result, year: row.year.map { Int($0) })
-                if row.lacksKey, let app = row.bundleId { counts.add(rowsWithoutKey: 1, of: app) }
+                while try sink.write(row) == .repeatedId { row.id += "#\(row.row)" }
+                counts.add(row)
             }
             let end = try sink.checkpoint()
             try sink.close()
@@ -27,19 +28,15 @@ extension Migration {
         }
     }
 
-    /// Passes each row of the complete result to `body`, in order, with the decoded row that it is made of.
-    func forEachResult(_ body: (ResultRow, ImportedRow) throws -> Void) throws {
+    /// Passes each row of the complete result to `body`, in order.
+    func forEachResult(_ body: (ResultRow) throws -> Void) throws {
         var last: Int64 = 0
         while true {
-            let rows = try file.store.importedRows(of: worker.run, after: last, limit: 64)
-            guard let end = rows.last?.row.row else { return }
-            for (row, hasCustomer, finding) in rows {
-                let result: ResultRow
-                do { result = try ResultRow(row, hasCustomer: hasCustomer, finding) } catch {
-                    throw StorageError(.damaged, at: options.progressPath, "row \(row.row) is damaged")
-                }
-                try body(result, row)
+            let rows = try file.store.results(of: worker.run, after: last) { (row) throws(StorageError) in
+                try ResultRow(row)
             }
+            guard let end = rows.last?.row else { return }
+            for row in rows { try body(row) }
             last = end
         }
     }
@@ -47,7 +44,7 @@ extension Migration {
 
 extension Migration {
     /// Writes rows to the result as they are read.
-    mutating func runOffline() async throws(RunError) -> RunResult {
+    mutating func runOffline() async throws(RunError) -> MigrationResult {
         guard !options.isPlan else {
             throw .notPossible("--plan requires --with-api: without it, no calls are made")
         }

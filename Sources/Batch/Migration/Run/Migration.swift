@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 import Foundation
-package import ReceiptBridgeReceipts
 package import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 
@@ -14,49 +13,11 @@ import ReceiptBridgeStorage
 /// Each row of the source has exactly one row in the result, even if the process crashes: output after the last
 /// checkpoint is discarded by the next run, and its rows are processed again.
 package struct Migration {
-    /// Result of a run.
-    package struct RunResult: Sendable {
-        /// Counts of all processed rows, including those of earlier runs.
-        package var counts: MigrationCounts
-        /// Counts of customers; `nil` without the App Store Server API.
-        package var customers: CustomerTally?
-        /// Reason for stopping early; `nil` if everything is done.
-        package var stop: Stop?
-        /// `true` if an earlier run had finished, so that there was nothing to do.
-        package var wasFinished = false
-        /// Totals of this run and all earlier ones.
-        package var history = MigrationHistory()
-        /// Number of customers whose account tokens could not be set.
-        package var customersWithoutToken: Int64 = 0
-        /// Number of waiting customers with a subscription that has not expired, by their receipts; `nil` if unknown.
-        package var activeCustomers: Int64?
-        /// Number of rows that this run read from the source.
-        package var rowsRead: Int64 = 0
-        /// Duration of this run.
-        package var duration: Duration = .zero
-
-        /// `true` if a run that was not stopped ends with exit code 1. Failed lookups are counted by customer, because
-        /// rows with data of an earlier run keep their outcome.
-        package var hasFailures: Bool { counts.hasFailures || (customers?.failed ?? 0) > 0 }
-
-        package init(counts: MigrationCounts, stop: Stop? = nil) {
-            self.counts = counts
-            self.stop = stop
-        }
-    }
-
-    package typealias Stop = MigrationReport.Stop
-
-    let options: MigrationOptions
-    let reader: ReceiptReader
-    let lookups: (any CustomerLookupService)?
-    let monitor: MigrationMonitor
-    let notify: @Sendable (String) -> Void
+    let context: MigrationContext
     let file: ImportFile
     let worker: ImportWorker
     /// `true` if the destination, if it exists, is from an earlier run of this migration.
     let isDestinationOurs: Bool
-    private let startTime = ContinuousClock.now
     /// The start of this run by the clock of the store.
     let startedAt: Int64
     var source: any RowSource
@@ -66,21 +27,14 @@ package struct Migration {
     /// Number of customers whose account tokens could not be set in this run.
     var customersWithoutToken: Int64 = 0
 
+    var options: MigrationOptions { context.options }
+    var lookups: (any CustomerLookupService)? { context.lookups }
+    var monitor: MigrationMonitor { context.monitor }
+
     /// Opens the source and the progress file. Nothing else is read or written yet.
-    ///
-    /// - Parameters:
-    ///   - lookups: Looks up customers; `nil` without the App Store Server API.
-    ///   - monitor: Receives the progress and stops the run.
-    ///   - notify: Prints a message of one sentence.
-    package init(
-        _ options: MigrationOptions, reader: ReceiptReader, lookups: (any CustomerLookupService)?,
-        monitor: MigrationMonitor, notify: @escaping @Sendable (String) -> Void
-    ) async throws(RunError) {
-        self.options = options
-        self.reader = reader
-        self.lookups = lookups
-        self.monitor = monitor
-        self.notify = notify
+    package init(_ context: MigrationContext) async throws(RunError) {
+        self.context = context
+        let options = context.options
         for report in options.reports { try reporting { try MigrationReport.check(report) } }
         try Self.check(options.tables, options)
         let foreignDestination = RunError.notPossible(
@@ -110,7 +64,7 @@ package struct Migration {
             let run: ImportRun
             (source, progress, run) = try await Self.begin(options, file, known, fresh)
             isDestinationOurs = known != nil
-            worker = ImportWorker(file.store, run: run.id)
+            worker = ImportWorker(file.store, run: run.id, context)
             startedAt = run.time
             progress.history.calls = run.calls
         } catch {
@@ -155,10 +109,7 @@ package struct Migration {
     ) async throws -> (any RowSource, MigrationProgress, ImportRun) {
         if let known {
             let progress = try MigrationProgress(known.progress)
-            let differences = options.persisted.differences(from: progress.options)
-            guard differences.isEmpty else {
-                throw RunError.notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")
-            }
+            try options.persisted.check(progress.options)
             return (try open(options, at: progress.checkpoint.source), progress, known)
         }
         let source = try fresh ?? open(options, at: nil)
@@ -168,29 +119,34 @@ package struct Migration {
     }
 
     /// Runs until the end or a limit, then writes the flat tables if everything is done, and the reports.
-    package consuming func run() async throws(RunError) -> RunResult {
+    package consuming func run() async throws(RunError) -> MigrationResult {
         let file = file
         var migration = self
-        let result: Result<RunResult, RunError> = await Result { () async throws(RunError) in
+        let result: Result<MigrationResult, RunError> = await Result { () async throws(RunError) in
             try await migration.worker.renewing { () async throws(RunError) in try await migration.all() }
         }
         await file.close()
         return try result.get()
     }
 
-    private mutating func all() async throws(RunError) -> RunResult {
-        if progress.checkpoint.counts.rows == 0 { for notice in source.notices { notify(notice) } }
+    private mutating func all() async throws(RunError) -> MigrationResult {
+        if progress.checkpoint.counts.rows == 0 { for notice in source.notices { context.notify(notice) } }
         var ending = try await work()
         if ending.stop == nil { try writeTables() }
         if options.persisted.withAPI, ending.customers == nil { ending.customers = try await tally() }
         ending.history = progress.history
         ending.rowsRead = rowsRead
-        ending.duration = startTime.duration(to: .now)
+        ending.duration = options.limits.timePassed
         let report = MigrationReport(options: options, ending: ending)
         for path in options.reports {
             try reporting {
                 try report.write(to: path) { row, limit in
-                    try file.store.refusedRows(of: worker.run, after: row, limit: limit).map { Refusal($0) }
+                    try file.store.refusedRows(of: worker.run, after: row, limit: limit) {
+                        (row) throws(StorageError) in
+                        Refusal(
+                            row: try row.rowID(0), id: try row.text(1), code: try row.text(2), place: try row.text(3),
+                            reason: try row.text(4))
+                    }
                 }
             }
         }
@@ -199,22 +155,17 @@ package struct Migration {
 
     /// Returns the numbers of customers by state.
     func tally() async throws(RunError) -> CustomerTally {
-        let scopes = try await worker.on { [run = worker.run] (store) throws(StorageError) in
-            try await store.scopes(of: run)
-        }
-        return try await worker.tally(scopes.map(\.id))
+        try await worker.tally(try await worker.scopes().map(\.id))
     }
 
     /// Stores the progress.
     func save() async throws(RunError) {
-        let json = try running { try progress.json }
-        try await worker.on { [run = worker.run] (store) throws(StorageError) in
-            try await store.save(progress: json, of: run)
-        }
+        let (worker, json) = (worker, try running { try progress.json })
+        try await worker.on(try await worker.store.save(progress: json, of: worker.run))
     }
 
     /// Compares the source with that of the earlier runs, then runs if there is something to do.
-    private mutating func work() async throws(RunError) -> RunResult {
+    private mutating func work() async throws(RunError) -> MigrationResult {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same:
@@ -228,7 +179,7 @@ package struct Migration {
             if options.isRefresh, !source.identity.hasEnd { progress.whole = nil }
         case .grown:
             if progress.whole != nil {
-                notify("the source has grown; resuming after row \(progress.checkpoint.counts.rows)")
+                context.notify("the source has grown; resuming after row \(progress.checkpoint.counts.rows)")
                 progress.whole = nil
                 progress.isFinished = false
             }
@@ -247,7 +198,7 @@ package struct Migration {
     }
 
     /// Runs with or without the App Store Server API.
-    private mutating func workOn() async throws(RunError) -> RunResult {
+    private mutating func workOn() async throws(RunError) -> MigrationResult {
         monitor.change { [progress, source] in
             $0.fraction = source.fraction
             $0.earlierFraction = source.fraction ?? 0
@@ -257,11 +208,8 @@ package struct Migration {
         return options.persisted.withAPI ? try await runWithAPI() : try await runOffline()
     }
 
-    /// Reason to stop; `nil` if the run can continue.
-    var stop: Stop? { options.stop(after: rowsRead, since: startTime, monitor) }
-
-    func ending(stop: Stop?, wasFinished: Bool = false) -> RunResult {
-        var ending = RunResult(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
+    func ending(stop: RunStop?, wasFinished: Bool = false) -> MigrationResult {
+        var ending = MigrationResult(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
         ending.wasFinished = wasFinished
         ending.customersWithoutToken = customersWithoutToken
         return ending

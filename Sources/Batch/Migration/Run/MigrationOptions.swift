@@ -1,5 +1,6 @@
-import ReceiptBridgeBase
+package import ReceiptBridgeBase
 import ReceiptBridgeComparison
+package import ReceiptBridgeStorage
 
 /// Options of a migration run.
 package struct MigrationOptions: Sendable {
@@ -33,10 +34,8 @@ package struct MigrationOptions: Sendable {
     package var isRefresh = false
     /// Look up the customers with the latest expiry dates first.
     package var isActiveFirst = false
-    /// Maximum number of rows to read in this run; `nil` for no limit.
-    package var rowLimit: Int64?
-    /// Time after which no new work starts; `nil` for no limit.
-    package var timeLimit: Duration?
+    /// The limits of this run, by rows.
+    package var limits = RunLimits()
     /// Degree of concurrency. At most `workers` + 2 batches are decoded at a time, and at most 8 × `workers`
     /// customers of each app and environment are looked up at a time.
     package var workers: Int
@@ -48,6 +47,11 @@ package struct MigrationOptions: Sendable {
     package var reports: [String] = []
     /// Paths of the flat tables to write at the end, each `.csv` or `.jsonl`. Needs the App Store Server API.
     package var tables: [FlatTable: String] = [:]
+    /// For a destination in a database: the part of the source that this worker reads, the size of the chunks if it
+    /// plans them, and its name, which no other worker has.
+    package var (shard, chunkSize, worker) = (ImportShard.whole, ChunkSize(), "the only worker")
+    /// Time after which another worker takes over the work of one that was killed. It is renewed three times within it.
+    package var lease = Duration.seconds(15)
 
     package init(source: String, destination: String, workers: Int) {
         self.source = source
@@ -67,21 +71,19 @@ package struct MigrationOptions: Sendable {
             databases.flatMap { Files.companions(of: $0) } + written + written.map { Files.draft(of: $0) }
         return limits
     }
-
-    /// Returns the reason to stop a run that has read `rows` rows; `nil` if it can continue.
-    func stop(
-        after rows: Int64, since start: ContinuousClock.Instant, _ monitor: MigrationMonitor
-    ) -> Migration.Stop? {
-        if monitor.isStopped { return .asked }
-        if let rowLimit, rows >= rowLimit { return .rowLimit }
-        if let timeLimit, start.duration(to: .now) >= timeLimit { return .timeLimit }
-        return nil
-    }
 }
 
 extension MigrationOptions.PersistedOptions {
+    /// Checks that the options are those of earlier runs.
+    func check(_ earlier: Self) throws(RunError) {
+        let differences = differences(from: earlier)
+        guard differences.isEmpty else {
+            throw .notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")
+        }
+    }
+
     /// Returns the changed options, one sentence each.
-    func differences(from earlier: Self) -> [String] {
+    private func differences(from earlier: Self) -> [String] {
         func displayText(_ text: String?) -> String { text ?? "the default" }
         let pairs: [(name: String, before: String, now: String)] = [
             ("--receipt-column", displayText(earlier.source.receiptColumn), displayText(source.receiptColumn)),

@@ -1,16 +1,11 @@
+import ReceiptBridgeBase
 package import ReceiptBridgeComparison
 
 extension MigrationReport {
     /// Creates the report of a run.
-    package init(options: MigrationOptions, ending: Migration.RunResult) {
+    package init(options: MigrationOptions, ending: MigrationResult) {
         self.init(
-            source: options.source, destination: options.destination, options: Options(options),
-            counts: ending.counts, history: ending.history)
-        customers = ending.customers
-        stop = ending.stop
-        wasFinished = ending.wasFinished
-        rowsRead = ending.rowsRead
-        duration = ending.duration
+            source: options.source, destination: options.destination, options: Options(options), result: ending)
     }
 }
 
@@ -27,7 +22,6 @@ extension MigrationReport.Options {
         table = options.persisted.source.table
         (isPlan, isFresh, isRefresh) = (options.isPlan, options.isFresh, options.isRefresh)
         workers = options.workers
-        rowLimit = options.rowLimit
-        timeLimit = options.timeLimit
+        (rowLimit, timeLimit) = (options.limits.items, options.limits.time)
     }
 }

@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 import Foundation
-import ReceiptBridgeReceipts
 import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 import Synchronization
@@ -14,7 +13,7 @@ extension SharedMigration {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.plan(worker) }
-                for _ in 0..<options.migration.workers {
+                for _ in 0..<options.workers {
                     group.addTask { try await self.readWaitingChunks(worker) }
                 }
                 try await group.waitForAll()
@@ -39,7 +38,7 @@ extension SharedMigration {
     }
 
     private func plan(_ worker: ImportWorker, _ lease: ImportLease) async throws(RunError) {
-        let last = try await worker.on { (store) throws(StorageError) in try await store.lastChunk(of: worker.run) }
+        let last = try await worker.on(try await worker.store.lastChunk(of: worker.run))
         var number = (last?.number ?? -1) + 1
         var planner = try running { try ChunkPlanner(source, size: options.chunkSize, after: last?.chunk) }
         var chunks: [(number: Int64, chunk: ImportChunk)] = []
@@ -48,9 +47,8 @@ extension SharedMigration {
             let chunk = try running { try planner.next() }
             if chunk == nil || chunks.count >= 200 || lastAddition.duration(to: .now) > .milliseconds(200) {
                 // The mark is stored with the last chunk, so that no other worker plans the end again.
-                try await worker.on { [chunks] (store) throws(StorageError) in
-                    try await store.add(chunks, areLast: chunk == nil, lease)
-                }
+                let planned = chunks
+                try await worker.on(try await worker.store.add(planned, areLast: chunk == nil, lease))
                 chunks.removeAll()
                 lastAddition = .now
             }
@@ -82,7 +80,7 @@ extension SharedMigration {
                     state.counts.add(counts)
                     return state.counts
                 }
-                monitor.change { $0.counts = all }
+                context.monitor.change { $0.counts = all }
                 if lease.number % 16 == 0 { show(try await tally(worker, options.shard)) }
             } catch {
                 // If the transaction was committed nevertheless, the chunk has ended, and this changes nothing.
@@ -96,7 +94,7 @@ extension SharedMigration {
 
     private func show(_ tally: ImportChunkTally) {
         guard tally.isPlanned, tally.all > 0 else { return }
-        monitor.change { $0.fraction = 1 - Double(tally.open * options.shard.count) / Double(tally.all) }
+        context.monitor.change { $0.fraction = 1 - Double(tally.open * options.shard.count) / Double(tally.all) }
     }
 
     /// Decodes and stores the rows of a chunk, with its mark.
@@ -105,30 +103,28 @@ extension SharedMigration {
     private func store(_ lease: ImportLease, _ worker: ImportWorker) async throws(RunError) -> MigrationCounts? {
         guard let range = lease.chunk else { return nil }
         var chunk = try running { try ChunkReader(source, range) }
-        var (counts, buffer) = (MigrationCounts(), ImportBuffer())
-        let rule = UnverifiedRule(options.migration.persisted, lookups)
+        var (counts, batch) = (MigrationCounts(), ImportBatch())
         while let rows = try running({ try chunk.next(maximumRows: 64, maximumBytes: 1 << 20) }) {
             for sourceRow in rows {
-                var row = DecodedRow(sourceRow, reader: reader, rule: rule)
-                if row.id.isEmpty { name(&row, in: lease, &counts) }
-                counts.add(row.result, year: row.year)
-                if let app = row.appToLookUp, lookups?.handles(app) == false { counts.add(rowsWithoutKey: 1, of: app) }
-                buffer.add(row)
+                var row = context.decode(sourceRow)
+                if row.result.id.isEmpty { name(&row.result, in: lease, &counts) }
+                counts.add(row.result)
+                batch.add(row.result.values, of: row.customer)
             }
             await Task.yield()
         }
         let json = try running { String(decoding: try JSONEncoder().encode(counts), as: UTF8.self).withoutNull }
-        return try await buffer.store(.chunk(lease, counts: json), by: worker) ? counts : nil
+        return try await worker.store(&batch, .chunk(lease, counts: json)) ? counts : nil
     }
 
     /// Names a row without id by its chunk and its number there, which are the same in each run.
-    private func name(_ row: inout DecodedRow, in lease: ImportLease, _ counts: inout MigrationCounts) {
-        row.id = "#\(lease.number).\(row.number)"
+    private func name(_ row: inout ResultRow, in lease: ImportLease, _ counts: inout MigrationCounts) {
+        row.id = "#\(lease.number).\(row.row)"
         counts.renamedIds += 1
         let isFirst = state.withLock { state in
             defer { state.hasNamedRows = true }
             return !state.hasNamedRows
         }
-        if isFirst { notify("a row has no id; such rows are named #CHUNK.ROW, this one \(row.id)") }
+        if isFirst { context.notify("a row has no id; such rows are named #CHUNK.ROW, this one \(row.id)") }
     }
 }

@@ -66,11 +66,9 @@ extension ComparisonPage {
             ])
     }
 
-    /// The class, the name and the explanation of a rule, with a link to its source.
     private func rule(of group: ComparisonReport.RuleGroup) -> Words {
         let noticed = group.verdict == .expected && group.isNoticeable ? " (may be noticed)" : ""
-        let name: Words =
-            "\(group.verdict.badge) \(span: "\(outside: group.rule.shortened)", "rule")\(noticed)"
+        let name: Words = "\(group.verdict.badge) \(span: "\(outside: group.rule.shortened)", "rule")\(noticed)"
         guard let rule = ComparisonRules.named[group.rule] else { return name }
         var why: Words = "\(rule.explanation)"
         if let source = rule.source, let page = source.split(separator: "/").last {
@@ -99,7 +97,6 @@ extension ComparisonPage {
 }
 
 extension Words {
-    /// The value of a side, or the word "nothing" if there is none.
     static func side(_ value: String?) -> Words {
         value.map { "\(code: "\(path: $0, limit: 200)")" } ?? "\(span: "nothing", "absent")"
     }
@@ -114,8 +111,7 @@ extension ComparisonReport.Entry {
         return "\(words) to \(span: "\(last)", "minute")"
     }
 
-    /// Returns the last name of a path, which entries are filtered by; `row` or `order` if the path does not end in a
-    /// field.
+    /// Entries are filtered by this name; `row` or `order` if the path does not end in a field.
     static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path

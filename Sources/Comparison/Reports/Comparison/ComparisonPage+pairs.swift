@@ -15,7 +15,6 @@ extension ComparisonPage {
     }
 }
 
-/// Numbers of differences by class.
 private struct ClassCounts {
     let unexpected, expected: Int
 
@@ -49,7 +48,6 @@ extension AlignedPair {
 }
 
 extension AlignedPair.Section {
-    /// Headings of the sections by name.
     private static let titles = [
         "answer": "Response", "transactions": "in_app", "latestTransactions": "latest_receipt_info and history",
         "renewals": "Renewals", "subscriptions": "Statuses of subscriptions",
@@ -64,7 +62,6 @@ extension AlignedPair.Section {
 }
 
 extension AlignedPair.Row {
-    /// Classes of all differences in the row.
     fileprivate var verdicts: [String] { ([verdict] + fields.map(\.verdict)).compactMap(\.self) }
 
     /// The row as a table of fields. Rows without differences are folded.
@@ -112,7 +109,6 @@ extension AlignedPair.Row {
         return "\(id) \(span: "\(outside: product)", "of")"
     }
 
-    /// The only side that has values; `nil` if both sides do.
     private var side: String? {
         if fields.allSatisfy({ $0.serverAPI == nil }) { return "verifyReceipt" }
         return fields.allSatisfy { $0.verifyReceipt == nil } ? "the Server API" : nil
@@ -120,7 +116,6 @@ extension AlignedPair.Row {
 }
 
 extension Words {
-    /// A class of differences and the rule.
     fileprivate static func mark(_ verdict: String, _ rule: String) -> Words {
         let verdict = ComparisonRule.Class(rawValue: verdict) ?? .unexpected
         return "\(badge: "\(verdict.rawValue): \(rule.shortened)", sign: verdict.symbol, verdict.rawValue)"

@@ -1,3 +1,4 @@
+import ReceiptBridgeStorage
 import ReceiptBridgeBase
 
 /// The page of a report. Its script only filters.
@@ -13,7 +14,6 @@ package struct ComparisonPage {
     let report: ComparisonReport
     let readiness: [Readiness]
 
-    /// Creates the page of a report.
     package init(_ report: ComparisonReport) {
         self.report = report
         readiness = [Readiness](report)
@@ -36,7 +36,6 @@ package struct ComparisonPage {
         return page
     }
 
-    /// The recommendation for each app, and the totals.
     private var header: [ReportBlock] {
         let deciding = (readiness.filter(\.decides) + readiness.filter { !$0.decides }).prefix(Self.maximumApps)
         var blocks: [ReportBlock] =
@@ -65,7 +64,6 @@ package struct ComparisonPage {
 
     // MARK: - Counts
 
-    /// The table with one row for each app.
     private var apps: ReportBlock {
         guard !readiness.isEmpty else {
             return .section(id: "apps", "Apps", [.paragraph("No receipt was compared.")])
@@ -91,7 +89,6 @@ package struct ComparisonPage {
         return .section(id: "apps", "Apps", [.table(table)])
     }
 
-    /// The differences of an app by class, as a plot and in words.
     private static func differences(_ counts: [ComparisonRule.Class: Int64], of largest: Int64) -> Words {
         let entries = [ComparisonRule.Class.unexpected, .expected].map { verdict in
             ReportEntry(
@@ -102,7 +99,6 @@ package struct ComparisonPage {
         return largest > 0 ? "\(Drawing.segments(entries, of: largest, titled: text))\(words)" : words
     }
 
-    /// The reasons why receipts could not be compared; empty if all were.
     private var failures: [ReportBlock] {
         let failures = readiness.reduce(into: [:] as [String: Int64]) { failures, readiness in
             for (code, count) in readiness.app.failures { failures[code.shortened, default: 0] += count }
@@ -118,7 +114,6 @@ package struct ComparisonPage {
         ]
     }
 
-    /// What the numbers are based on, and what they do not include.
     private var basis: ReportBlock {
         let words = report.facts.map { "\($0)" as Words } + report.notes.map { "\(outside: $0, limit: 2_000)" }
         return .section(
@@ -141,13 +136,11 @@ extension Readiness {
         let sign = Drawing(
             ["viewBox": "0 0 24 24", "width": "28", "height": "28", "aria-hidden": "true"],
             [.init("path", ["class": "shape", "d": shape]), .init("path", ["class": "mark", "d": mark])])
-        return .init(
-            style: style, sign: sign, decision: decision, subject: app.scope.displayText, reasons: statement)
+        return .init(style: style, sign: sign, decision: decision, subject: app.scope.displayText, reasons: statement)
     }
 }
 
 extension RolloutReport {
-    /// The state of a gradual switch.
     package var paragraph: ReportBlock {
         let title = phase == .stopped ? "▲ Gradual switch stopped." : "Gradual switch."
         return .paragraph("\(strong: "\(title)") \(path: bundleId): \(sentence)", "rollout \(phase.rawValue)")

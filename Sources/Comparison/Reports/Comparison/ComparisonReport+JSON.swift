@@ -1,3 +1,4 @@
+import ReceiptBridgeStorage
 import ReceiptBridgeBase
 import ReceiptBridgeResponses
 
@@ -95,7 +96,6 @@ extension JSONWriter {
         values(json: Array("\((fraction * 1e6).rounded() / 1e6)".utf8))
     }
 
-    /// Writes a finite number.
     fileprivate mutating func member(_ key: String, number: Double) {
         self.key(key)
         values(json: Array("\(number)".utf8))

@@ -1,11 +1,9 @@
 extension ComparisonReport {
-    /// Supported file formats.
     package static let kinds = ReportFile.Kind.allCases
 
-    /// Writes the report in the format that the file name extension selects. Replaces an existing file. Only the
-    /// owner can read the file.
+    /// In the format that the file name extension selects: `.html`, `.json` or `.md`. Replaces an existing file. Only
+    /// the owner can read the file.
     ///
-    /// - Parameter path: File path that ends in `.html`, `.json` or `.md`.
     /// - Throws: `SinkError`.
     package func write(to path: String) throws {
         try ReportFile.check(path, kinds: Self.kinds)
@@ -13,7 +11,6 @@ extension ComparisonReport {
         try ReportFile.write(to: path) { try $0.append(bytes(as: kind)) }
     }
 
-    /// Returns the complete file contents.
     package func bytes(as kind: ReportFile.Kind) -> [UInt8] {
         switch kind {
         case .html: ComparisonPage(self).page.html

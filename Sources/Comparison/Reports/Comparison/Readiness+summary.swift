@@ -8,7 +8,6 @@ extension Readiness {
     /// The bundle id is untrusted text, so escape it for the output format.
     package var sentence: String { "\(decision): \(app.scope.displayText). \(statement)" }
 
-    /// The decision in a few words.
     package var decision: String {
         guard decides else { return "For information" }
         if isOperatorsDecision { return "Decide about \(rules.map(\.name).joined(separator: ", "))" }
@@ -18,13 +17,11 @@ extension Readiness {
     /// CSS class of the result: the verdict, or `informs` if the decision does not depend on it.
     package var style: String { decides ? verdict.rawValue : "informs" }
 
-    /// The sentence without the decision and the app.
     package var statement: String {
         [tooEarly, finding, remedies, settled, explained, halves, recordsOnly, leftOver].compactMap(\.self).joined(
             separator: " ")
     }
 
-    /// The first clause: how many receipts would get the same response.
     private var finding: String {
         let compared = app.compared
         guard compared > 0 else { return "No receipt was compared." }
@@ -49,18 +46,14 @@ extension Readiness {
     }
 
     /// For example, `12`, or `at least 10,000` if the set of customers is full.
-    var customerCount: String {
-        (app.customers < CustomerSet.maximum ? "" : "at least ") + app.customers.grouped
-    }
+    var customerCount: String { (app.customers < CustomerSet.maximum ? "" : "at least ") + app.customers.grouped }
 
-    /// Names the settings that remove unexpected differences.
     private var remedies: String? {
         guard !settings.isEmpty else { return nil }
         return settings.map { "\($0.rule.shortened) disappears with \($0.setting)." }.joined(separator: " ")
     }
 
-    /// Explains expected differences, which do not prevent that a receipt counts as the same, and names those that a
-    /// client may notice.
+    /// Expected differences do not prevent that a receipt counts as the same; names those that a client may notice.
     private var explained: String? {
         guard expected > 0 else { return nil }
         let counted =
@@ -73,7 +66,6 @@ extension Readiness {
         return "\(counted); a client may notice \(which): \(Self.list(noticeable, "more rule"))."
     }
 
-    /// States for how many receipts only the records were compared.
     private var recordsOnly: String? {
         guard let count = app.recordsOnly, count > 0 else { return nil }
         let verb = count == 1 ? "was" : "were"
@@ -89,21 +81,18 @@ extension Readiness {
         return count == different ? ": \(list)" : ", in \(count.grouped) places: \(list)"
     }
 
-    /// Names the configuration that settles unexpected differences.
     private var settled: String? {
         guard !settlements.isEmpty else { return nil }
         return settlements.map { "\($0.setting) settles \($0.rule), if it does not matter to the app." }
             .joined(separator: " ")
     }
 
-    /// States how many recordings were incomplete.
     private var halves: String? {
         guard app.partial > 0 else { return nil }
         return
             "\(app.partial.grouped) \(app.partial == 1 ? "recording has" : "recordings have") no history, or no statuses."
     }
 
-    /// States how many receipts could not be compared, and why.
     private var leftOver: String? {
         guard failed > 0 else { return nil }
         let failures = app.failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
@@ -123,16 +112,11 @@ extension Readiness {
     }
 
     /// Upper bound as a percentage, rounded up. For example, `0.03 %`; `–` if nothing was compared.
-    var boundWords: String {
-        upperBound.map { Int64(($0 * 10_000).rounded(.up)).share(of: 10_000) } ?? "–"
-    }
+    var boundWords: String { upperBound.map { Int64(($0 * 10_000).rounded(.up)).share(of: 10_000) } ?? "–" }
 
-    /// Returns names with counts. Names beyond ``namedReasons`` are counted together. For example, `order 3, and 2
-    /// more rules`.
+    /// Names beyond ``namedReasons`` are counted together. For example, `order 3, and 2 more rules`.
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
-        var words = counts.prefix(namedReasons).map {
-            "\($0.name.shortened) \($0.count.grouped)"
-        }
+        var words = counts.prefix(namedReasons).map { "\($0.name.shortened) \($0.count.grouped)" }
         let rest = Int64(counts.count - namedReasons)
         if rest > 0 { words.append("and \(rest.grouped) \(more)\(rest == 1 ? "" : "s")") }
         return words.joined(separator: ", ")

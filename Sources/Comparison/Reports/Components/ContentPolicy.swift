@@ -4,8 +4,6 @@ import Foundation
 /// Content Security Policy of a page: it may use only its own style and one script, which is identified by its
 /// digest.
 package enum ContentPolicy {
-    /// Returns the value of `Content-Security-Policy` for a page's `meta` element.
-    ///
     /// - Parameters:
     ///   - connects: Allows the script to request the server that the page is from.
     ///   - formAction: Where forms may be sent.
@@ -23,7 +21,6 @@ package enum ContentPolicy {
         return (rules + ["base-uri 'none'", "form-action \(formAction)"]).joined(separator: "; ")
     }
 
-    /// Returns the value for the HTTP header: the page's policy, and no embedding in frames. A `meta` element cannot
-    /// contain `frame-ancestors`.
+    /// Also forbids embedding in frames. A `meta` element cannot contain `frame-ancestors`.
     package static func header(_ policy: String) -> String { "\(policy); frame-ancestors 'none'" }
 }

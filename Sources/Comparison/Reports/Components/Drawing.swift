@@ -1,6 +1,5 @@
 /// A drawing as SVG. The words or the table next to it have the same data, so a screen reader treats it as one image.
 package struct Drawing: Sendable {
-    /// An element of SVG.
     package struct Shape: Sendable {
         let name: StaticString
         let attributes: Attributes

@@ -1,7 +1,6 @@
 /// A writer of HTML that is also well-formed XML. Names of elements and attributes are constants, and all text is
 /// escaped, so untrusted text cannot become markup.
 package struct HTMLWriter {
-    /// The document so far, in UTF-8.
     package private(set) var bytes: [UInt8] = []
 
     /// Elements that are not followed by a line break.
@@ -11,11 +10,8 @@ package struct HTMLWriter {
         "p", "wbr", "summary", "label", "option", "input", "button", "textarea", "pre",
     ]
 
-    /// A document starts with `<!DOCTYPE html>`.
     package init() { raw("<!DOCTYPE html>\n") }
 
-    /// Writes an element with content.
-    ///
     /// - Parameter flag: Name of a Boolean attribute. For example, `open`.
     package mutating func element(
         _ name: StaticString, _ attributes: Attributes = [:], flag: StaticString? = nil,
@@ -29,7 +25,6 @@ package struct HTMLWriter {
         if !Self.inline.contains("\(name)") { raw("\n") }
     }
 
-    /// Writes an element with text.
     package mutating func element(_ name: StaticString, _ attributes: Attributes = [:], text: String) {
         element(name, attributes) { $0.text(text) }
     }
@@ -84,10 +79,8 @@ package struct HTMLWriter {
         }
     }
 
-    /// Appends trusted text without escaping.
     private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    /// Appends text with the five special characters of XML escaped.
     private mutating func escaped(_ text: String) {
         for byte in text.utf8 {
             switch byte {

@@ -22,8 +22,7 @@ extension Int64 {
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) %"
     }
 
-    /// Returns ``share(of:)`` with as many digits as mean something: a whole percentage below ten thousand. For
-    /// example, `12 %`.
+    /// As ``share(of:)``, with a whole percentage below ten thousand. For example, `12 %`.
     package func part(of whole: Int64) -> String {
         guard self > 0, self < whole, whole < 10_000 else { return share(of: whole) }
         let percent = Int64((Double(self) / Double(whole) * 100).rounded())

@@ -1,7 +1,5 @@
-/// Plots of counts.
 extension Drawing {
     private static let width = 440
-    /// Maximum number of bars that are readable.
     static let maximumBars = 12
 
     /// Returns a horizontal bar for each entry, with the name before and the number after it.
@@ -81,17 +79,16 @@ extension Drawing {
 }
 
 extension ReportBlock {
-    /// Returns a section with a plot of counts, and a table with its numbers.
+    /// A section with a plot of counts, and a table with its numbers.
     ///
     /// - Parameters:
     ///   - caption: Caption of the table and description of the plot.
     ///   - column: Header of the column with names.
     ///   - whole: Count that shares refer to.
     ///   - number: Header of the column with counts.
-    ///   - isInTime: `true` for a plot over time: columns from left to right instead of bars.
-    ///   - hasSwatches: `true` if the table shows the color of each bar.
-    ///   - note: Note below the table; `nil` if there is none.
-    ///   - none: Text that replaces the plot and the table if all counts are 0.
+    ///   - isInTime: Whether the plot has columns from left to right instead of bars.
+    ///   - hasSwatches: Whether the table shows the color of each bar.
+    ///   - none: Replaces the plot and the table if all counts are 0.
     static func counts(
         id: String, title: Words, caption: String, column: String, entries: [ReportEntry], whole: Int64,
         number: String = "Rows", isInTime: Bool = false, hasSwatches: Bool = false, note: Words? = nil, none: Words
@@ -123,7 +120,6 @@ extension ReportBlock {
             ])
     }
 
-    /// The color of a bar.
     private static func swatch(_ style: String) -> Drawing {
         Drawing(
             ["class": "swatch", "width": "12", "height": "12", "aria-hidden": "true"],

@@ -1,18 +1,13 @@
 /// Makes untrusted text safe to display: characters that are invisible or change the display of the surrounding text
 /// are replaced by their code points.
 package enum PrintableText {
-    /// A part of a text.
     package enum Piece: Sendable, Hashable {
-        /// Visible characters.
         case plain(String)
         /// Code point of a character that is not shown. For example, `U+202E`.
         case codePoint(String)
     }
 
-    /// Splits a text into visible parts and code points.
-    ///
-    /// - Parameter limit: Maximum number of characters to include. The number of omitted characters is added as the
-    ///   last piece.
+    /// - Parameter limit: Maximum number of characters. The number of omitted characters is added as the last piece.
     package static func pieces(of text: String, limit: Int = .max) -> [Piece] {
         var pieces: [Piece] = []
         var plain = String.UnicodeScalarView()
@@ -47,8 +42,7 @@ package enum PrintableText {
         }.joined()
     }
 
-    /// Returns whether a character is visible and does not affect its neighbors: no control, format or private-use
-    /// character, and no whitespace but the space.
+    /// No control, format or private-use character, and no whitespace but the space: these affect their neighbors.
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         if scalar == " " { return true }
         if scalar.properties.isDefaultIgnorableCodePoint { return false }

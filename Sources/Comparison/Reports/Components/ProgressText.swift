@@ -3,7 +3,6 @@ import Foundation
 
 /// A progress line of parts with different importance, which can be shortened to the width of a terminal.
 package struct ProgressText: Sendable, Hashable {
-    /// A part of the line, with the separator before it.
     package struct Part: Sendable, Hashable {
         let text: String
         let short: String?
@@ -12,8 +11,6 @@ package struct ProgressText: Sendable, Hashable {
         let isInBar: Bool
 
         /// - Parameters:
-        ///   - text: Text of the part.
-        ///   - short: Shorter form of the text; `nil` if there is none.
         ///   - importance: Parts with the smallest importance are omitted first.
         ///   - separator: Separator before the part, unless it is the first. A comma is used if the previous part has
         ///     the same separator.
@@ -36,7 +33,6 @@ package struct ProgressText: Sendable, Hashable {
         (self.parts, self.fraction, self.items) = (parts, fraction, items)
     }
 
-    /// All parts, in their order.
     package var text: String {
         parts.indices.map { index in
             let part = parts[index]
@@ -126,11 +122,7 @@ extension ProgressText.Part {
     /// The time until the rate limit allows the next call; `nil` if it is less than a second. For example, `waiting
     /// 42 s: App Store Server API rate limit`, or `waiting for Apple until 14:05` if Apple named the time.
     ///
-    /// - Parameters:
-    ///   - wait: The wait; `nil` if no call is waiting.
-    ///   - importance: Importance, which should be higher than that of any other part.
-    ///   - now: The current time.
-    ///   - localTime: Converts seconds since 1970 to the local time of this machine.
+    /// - Parameter localTime: Converts seconds since 1970 to the local time of this machine.
     package static func waiting(
         _ wait: RateLimitWait?, importance: Int, now: Timestamp = .now,
         localTime: (Int64) -> CivilTime = Self.localTime
@@ -146,8 +138,7 @@ extension ProgressText.Part {
             importance: importance)
     }
 
-    /// Returns the time of day after a wait. A wait of at least two minutes ends at a whole minute, not before its end;
-    /// a shorter one has seconds.
+    /// A wait of at least two minutes ends at a whole minute, not before its end; a shorter one has seconds.
     private static func clockTime(now: Timestamp, after wait: Duration, localTime: (Int64) -> CivilTime) -> String {
         // The wait is measured a moment before, so an end at a whole minute must not be rounded up to the next.
         let end = Int64((Double(now.milliseconds) / 1_000 + wait / .seconds(1)).rounded())
@@ -157,7 +148,6 @@ extension ProgressText.Part {
         return [time.hour, time.minute].map(digits).joined(separator: ":") + (isLong ? "" : ":" + digits(time.second))
     }
 
-    /// Returns the local time of this machine.
     package static func localTime(_ seconds: Int64) -> CivilTime {
         CivilTime(
             seconds: seconds + Int64(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds))))

@@ -1,18 +1,15 @@
-/// A part of a page or report. A report is a list of blocks, which `HTMLWriter` and ``MarkdownWriter`` render.
+/// A part of a page or report. A report is a list of blocks, which ``HTMLWriter`` renders as a page, and ``ReportPage``
+/// as Markdown.
 package indirect enum ReportBlock: Sendable {
     /// Words without an element of their own, as the content of a list item or cell.
     case words(Words)
     case paragraph(Words, Attributes = [:])
-    /// A heading within a section.
     case heading(Words)
     /// A section with a heading, which links lead to by its id.
     case section(id: String, Words, [ReportBlock], Attributes = [:])
-    /// Blocks that are laid out together.
     case group(Attributes, [ReportBlock], as: StaticString = "div")
     case list([Item], Attributes = [:])
-    /// Decisions, each with its reasons.
     case verdicts([Verdict])
-    /// Terms with their descriptions.
     case terms([(String, Words)])
     /// A table of names and values without a header row. Values may be untrusted text.
     case facts(String, [(String, String)])
@@ -27,7 +24,6 @@ package indirect enum ReportBlock: Sendable {
     /// Blocks that only a page has, on which they can be folded and filtered.
     case onPage([ReportBlock])
 
-    /// An item of a list.
     package struct Item: Sendable {
         let attributes: Attributes
         let blocks: [ReportBlock]
@@ -47,10 +43,8 @@ package indirect enum ReportBlock: Sendable {
         let reasons: String
     }
 
-    /// A remark.
     package static func note(_ words: Words) -> Self { .paragraph(words, "note") }
 
-    /// A list whose items are words.
     package static func list(of items: some Sequence<Words>, _ attributes: Attributes = [:]) -> Self {
         .list(items.map { Item([.words($0)]) }, attributes)
     }

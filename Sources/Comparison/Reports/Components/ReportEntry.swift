@@ -43,6 +43,5 @@ extension [ReportEntry] {
         }
     }
 
-    /// The largest count; 0 if there are no entries.
     package var largest: Int64 { self.map(\.count).max() ?? 0 }
 }

@@ -5,11 +5,9 @@ import Foundation
 /// complete. Only the owner can read it.
 package struct ReportFile {
     private let path: String
-    /// Path of the temporary file.
     private let draft: String
     private var file: OutputFile
 
-    /// Creates the temporary file.
     private init(path: String) throws(SinkError) {
         self.path = path
         draft = Files.draft(of: path)
@@ -18,17 +16,13 @@ package struct ReportFile {
     }
 
     /// Appends bytes to the temporary file.
-    package mutating func append(_ bytes: [UInt8]) throws(SinkError) {
-        try file.append(bytes)
-    }
+    package mutating func append(_ bytes: [UInt8]) throws(SinkError) { try file.append(bytes) }
 
-    /// Writes the data durably and replaces the destination.
     private mutating func finish() throws(SinkError) {
         try file.makeDurable()
         try Files.replace(path, with: draft)
     }
 
-    /// Removes the temporary file.
     private func discard() { try? Files.remove(draft) }
 
     /// Writes a file with `body`. If that fails, the temporary file is removed and the destination stays as it is.
@@ -44,10 +38,6 @@ package struct ReportFile {
     }
 
     /// Checks that a report can be written to a path, so that the error is found before the work and not after it.
-    ///
-    /// - Parameters:
-    ///   - path: Path of the report.
-    ///   - kinds: Formats that this report supports.
     package static func check(_ path: String, kinds: [Kind]) throws(SinkError) {
         guard let kind = Kind(path: path), kinds.contains(kind) else {
             let endings = kinds.map { ".\($0.rawValue)" }.joined(separator: ", ")
@@ -72,7 +62,6 @@ extension ReportFile {
     package enum Kind: String, Sendable, CaseIterable {
         case html, json, md
 
-        /// Determines the format; `nil` if the extension is none of the supported ones.
         package init?(path: String) {
             let name = path.lowercased()
             guard let kind = Self.allCases.first(where: { name.hasSuffix(".\($0.rawValue)") }) else { return nil }

@@ -18,10 +18,7 @@ extension ReportBlock {
         case .verdicts(let verdicts): [Self.items(verdicts.map(\.markdown))]
         case .terms(let terms): [Self.items(terms.map { "\($0.0): \($0.1.markdown)" })]
         case .facts(let caption, let facts):
-            [
-                "\(caption):",
-                Self.items(facts.map { "\($0.0): \(Words("\(outside: $0.1, limit: 1_000)").markdown)" }),
-            ]
+            ["\(caption):", Self.items(facts.map { "\($0.0): \(Words("\(outside: $0.1, limit: 1_000)").markdown)" })]
         case .tiles(let tiles): [Self.items(tiles.map { "\($0.value.escaped) \($0.name)" })]
         case .table(let table): [table.caption.map { "\($0):" }, table.markdown].compactMap(\.self)
         case .details(let summary, let blocks, _, _): ["\(summary.markdown):"] + blocks.flatMap(\.markdown)
@@ -33,8 +30,7 @@ extension ReportBlock {
 
     private static func items(_ lines: [String]) -> String { lines.map { "- \($0)" }.joined(separator: "\n") }
 
-    /// The block on one line, for a list item or a cell, with the first items of a list. Of what is folded away, it is
-    /// the first one.
+    /// The block on one line, for a list item or a cell: a list has its first items, and a fold its first block.
     fileprivate func line(_ shown: Int) -> String {
         switch self {
         case .list(let items, _):

@@ -13,7 +13,6 @@ package struct ReportPage {
     package var links: [(target: String, title: Words)]? = []
     package let main: [ReportBlock]
     package var footer: [Words] = []
-    /// Policy from ``ContentPolicy``.
     package var policy = ContentPolicy.text()
     package var referrer = "no-referrer"
     /// Rules in addition to those of all pages.
@@ -50,8 +49,7 @@ package struct ReportPage {
         return html.bytes
     }
 
-    /// Writes the `head` element with metadata, policy and style. The policy is also in the page because there is no
-    /// HTTP header if the page is opened as a file.
+    /// The policy is also in the page because there is no HTTP header if the page is opened as a file.
     ///
     /// The style sheet of all pages is `report.css`: on screen, light or dark, and in print. Columns of numbers are as
     /// wide as their content. Below 60rem, tables with many columns become cards; below 40rem, all other content uses a
@@ -87,7 +85,6 @@ package struct ReportPage {
         }
     }
 
-    /// The hatch patterns that `report.css` fills bars with.
     private static let hatches: [UInt8] = {
         let patterns = [("refused", 45), ("notFound", -45), ("failed", 0)].map { outcome, angle in
             #"<pattern id="hatch-\#(outcome)" width="7" height="7" patternUnits="userSpaceOnUse" "#

@@ -41,9 +41,7 @@ package struct Words: Sendable, ExpressibleByStringInterpolation {
             pieces.append(.outside(text, limit: limit, isPath: true))
         }
 
-        package mutating func appendInterpolation(strong words: Words) {
-            pieces.append(.strong(words))
-        }
+        package mutating func appendInterpolation(strong words: Words) { pieces.append(.strong(words)) }
 
         package mutating func appendInterpolation(code words: Words, _ attributes: Attributes = [:]) {
             pieces.append(.element("code", attributes, words))

@@ -7,9 +7,7 @@ package struct CustomerDocument: Sendable {
     let view: CustomerView
     /// In ascending order of purchase.
     let transactions: [TransactionPayload]
-    /// Number of transactions that could not be read.
     let unreadable: Int
-    /// The receipt as JSON; `nil` if none was presented.
     let receipt: [UInt8]?
 
     package init(_ view: CustomerView, _ renderer: CustomerViewRenderer) {
@@ -29,7 +27,6 @@ extension SubscriptionRecord {
 // MARK: - What the customer owns
 
 extension CustomerDocument {
-    /// Something that the customer bought, with its state at a time.
     struct Holding {
         /// The state, in order of interest.
         enum State: Int {
@@ -126,8 +123,7 @@ extension CustomerDocument {
 }
 
 extension RenewalPayload {
-    /// What is known about the next renewal. Apple states the next product and offer of a subscription even if it is
-    /// not renewed.
+    /// Apple states the next product and offer of a subscription even if it is not renewed.
     fileprivate func sentences(of subscription: SubscriptionRecord) -> [String] {
         var sentences: [String] = []
         let price = renewalPrice.map { " for \(Money.text($0, currency))" } ?? ""

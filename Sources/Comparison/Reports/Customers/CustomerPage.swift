@@ -5,10 +5,8 @@ package import ReceiptBridgeBase
 package struct CustomerPage: Sendable {
     /// `Content-Security-Policy`: the form may only be sent to this server.
     package static let policy = ContentPolicy.text(formAction: "'self'")
-    /// Maximum number of customers and of purchases that a page shows.
     package static let (maximumCustomers, maximumPurchases) = (20, 1_000)
 
-    /// What is shown below the form.
     package enum Content: Sendable {
         /// Nothing: no question was asked yet.
         case question
@@ -75,7 +73,6 @@ package struct CustomerPage: Sendable {
         }
     }
 
-    /// Writes the choice of an app, which ids need.
     private func choice(_ html: inout HTMLWriter) {
         html.element("label", "app") { html in
             html.element("span", text: "App")
@@ -107,7 +104,6 @@ package struct CustomerPage: Sendable {
 
 /// An order that was looked up.
 package struct CustomerOrder: Sendable {
-    /// Number of purchases in it.
     package let purchases: Int
 
     package init(purchases: Int) { self.purchases = purchases }

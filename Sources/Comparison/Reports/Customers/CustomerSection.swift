@@ -61,7 +61,6 @@ extension CustomerDocument {
 
     // MARK: - Purchases
 
-    /// Rows that are not folded away.
     private static let openRows = 12
 
     private var purchases: [ReportBlock] {
@@ -93,7 +92,6 @@ extension CustomerDocument {
 
     // MARK: - Documents
 
-    /// Purchases whose documents are on the page.
     private static let maximumDocuments = 200
 
     private var documents: [ReportBlock] {

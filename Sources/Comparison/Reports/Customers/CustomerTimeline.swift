@@ -6,7 +6,6 @@ import ReceiptBridgeBase
 ///
 /// The drawings contain no text and stretch with the page, so that they can be read on a phone.
 struct CustomerTimeline {
-    /// Periods or purchases on one line.
     private struct Row {
         let title: String
         let purchases: [TransactionPayload]
@@ -103,12 +102,10 @@ struct CustomerTimeline {
         return min(max(share, 0), 1) * Self.width
     }
 
-    /// A coordinate with one decimal.
     private func text(_ value: Double) -> String { "\((max(value, 0) * 10).rounded() / 10)" }
 }
 
 extension TransactionPayload {
-    /// The end of the period, or the purchase.
     fileprivate var lastMoment: Int64 { (expiresDate ?? purchaseDate)?.milliseconds ?? 0 }
 
     /// The classes of bars, and what they mean.

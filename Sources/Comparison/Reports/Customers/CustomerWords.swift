@@ -1,7 +1,6 @@
 import ReceiptBridgeReceipts
 import ReceiptBridgeBase
 
-/// An amount of money in words.
 enum Money {
     /// Returns an amount in thousandths of a currency unit. For example, `9.99 USD`.
     static func text(_ thousandths: Int64, _ currency: String?) -> String {
@@ -13,7 +12,6 @@ enum Money {
     }
 }
 
-/// An offer in words.
 enum OfferWords {
     private static let names: [Int64: String] = [
         1: "introductory offer", 2: "promotional offer", 3: "offer code", 4: "win-back offer",
@@ -27,7 +25,6 @@ enum OfferWords {
 }
 
 extension TransactionPayload {
-    /// The kind of the purchase in words.
     var kindText: String {
         switch knownType {
         case .autoRenewable?: transactionReason == "RENEWAL" ? "renewal" : "subscription"
@@ -53,9 +50,7 @@ extension TransactionPayload {
     }
 
     /// Whether the purchase ended because the family no longer shares it. Then nothing was refunded to this customer.
-    private var isNoLongerShared: Bool {
-        revocationDate != nil && (revocationType == "FAMILY_REVOKE" || isShared)
-    }
+    private var isNoLongerShared: Bool { revocationDate != nil && (revocationType == "FAMILY_REVOKE" || isShared) }
 
     /// The end of a revoked purchase: a word for the state, and a sentence. `nil` if the purchase was not revoked.
     var revocation: (word: String, sentence: String)? {

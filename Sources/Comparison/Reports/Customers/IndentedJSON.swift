@@ -1,10 +1,8 @@
 /// Breaks valid JSON into indented lines.
 enum IndentedJSON {
-    /// Maximum number of lines.
     private static let maximumLines = 2_000
 
-    /// Returns the lines of a document. For example, `{"a":[1]}` has the five lines `{`, `  "a": [`, `    1`, `  ]`,
-    /// `}`.
+    /// For example, `{"a":[1]}` has the five lines `{`, `  "a": [`, `    1`, `  ]`, `}`.
     static func lines(of json: [UInt8]) -> [String] {
         var lines: [String] = []
         var line: [UInt8] = []

@@ -18,23 +18,16 @@ package enum MigrationOutcome: String, Sendable, Hashable, CaseIterable, Codable
 
 /// Counts of processed rows, for the summary table, the report and the exit code.
 package struct MigrationCounts: Sendable, Hashable, Codable {
-    /// Number of processed rows.
     package private(set) var rows: Int64 = 0
-    /// Number of rows by name of ``MigrationOutcome``.
     package private(set) var outcomes: [String: Int64] = [:]
-    /// Number of rows by receipt kind.
     package private(set) var kinds: [String: Int64] = [:]
     /// Number of rows by environment; `unknown` if it could not be read.
     package private(set) var environments: [String: Int64] = [:]
     /// Number of rows by year of the receipt. Does not include rows without a readable date.
     package private(set) var years: [String: Int64] = [:]
-    /// Number of rows by repair. A row can have several.
     package private(set) var repairs: [String: Int64] = [:]
-    /// Number of rows by error code.
     package private(set) var reasons: [String: Int64] = [:]
-    /// Number of refused rows by error code.
     package private(set) var refusals: [String: Int64] = [:]
-    /// Number of rows with an authentic receipt.
     package private(set) var authentic: Int64 = 0
     /// Number of rows whose id was missing or not unique.
     package var renamedIds: Int64 = 0
@@ -45,23 +38,15 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
 
     private static let maximumApps = 16
 
-    /// Creates counts of zero.
     package init() {}
 
-    /// Returns the number of rows with an outcome.
     package func count(of outcome: MigrationOutcome) -> Int64 { outcomes[outcome.rawValue] ?? 0 }
 
-    /// `true` if any row was refused, not found or failed.
     package var hasFailures: Bool { [.refused, .notFound, .failed].contains { count(of: $0) > 0 } }
 
-    /// Counts a row.
-    ///
     /// - Parameters:
     ///   - reason: Error code; `nil` if there was no failure.
-    ///   - kind: Kind of receipt, authentic or not.
     ///   - environment: `nil` if it could not be read.
-    ///   - repairs: Names of the repairs that were needed to read the value.
-    ///   - isAuthentic: Whether Apple's signature is valid.
     ///   - year: Year of the receipt; `nil` if it could not be read.
     package mutating func add(
         _ outcome: MigrationOutcome, reason: String?, kind: String, environment: String?, repairs: [String],
@@ -88,7 +73,6 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
         withoutKey = counts
     }
 
-    /// Adds the counts of other rows.
     package mutating func add(_ other: MigrationCounts) {
         rows += other.rows
         outcomes.merge(other.outcomes, uniquingKeysWith: +)
@@ -112,19 +96,13 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
 
 /// Numbers of customers by state.
 package struct CustomerTally: Sendable, Hashable {
-    /// Customers that were not looked up yet.
     package var waiting: Int64 = 0
-    /// Customers with records in the App Store.
     package var known: Int64 = 0
-    /// Customers that are in neither environment.
     package var notFound: Int64 = 0
-    /// Customers whose lookup failed for now.
     package var failed: Int64 = 0
 
-    /// Creates counts of zero.
     package init() {}
 
-    /// The number of all customers.
     package var all: Int64 { waiting + known + notFound + failed }
 }
 
@@ -136,25 +114,20 @@ package struct MigrationHistory: Sendable, Hashable, Codable {
     private var end: Int64?
     /// Number of runs that had something to do.
     package var runs: Int64 = 0
-    /// Number of App Store Server API calls.
     package var calls: Int64 = 0
 
-    /// Creates totals of zero.
     package init() {}
 
-    /// Start of the first run.
     package var begun: Timestamp? { beginning.map(Timestamp.init(milliseconds:)) }
 
     /// End of the last run; `nil` while it is running.
     package var ended: Timestamp? { end.map(Timestamp.init(milliseconds:)) }
 
-    /// Records the start of a run.
     package mutating func begin(at now: Timestamp) {
         beginning = beginning ?? now.milliseconds
         end = nil
         runs += 1
     }
 
-    /// Records the end of a run.
     package mutating func end(at now: Timestamp) { end = now.milliseconds }
 }

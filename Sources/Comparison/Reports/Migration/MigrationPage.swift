@@ -16,7 +16,7 @@ struct MigrationPage {
                 .section(
                     id: "run", "The run", [.facts("What was migrated, when, and with which options", report.facts)]),
             ])
-        let isDone = report.stop == nil && report.counts.count(of: .failed) == 0
+        let isDone = report.result.stop == nil && report.result.counts.count(of: .failed) == 0
         page.header = [
             .paragraph("\(report.summary)", "summary"),
             .paragraph("\(report.standing)", isDone ? "standing done" : "standing"), .tiles(tiles),
@@ -29,15 +29,15 @@ struct MigrationPage {
 
     /// The totals.
     private var tiles: [(name: String, value: String, note: String?)] {
-        let counts = report.counts
+        let counts = report.result.counts
         var tiles = [
             ("rows", counts.rows.grouped), ("authentic", counts.authentic.share(of: counts.rows)),
-            ("refused", report.refused.grouped),
+            ("refused", report.result.refused.grouped),
         ]
-        if let customers = report.customers {
-            tiles += [("customers", customers.all.grouped), ("API calls", report.history.calls.grouped)]
+        if let customers = report.result.customers {
+            tiles += [("customers", customers.all.grouped), ("API calls", report.result.history.calls.grouped)]
         }
-        if let rate = report.rowsPerSecond { tiles.append(("rows per second", rate.grouped)) }
+        if let rate = report.result.rowsPerSecond { tiles.append(("rows per second", rate.grouped)) }
         return tiles.map { ($0.0, $0.1, nil) }
     }
 
@@ -62,7 +62,7 @@ struct MigrationPage {
     /// Says how many refused rows are shown; `nil` if there are none.
     private var shown: String? {
         guard !refusals.isEmpty else { return nil }
-        let (shown, all) = (Int64(refusals.count), max(report.refused, Int64(refusals.count)))
+        let (shown, all) = (Int64(refusals.count), max(report.result.refused, Int64(refusals.count)))
         if shown == all { return all == 1 ? "This is the only one." : "These are all \(all.grouped)." }
         return """
             These are the first \(shown.grouped) of \(all.grouped); \((all - shown).grouped) more are not shown here. \
@@ -72,14 +72,14 @@ struct MigrationPage {
 
     // MARK: - Counts
 
-    private var rows: Int64 { report.counts.rows }
+    private var rows: Int64 { report.result.counts.rows }
 
     /// The sections with counts, each with a plot and a table.
     private var counts: [ReportBlock] {
-        let counts = report.counts
+        let counts = report.result.counts
         let reasons = names(
             "reasons", "Reasons for refusals", "Why rows were refused, and the share of all refusals", "Code",
-            counts.refusals, style: "refused", of: report.refused, ReportGlossary.meaning(ofReason:),
+            counts.refusals, style: "refused", of: report.result.refused, ReportGlossary.meaning(ofReason:),
             none: "No row was refused.")
         let environments = names(
             "environments", "Environments", "Environments that the receipts state", "Environment",
@@ -113,7 +113,7 @@ struct MigrationPage {
             ReportEntry(
                 outcome.rawValue,
                 isLenient ? ReportGlossary.unverifiedMeaning(of: outcome) : ReportGlossary.meaning(of: outcome),
-                count: report.counts.count(of: outcome), style: outcome.rawValue)
+                count: report.result.counts.count(of: outcome), style: outcome.rawValue)
         }
         return .counts(
             id: "outcomes", title: "Outcomes", caption: "Rows by outcome", column: "Outcome", entries: entries,
@@ -121,7 +121,7 @@ struct MigrationPage {
     }
 
     private var customers: ReportBlock? {
-        report.customers.map { tally in
+        report.result.customers.map { tally in
             let entries = [
                 ReportEntry("known", "the App Store has records of them", count: tally.known, style: "migrated"),
                 ReportEntry("notFound", "in neither environment", count: tally.notFound, style: "notFound"),
@@ -138,7 +138,9 @@ struct MigrationPage {
     /// Reasons of rows that were not refused: rows that were not found, failed, or were accepted with
     /// `--allow-unverified`. `nil` if there are none.
     private var otherReasons: ReportBlock? {
-        let others = report.counts.reasons.merging(report.counts.refusals) { $0 - $1 }.filter { $0.value > 0 }
+        let others = report.result.counts.reasons.merging(report.result.counts.refusals) { $0 - $1 }.filter {
+            $0.value > 0
+        }
         guard !others.isEmpty else { return nil }
         return names(
             "other-reasons", "Other reasons", "Reasons of rows that were not refused", "Code", others,
@@ -146,7 +148,7 @@ struct MigrationPage {
     }
 
     private var years: ReportBlock {
-        let entries = [ReportEntry](years: report.counts.years)
+        let entries = [ReportEntry](years: report.result.counts.years)
         let undated = rows - entries.reduce(0) { $0 + $1.count }
         let verb = undated == 1 ? "row has" : "rows have"
         return .counts(
@@ -161,18 +163,18 @@ extension MigrationReport {
     /// Names and values of the table about the run.
     fileprivate var facts: [(String, String)] {
         var facts = [("Source", sourceName), ("Destination", destinationName)]
-        if let begun = history.begun { facts.append(("Started", begun.secondText)) }
-        if let ended = history.ended { facts.append(("Ended", ended.secondText)) }
-        facts.append(("Runs", history.runs.grouped))
-        if wasFinished {
+        if let begun = result.history.begun { facts.append(("Started", begun.secondText)) }
+        if let ended = result.history.ended { facts.append(("Ended", ended.secondText)) }
+        facts.append(("Runs", result.history.runs.grouped))
+        if result.wasFinished {
             facts.append(("This run", "had nothing to do: an earlier run had finished"))
         } else {
-            let rate = rowsPerSecond.map { ", \($0.grouped) per second including lookups and writing" } ?? ""
-            facts.append(("This run", "read \(rowsRead.grouped) rows in \(duration.displayText)\(rate)"))
+            let rate = result.rowsPerSecond.map { ", \($0.grouped) per second including lookups and writing" } ?? ""
+            facts.append(("This run", "read \(result.rowsRead.grouped) rows in \(result.duration.displayText)\(rate)"))
         }
-        if options.withAPI { facts.append(("API calls", "\(history.calls.grouped) in all runs")) }
-        if counts.renamedIds > 0 {
-            facts.append(("Ids made unique", "\(counts.renamedIds.grouped) rows had no id or a repeated one"))
+        if options.withAPI { facts.append(("API calls", "\(result.history.calls.grouped) in all runs")) }
+        if result.counts.renamedIds > 0 {
+            facts.append(("Ids made unique", "\(result.counts.renamedIds.grouped) rows had no id or a repeated one"))
         }
         return facts + options.descriptions.map { ("Option", $0) }
     }

@@ -32,41 +32,47 @@ extension MigrationReport {
         return writer.finish()
     }
 
+    /// The names of reasons to stop, where they are not those of ``RunStop``.
+    private static let stopNames: [RunStop: String] = [
+        .limit: "rowLimit", .time: "timeLimit", .signal: "asked", .rejectedKey: "refusedByAppStore",
+    ]
+
     private func write(into writer: inout JSONWriter) {
         writer.member("report", "receipt-bridge migrate")
         writer.member("version", 1)
         writer.member("summary", summary)
-        writer.member("finished", stop == nil)
-        writer.member("stop", stop?.rawValue)
+        writer.member("finished", result.stop == nil)
+        writer.member("stop", result.stop.map { Self.stopNames[$0] ?? "\($0)" })
         writer.member("standing", standing)
         writer.member("source", sourceName)
         writer.member("destination", destinationName)
         // The workers of a shared migration do not record their runs.
-        if history.runs > 0 {
-            writer.member("begun", history.begun?.iso8601)
-            writer.member("ended", history.ended?.iso8601)
-            writer.member("runs", history.runs)
+        if result.history.runs > 0 {
+            writer.member("begun", result.history.begun?.iso8601)
+            writer.member("ended", result.history.ended?.iso8601)
+            writer.member("runs", result.history.runs)
         }
         writer.object("run") {
-            $0.member("rows", rowsRead)
-            $0.member("milliseconds", duration.inMilliseconds)
-            $0.member("rowsPerSecond", rowsPerSecond)
+            $0.member("rows", result.rowsRead)
+            $0.member("milliseconds", result.duration.inMilliseconds)
+            $0.member("rowsPerSecond", result.rowsPerSecond)
         }
         writer.object("options") { options.write(into: &$0) }
-        writer.member("rows", counts.rows)
-        writer.member("authentic", counts.authentic)
-        writer.member("renamedIds", counts.renamedIds)
+        writer.member("rows", result.counts.rows)
+        writer.member("authentic", result.counts.authentic)
+        writer.member("renamedIds", result.counts.renamedIds)
         writer.member(
             "outcomes",
-            Dictionary(uniqueKeysWithValues: MigrationOutcome.allCases.map { ($0.rawValue, counts.count(of: $0)) }))
-        writer.member("kinds", counts.kinds)
-        writer.member("environments", counts.environments)
-        writer.member("years", counts.years)
-        writer.member("repairs", counts.repairs)
-        writer.member("reasons", counts.reasons)
-        writer.member("refusalReasons", counts.refusals)
-        writer.member("customers", customers)
-        writer.member("calls", options.withAPI ? history.calls : nil)
+            Dictionary(
+                uniqueKeysWithValues: MigrationOutcome.allCases.map { ($0.rawValue, result.counts.count(of: $0)) }))
+        writer.member("kinds", result.counts.kinds)
+        writer.member("environments", result.counts.environments)
+        writer.member("years", result.counts.years)
+        writer.member("repairs", result.counts.repairs)
+        writer.member("reasons", result.counts.reasons)
+        writer.member("refusalReasons", result.counts.refusals)
+        writer.member("customers", result.customers)
+        writer.member("calls", options.withAPI ? result.history.calls : nil)
     }
 
     private func line(of refusal: Refusal) -> [UInt8] {

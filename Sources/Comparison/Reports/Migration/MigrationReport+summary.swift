@@ -1,10 +1,14 @@
+import ReceiptBridgeBase
+
 extension MigrationReport {
+    private var counts: MigrationCounts { result.counts }
+
     /// The result as a sentence. For example, `98,233 of 100,000 rows are authentic receipts; 1,767 were refused;
     /// nothing failed.`
     package var summary: String {
         guard counts.rows > 0 else { return "There were no rows." }
         var parts = [authenticity]
-        if options.withAPI, stop != .planned { parts.append(Self.clause(.migrated, counts)) }
+        if options.withAPI, result.stop != .planned { parts.append(Self.clause(.migrated, counts)) }
         if unverified > 0 {
             let verb = unverified == 1 ? "was looked up although it is not" : "were looked up although they are not"
             parts.append("\(unverified.grouped) \(verb), because of --allow-unverified")
@@ -17,8 +21,8 @@ extension MigrationReport {
 
     /// The state of the migration as a sentence: finished, stopped, or finished with rows to retry.
     package var standing: String {
-        switch stop {
-        case nil where counts.count(of: .failed) > 0 || (customers?.failed ?? 0) > 0:
+        switch result.stop {
+        case nil where counts.count(of: .failed) > 0 || (result.customers?.failed ?? 0) > 0:
             "Done, except for rows that failed: run the same command again to retry them."
         case nil: "Finished."
         case .planned:
@@ -28,7 +32,7 @@ extension MigrationReport {
     }
 
     /// Number of rows that are not authentic and were looked up.
-    private var unverified: Int64 { max(counts.rows - counts.authentic - refused, 0) }
+    private var unverified: Int64 { max(counts.rows - counts.authentic - result.refused, 0) }
 
     private var authenticity: String {
         let rows = counts.rows.grouped

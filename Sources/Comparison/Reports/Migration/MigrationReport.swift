@@ -1,4 +1,4 @@
-import ReceiptBridgeBase
+package import ReceiptBridgeBase
 import Foundation
 
 /// A refused row: the data needed to find it in the source, without any part of the receipt.
@@ -14,6 +14,7 @@ package struct Refusal: Sendable, Hashable {
     /// Human-readable reason.
     package let reason: String
 
+    /// Creates a refusal.
     package init(row: Int64, id: String, code: String, place: String, reason: String) {
         (self.row, self.id, self.code, self.place, self.reason) = (row, id, code, place, reason)
     }
@@ -55,25 +56,6 @@ package struct MigrationReport: Sendable {
         package init() {}
     }
 
-    /// Reason why a run stopped before the end. The raw value is the name in the JSON report.
-    package enum Stop: String, Sendable, Hashable {
-        /// `planned` is a run with `--plan`; `asked` is a signal.
-        case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, storeFailed, planned
-
-        /// Text to print after "stopped:".
-        package var sentence: String {
-            switch self {
-            case .rowLimit: "--limit is reached"
-            case .timeLimit: "--max-hours is reached"
-            case .asked: "interrupted by a signal"
-            case .refusedByAppStore: "the App Store rejected the key"
-            case .unreachable: "the App Store Server API cannot be reached"
-            case .storeFailed: "the store cannot be written (--no-store leaves it out)"
-            case .planned: "planned only"
-            }
-        }
-    }
-
     /// Returns at most `limit` refused rows with a row number above `after`, in ascending order.
     package typealias RefusedRows = (_ after: Int64, _ limit: Int) throws -> [Refusal]
 
@@ -85,30 +67,17 @@ package struct MigrationReport: Sendable {
     /// File name of the destination, without directories.
     let destinationName: String
     package let options: Options
-    /// Counts of all processed rows, including those of earlier runs.
-    package let counts: MigrationCounts
-    /// Totals of this run and all earlier ones.
-    package let history: MigrationHistory
-    /// Counts of customers; `nil` without the App Store Server API.
-    package var customers: CustomerTally?
-    /// Reason for stopping early; `nil` if everything is done.
-    package var stop: Stop?
-    /// `true` if an earlier run had finished, so that there was nothing to do.
-    package var wasFinished = false
-    /// Number of rows that this run read from the source.
-    package var rowsRead: Int64 = 0
-    /// Duration of this run.
-    package var duration: Duration = .zero
+    let result: MigrationResult
 
+    /// Creates a report.
+    ///
     /// - Parameters:
     ///   - source: Path of the source, or `-` for standard input.
     ///   - destination: Path of the destination.
-    package init(
-        source: String, destination: String, options: Options, counts: MigrationCounts, history: MigrationHistory
-    ) {
+    package init(source: String, destination: String, options: Options, result: MigrationResult) {
         sourceName = source == "-" ? "standard input" : Self.name(source)
         destinationName = Self.name(destination)
-        (self.options, self.counts, self.history) = (options, counts, history)
+        (self.options, self.result) = (options, result)
     }
 
     /// Writes the report in the format that the file name extension selects. Replaces an existing file.
@@ -138,7 +107,42 @@ package struct MigrationReport: Sendable {
     private static func name(_ path: String) -> String { (path as NSString).lastPathComponent }
 }
 
-extension MigrationReport {
+/// What a run of a migration did.
+package struct MigrationResult: Sendable {
+    /// Counts of all processed rows, including those of earlier runs.
+    package var counts: MigrationCounts
+    /// Counts of customers; `nil` without the App Store Server API.
+    package var customers: CustomerTally?
+    /// Reason for stopping early; `nil` if everything is done.
+    package var stop: RunStop?
+    /// `true` if an earlier run had finished, so that there was nothing to do.
+    package var wasFinished = false
+    /// Totals of this run and all earlier ones.
+    package var history = MigrationHistory()
+    /// Number of customers whose account tokens could not be set.
+    package var customersWithoutToken: Int64 = 0
+    /// Number of waiting customers with a subscription that has not expired, by their receipts; `nil` if unknown.
+    package var activeCustomers: Int64?
+    /// Number of rows that this run read from the source.
+    package var rowsRead: Int64 = 0
+    /// Number of rows that were stored in a database and are not there.
+    package var rowsMissing: Int64 = 0
+    /// Duration of this run.
+    package var duration: Duration = .zero
+
+    /// `true` if a run that was not stopped ends with exit code 1. Failed lookups are counted by customer, because
+    /// rows with data of an earlier run keep their outcome.
+    package var hasFailures: Bool {
+        counts.hasFailures || (customers?.failed ?? 0) > 0 || customersWithoutToken > 0 || rowsMissing > 0
+    }
+
+    package init(counts: MigrationCounts, stop: RunStop? = nil) {
+        self.counts = counts
+        self.stop = stop
+    }
+}
+
+extension MigrationResult {
     /// Number of refused rows.
     var refused: Int64 { counts.count(of: .refused) }
 

@@ -2,7 +2,6 @@ import ReceiptBridgeReceipts
 
 /// Explanations of the names in a report.
 enum ReportGlossary {
-    /// Explanation of an outcome.
     static func meaning(of outcome: MigrationOutcome) -> String {
         switch outcome {
         case .migrated: "authentic, with the App Store's records"
@@ -23,7 +22,6 @@ enum ReportGlossary {
         }
     }
 
-    /// Explanation of a receipt kind; `nil` if the kind is unknown.
     static func meaning(ofKind kind: String) -> String? {
         ReceiptKind(rawValue: kind).map { kind in
             switch kind {
@@ -35,7 +33,6 @@ enum ReportGlossary {
         }
     }
 
-    /// Explanation of an environment; `nil` if it is unknown.
     static func meaning(ofEnvironment environment: String) -> String? {
         switch environment {
         case "Production": "real purchases"
@@ -46,7 +43,6 @@ enum ReportGlossary {
         }
     }
 
-    /// Explanation of a repair; `nil` if it is unknown.
     static func meaning(ofRepair repair: String) -> String? {
         ReceiptRepair(rawValue: repair).map { repair in
             switch repair {
@@ -83,7 +79,6 @@ enum ReportGlossary {
         }
     }
 
-    /// Explanation of an error code; `nil` if there is none.
     static func meaning(ofReason code: String) -> String? {
         ReceiptDecodingError.Code(rawValue: code).map(meaning) ?? rowReasons[code]
     }

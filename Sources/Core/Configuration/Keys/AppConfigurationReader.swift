@@ -31,7 +31,6 @@ enum AppConfigurationReader {
         app.answer = sources
     }
 
-    /// Reads `recheck`.
     static func readRecheck(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
         app.recheck = (node.texts(name) ?? []).compactMap { text in
             let pattern = NotificationPattern(text)
@@ -43,7 +42,6 @@ enum AppConfigurationReader {
         if !app.recheck.isEmpty, lacksAccount(app, node) { node.note(name, "needs \(accountForm)") }
     }
 
-    /// The account that several values need, for findings.
     private static let accountForm = "serverAPI with issuerId, keyId and privateKey"
 
     /// Returns whether the app has no account. An account with a mistake has a finding of its own.
@@ -51,8 +49,7 @@ enum AppConfigurationReader {
         app.serverAPI == nil && !node.hasFinding("serverAPI")
     }
 
-    /// Reads `shadow`, and checks that the sources `api` in `answer` and `shadow` have a key of the App Store Server
-    /// API.
+    /// Also checks that the sources `api` in `answer` and `shadow` have a key of the App Store Server API.
     static func readShadow(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
         let lacksAccount = lacksAccount(app, node)
         if app.answer.contains(.api), lacksAccount { node.note("answer", "api needs \(accountForm)") }
@@ -90,7 +87,6 @@ enum AppConfigurationReader {
         app.rollout = RolloutConfiguration(source: source, percent: percent, stopAt: stopAt)
     }
 
-    /// Reads a number from 0 to the maximum.
     static func number(_ node: ConfigurationNode, _ name: String, upTo maximum: Int) -> Double? {
         guard let text = node.text(name, expecting: "a number from 0 to \(maximum)") else { return nil }
         guard let number = Double(text), (0...Double(maximum)).contains(number) else {
@@ -100,11 +96,10 @@ enum AppConfigurationReader {
         return number
     }
 
-    /// Reads `comparisonRules`, whose keys are the names of the rules.
     static func readComparisonRules(_ node: ConfigurationNode, _ name: String, _ app: inout AppConfiguration) {
         guard let rules = node.child(name) else { return }
         for rule in node.file.checks.comparisonRules {
-            app.comparisonRules[rule] = rules.choice(rule, of: AppConfiguration.RuleOverride.self)
+            app.comparisonRules[rule] = rules.choice(rule, of: RuleOverride.self)
         }
         rules.finish()
     }

@@ -5,7 +5,6 @@ package import ReceiptBridgeTransport
 
 /// A target that an app's notifications are forwarded to: an element of `forward`.
 package struct ForwardTarget: Sendable, Hashable {
-    /// The form of the forwarded body.
     package enum Form: String, Sendable, Hashable, CaseIterable {
         /// The body exactly as the App Store posted it.
         case raw
@@ -34,7 +33,6 @@ package struct ForwardTarget: Sendable, Hashable {
     package var latestReceipt = LatestReceipt.transaction
     /// Whether `expiration_intent` of version 1 bodies is a number instead of a text.
     package var writesNumbers = false
-    /// Maximum number of deliveries in flight.
     package var concurrency = 64
 
     package init(url: HTTPURL, form: Form) {
@@ -44,7 +42,6 @@ package struct ForwardTarget: Sendable, Hashable {
 }
 
 extension AppConfiguration {
-    /// The keys that identify this app's targets in the store.
     package var targetKeys: [ForwardingTargetKey] {
         guard let bundleId else { return [] }
         return forward.map { ForwardingTargetKey(bundleId: bundleId, form: $0.form.rawValue, url: $0.url.text) }
@@ -57,7 +54,6 @@ extension AppConfiguration {
 }
 
 extension ConfigurationFile {
-    /// Maximum number of targets of one app.
     private static let maximumTargets = 8
     /// Deliveries in flight to one target. A target that answers after a second gets one a second for each.
     private static let concurrencies: ClosedRange<Int64> = 1...512

@@ -12,8 +12,7 @@ extension ProxyConfiguration {
             self.port = port
         }
 
-        /// Parses `HOST:PORT`; an IPv6 address is in brackets, for example `[::1]:8080`. Returns `nil` for any other
-        /// text.
+        /// Parses `HOST:PORT`; an IPv6 address is in brackets, for example `[::1]:8080`.
         package init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
                 return nil
@@ -48,7 +47,6 @@ package struct TLSFiles: Sendable, Hashable {
     /// An unencrypted private key in PEM form.
     package let privateKey: Redacted<[UInt8]>
 
-    /// Creates the contents without checking them.
     package init(certificates: [UInt8], privateKey: [UInt8]) {
         self.certificates = certificates
         self.privateKey = Redacted(privateKey)
@@ -81,7 +79,6 @@ extension ConfigurationFile {
         }
     }
 
-    /// Reads the PEM file that a key names.
     private static func pem(_ key: String, of node: ConfigurationNode) -> (path: String, url: URL, bytes: [UInt8])? {
         let expected = "the path of a PEM file"
         guard let path = node.text(key, expecting: expected), ConfigurationDiagnostics.isPath(path) else {

@@ -24,7 +24,6 @@ extension ProxyConfiguration {
 }
 
 extension ConfigurationFile {
-    /// Reads `mappings`.
     static func readMappings(_ root: ConfigurationNode, _ name: String, _ settings: inout ProxyConfiguration) {
         guard let path = root.text(name, expecting: "a directory") else { return }
         do throws(ConfigurationError) {

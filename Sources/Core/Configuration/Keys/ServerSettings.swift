@@ -343,6 +343,5 @@ extension ProxyConfiguration: Configurable {
     /// Minimum size of a token in bytes.
     private static let minimumKeySize = 16
 
-    /// Whether the public listener uses TLS.
     private var usesTLS: Bool { tls != nil }
 }

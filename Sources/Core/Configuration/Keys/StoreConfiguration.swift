@@ -8,7 +8,6 @@ package struct DatabaseConfiguration: Sendable, Hashable {
     package var password: SecretSource?
     /// Number of connections of this process.
     package var connections: Int64 = 4
-    /// Timeout of one statement.
     package var statementTimeout = Duration.seconds(5)
     /// Whether statements are prepared once for each connection. pgbouncer before 1.21 in transaction mode cannot hand
     /// them on.
@@ -18,7 +17,6 @@ package struct DatabaseConfiguration: Sendable, Hashable {
 }
 
 extension SecretSource {
-    /// An error of a file that names a password.
     package struct Unreadable: Error, Sendable, CustomStringConvertible {
         package let path: String
         package let reason: String
@@ -63,7 +61,6 @@ extension ConfigurationFile {
         }
     }
 
-    /// Reads `true` or `false`.
     static func readBoolean(_ node: ConfigurationNode, _ name: String) -> Bool? {
         enum Choice: String, CaseIterable { case `true`, `false` }
         return node.choice(name, of: Choice.self).map { $0 == .true }

@@ -29,7 +29,6 @@ package enum CertificateLoader {
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
-    /// Returns why a file cannot be read.
     private static func problem(of file: URL) -> String {
         do throws(SystemFailure) {
             _ = try FileDescriptor(reading: file.path)
@@ -79,8 +78,7 @@ extension ProxyConfiguration {
         return SHA.hex(Array(all.joined(separator: "\n").utf8), with: .sha256)
     }
 
-    /// Trusts the certificates of a directory, or the one in a file: self-issued ones as roots, all others only as
-    /// intermediates.
+    /// Self-issued certificates are trusted as roots, all others only as intermediates.
     ///
     /// - Throws: the error of ``CertificateLoader/read(_:named:)``; then none of them is trusted.
     package mutating func trust(certificatesIn url: URL, named name: String? = nil) throws(ConfigurationError) {

@@ -21,12 +21,10 @@ package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
 final class ConfigurationDiagnostics {
     /// The name of the file in findings, for example `receipt-bridge.yaml`.
     let displayName: String
-    /// The directory that relative paths of the file are resolved against.
     let folder: URL
     /// Whether there is a configuration file. Without one, nothing is written to disk by default.
     let hasFile: Bool
     let environment: [String: String]
-    /// Checks of values that other targets know.
     let checks: ExternalChecks
     private var fileFindings: [String] = []
     private var variableFindings: [String] = []
@@ -45,17 +43,11 @@ final class ConfigurationDiagnostics {
         "RECEIPT_BRIDGE_CONFIG", ConfigurationEnvironment.secondPasswordFile, TestSpeed.variable,
     ]
 
-    init(
-        displayName: String, folder: URL, hasFile: Bool, environment: [String: String], checks: ExternalChecks
-    ) {
-        self.displayName = displayName
-        self.hasFile = hasFile
-        self.folder = folder
-        self.environment = environment
-        self.checks = checks
+    init(displayName: String, folder: URL, hasFile: Bool, environment: [String: String], checks: ExternalChecks) {
+        (self.displayName, self.hasFile, self.folder) = (displayName, hasFile, folder)
+        (self.environment, self.checks) = (environment, checks)
     }
 
-    /// All findings: those in the file first, then those in the environment.
     var findings: [String] { fileFindings + variableFindings }
 
     /// Records that a key has a mistake. A finding that was recorded before is not added again.
@@ -63,7 +55,6 @@ final class ConfigurationDiagnostics {
     /// - Parameters:
     ///   - key: the full key, for example `apps[0].bundleId`.
     ///   - variable: the environment variable with the mistake; `nil` if the mistake is in the file.
-    ///   - finding: what was found and what was expected.
     func note(_ key: String, variable: String? = nil, _ finding: String) {
         keysWithFindings.insert(key)
         let location = variable ?? "\(displayName): \(key.isEmpty ? "the document" : key)"
@@ -81,7 +72,6 @@ final class ConfigurationDiagnostics {
         }
     }
 
-    /// Where a key is configured, or an element of a list.
     func source(of key: String) -> String {
         if let source = sources[key] { return source }
         let list = key.hasSuffix("]") ? key.lastIndex(of: "[").map { String(key[..<$0]) } : nil
@@ -112,9 +102,8 @@ final class ConfigurationDiagnostics {
         }.keys.sorted()
     }
 
-    /// Returns whether a variable is one of those that Kubernetes sets in each container for every service of the
-    /// namespace. For example, a service named `receipt-bridge` gives `RECEIPT_BRIDGE_SERVICE_HOST` and
-    /// `RECEIPT_BRIDGE_PORT_80_TCP`.
+    /// Kubernetes sets such variables in each container for every service of the namespace. For example, a service
+    /// named `receipt-bridge` gives `RECEIPT_BRIDGE_SERVICE_HOST` and `RECEIPT_BRIDGE_PORT_80_TCP`.
     private static func isInjected(_ name: String) -> Bool {
         name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT") || name.contains("_PORT_")
             || name.hasSuffix("_PORT")
@@ -123,9 +112,7 @@ final class ConfigurationDiagnostics {
     // MARK: - Files
 
     /// Resolves a path of the file against the file's directory.
-    func resolve(_ path: String) -> URL {
-        path.hasPrefix("/") ? URL(filePath: path) : folder.appending(path: path)
-    }
+    func resolve(_ path: String) -> URL { path.hasPrefix("/") ? URL(filePath: path) : folder.appending(path: path) }
 
     /// Returns whether a text can be a path. If a secret was written where its file's name belongs, for example the
     /// text of a PEM file, an error message must not repeat it.
@@ -133,9 +120,8 @@ final class ConfigurationDiagnostics {
         !text.contains("-----") && !text.contains(where: \.isNewline) && text.utf8.count < 1024
     }
 
-    /// The finding for a file that cannot be read. The configured text may be the secret itself rather than a path,
-    /// so the message shows it only if it has a file extension of 1 to 5 characters, or has none and is in an
-    /// existing directory.
+    /// The configured text may be the secret itself rather than a path, so the message shows it only if it has a file
+    /// extension of 1 to 5 characters, or has none and is in an existing directory.
     static func unreadable(_ path: String, at url: URL, _ reason: String) -> String {
         let name = url.lastPathComponent
         let ending = name.contains(".") ? name.split(separator: ".", omittingEmptySubsequences: false).last?.count : nil
@@ -145,7 +131,6 @@ final class ConfigurationDiagnostics {
         return "cannot read \(isPath ? url.path : "the file that it names"): \(reason)"
     }
 
-    /// Reads a file to the end, or as many bytes as `limit`.
     static func contents(of url: URL, atMost limit: Int) throws(SystemFailure) -> [UInt8] {
         try FileDescriptor(reading: url.path).readToEnd(atMost: limit)
     }

@@ -8,7 +8,6 @@ package struct ConfigurationDiff: Sendable, Hashable {
     /// Keys whose new values apply only after a restart. The old values stay in effect until then.
     package let needRestart: [String]
 
-    /// Compares two configurations.
     package init(from old: ProxyConfiguration, to new: ProxyConfiguration) {
         needRestart = Self.changed(ProxyConfiguration.settings.filter(\.needsRestart), old, new)
         applied =
@@ -26,8 +25,7 @@ package struct ConfigurationDiff: Sendable, Hashable {
         return names
     }
 
-    /// Returns the changed keys of all apps, for example `apps[com.example.app].sandbox`. An app that was added or
-    /// removed has one entry, without its keys.
+    /// For example `apps[com.example.app].sandbox`. An app that was added or removed has one entry, without its keys.
     private static func apps(_ old: ProxyConfiguration, _ new: ProxyConfiguration) -> [String] {
         let before = byName(old)
         let after = byName(new)

@@ -3,8 +3,7 @@ package import Foundation
 /// Loads the configuration of a process from all of its sources. Command line flags override the environment, and the
 /// environment overrides the file. A single app can be configured by the environment alone.
 package enum ConfigurationEnvironment {
-    /// Applies one command line flag to the configuration. The findings it throws begin with the flag's name, for
-    /// example `--listen: `.
+    /// Applies one command line flag. Its findings begin with the flag's name, for example `--listen: `.
     package typealias Flag = (inout ProxyConfiguration) throws(ConfigurationError) -> Void
 
     /// The variable that names a file with the password of the second store of a command, for example of `store copy`.
@@ -12,7 +11,6 @@ package enum ConfigurationEnvironment {
 
     /// Loads the configuration: the file (if any), then the environment, then the command line flags.
     ///
-    /// - Parameter checks: checks of values that other targets know.
     /// - Throws: ``ConfigurationError`` with the findings of all three, and of ``ConfigurationValidation`` for the
     ///     result.
     package static func settings(
@@ -45,7 +43,6 @@ package enum ConfigurationEnvironment {
         return settings
     }
 
-    /// Applies the flags in order and returns their findings.
     private static func applyFlags(_ flags: [Flag], to settings: inout ProxyConfiguration) -> [String] {
         var findings: [String] = []
         for flag in flags {

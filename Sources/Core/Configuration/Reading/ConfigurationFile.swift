@@ -14,8 +14,6 @@ package enum ConfigurationFile {
     /// The configuration as far as it could be read, and the findings for the rest.
     typealias Reading = (settings: ProxyConfiguration, context: ConfigurationDiagnostics)
 
-    /// Reads a file.
-    ///
     /// - Throws: ``ConfigurationError`` if the file cannot be read or is not YAML.
     static func read(
         _ url: URL, environment: [String: String], checks: ExternalChecks
@@ -65,7 +63,6 @@ package enum ConfigurationFile {
         return bytes
     }
 
-    /// Reads at most one byte more than is allowed.
     private static func contents(_ url: URL) throws(SystemFailure) -> [UInt8] {
         let file =
             isStandardInput(url)
@@ -85,9 +82,8 @@ package enum ConfigurationFile {
         return reading.settings
     }
 
-    /// Returns the keys that the reader asks for, whether or not the document has them, for example
-    /// `operations.listen` and `apps[0].answer`. Keys inside an object are asked for only if the document has the
-    /// object.
+    /// The keys that the reader asks for, whether or not the document has them, for example `operations.listen` and
+    /// `apps[0].answer`. Keys inside an object are asked for only if the document has the object.
     ///
     /// - Throws: ``ConfigurationError`` if the text is not YAML.
     package static func requestedKeys(
@@ -96,8 +92,6 @@ package enum ConfigurationFile {
         try read(text, name: "", folder: folder, environment: [:], checks: checks).context.requestedKeys
     }
 
-    /// Reads a configuration from text and environment.
-    ///
     /// - Parameter text: the YAML; `nil` if there is no file.
     static func read(
         _ text: String?, name: String, folder: URL, environment: [String: String], checks: ExternalChecks
@@ -150,8 +144,7 @@ package enum ConfigurationFile {
         return found.map { "line \($0 + 1): a space is missing after the colon" }
     }
 
-    /// Reads the certificates in the files and folders of a list. Every one that cannot be read is recorded as a
-    /// mistake of its key.
+    /// Every certificate that cannot be read is recorded as a mistake of the key.
     static func certificates(_ key: String, of trust: ConfigurationNode) -> [[UInt8]] {
         (trust.texts(key) ?? []).flatMap { path -> [[UInt8]] in
             do throws(ConfigurationError) {

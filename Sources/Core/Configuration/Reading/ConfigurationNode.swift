@@ -23,9 +23,7 @@ final class ConfigurationNode {
         _ node: Node, path: String, file: ConfigurationDiagnostics, variable: String? = nil,
         expecting expected: String = "keys and values"
     ) {
-        self.path = path
-        self.file = file
-        self.variable = variable
+        (self.path, self.file, self.variable) = (path, file, variable)
         if let mapping = node.mapping {
             self.mapping = mapping
         } else {
@@ -42,7 +40,6 @@ final class ConfigurationNode {
         }
     }
 
-    /// The full path of a key.
     func name(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
     private func variable(_ key: String) -> String? { variable.map { "\($0)_\(key.uppercased())" } }
@@ -71,7 +68,6 @@ final class ConfigurationNode {
         if !hasFinding(key) { note(key, finding) }
     }
 
-    /// Returns whether a key, one of its parents or one of its members has a finding.
     func hasFinding(_ key: String) -> Bool { file.hasFinding(name(key)) }
 
     /// The value of a key in the file; `nil` if it is absent or null.
@@ -118,8 +114,7 @@ final class ConfigurationNode {
         return text
     }
 
-    /// Returns the location of a file that a key names. A path in the file is relative to the file's directory, a path
-    /// in the environment to the working directory of the process.
+    /// A path in the file is relative to the file's directory, a path in the environment to the working directory.
     func resolve(_ path: String, of key: String) -> URL {
         overriding(key) == nil ? file.resolve(path) : URL(filePath: path)
     }
@@ -163,7 +158,6 @@ final class ConfigurationNode {
         return address
     }
 
-    /// Returns the elements of a list in the file.
     func list(_ key: String) -> [Node]? {
         guard let node = node(key) else { return nil }
         guard let sequence = node.sequence else {
@@ -173,8 +167,7 @@ final class ConfigurationNode {
         return Array(sequence)
     }
 
-    /// Returns a list of texts. In the environment they are separated by commas, for example
-    /// `RECEIPT_BRIDGE_APP_ANSWER=api,apple,receipt`.
+    /// In the environment the texts are separated by commas, for example `RECEIPT_BRIDGE_APP_ANSWER=api,apple,receipt`.
     func texts(_ key: String) -> [String]? {
         if let text = overriding(key) {
             return text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -220,8 +213,7 @@ extension ConfigurationNode {
         return child(key, expecting: Self.secretForms)?.secretValue(form)
     }
 
-    /// Reads the source of a private key or a password, in the same forms as ``secret(_:_:)``. A file is only checked
-    /// here, and read again later, see ``SecretSource``.
+    /// In the same forms as ``secret(_:_:)``. A file is only checked here, and read again later, see ``SecretSource``.
     func secretSource(_ key: String, _ form: SecretForm) -> SecretSource? {
         if let path = overriding(key, "_FILE") {
             return secretFile(path, form, URL(filePath: path), of: name(key), variable: variable(key + "_FILE"))

@@ -89,12 +89,10 @@ enum ConfigurationValidation {
         let secret: String?
         var purpose = Purpose.shared
 
-        /// The first part of the key.
         var section: String { String(key.prefix { $0 != "." && $0 != "[" }) }
     }
 
-    /// What a secret is used for. Of two uses of one secret the later one is to be changed: the first ones are
-    /// Apple's.
+    /// Of two uses of one secret the later one is to be changed: the first ones are Apple's.
     private enum Purpose: CaseIterable {
         case shared, privateKey, proxy, database, signature, token
 
@@ -123,9 +121,7 @@ enum ConfigurationValidation {
             }
             guard other.purpose != use.purpose else { return nil }
             let place = file.source(of: other.key).replacing("\(file.displayName): ", with: "", maxReplacements: 1)
-            return (
-                use.key, [other.section, use.section, "sharedSecret"], "is also \(place): \(use.purpose.advice)"
-            )
+            return (use.key, [other.section, use.section, "sharedSecret"], "is also \(place): \(use.purpose.advice)")
         }
     }
 
@@ -162,7 +158,6 @@ enum ConfigurationValidation {
         text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }.joined().filter { !$0.isWhitespace }
     }
 
-    /// The expected form of a proxy URL, for findings.
     static let proxies = "http://HOST:PORT or https://HOST:PORT"
 
     /// Returns a URL without the parts that may hold a secret: user information, query and fragment.
@@ -182,8 +177,7 @@ enum ConfigurationValidation {
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && !text.hasSuffix("://")
     }
 
-    /// Returns whether a host is `apple.com` or one of its subdomains, with or without the trailing dot of a fully
-    /// qualified name.
+    /// `apple.com` or one of its subdomains, with or without the trailing dot of a fully qualified name.
     private static func isApple(_ host: String) -> Bool {
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         return name == "apple.com" || name.hasSuffix(".apple.com")

@@ -17,12 +17,9 @@ package struct ExternalChecks: Sendable {
 /// The reason why a certificate or its key cannot be used, as a sentence that says what was expected. Contains
 /// nothing of the certificate or the key.
 package enum ListenerCertificateError: Error, Sendable, Hashable {
-    /// A mistake in the file of `tls.certificate`.
     case certificate(String)
-    /// A mistake in the file of `tls.privateKey`.
     case privateKey(String)
 
-    /// The sentence that says what was expected.
     package var expected: String {
         switch self {
         case .certificate(let expected), .privateKey(let expected): expected

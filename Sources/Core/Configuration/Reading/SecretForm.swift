@@ -8,7 +8,6 @@ enum SecretForm {
     case line
     /// Any text: a token, whose own rule is stricter, or a key.
     case text
-    /// A PEM private key.
     case privateKey
 
     /// Why a text cannot be a secret of this form; `nil` if it can.

@@ -1,6 +1,5 @@
 import ReceiptBridgeBase
 
-/// The units of numbers in the configuration.
 enum SettingUnit: String {
     case seconds, days, connections
     case requestsPerMinute = "requests per minute"
@@ -8,11 +7,7 @@ enum SettingUnit: String {
 
 /// Rows of common types of values. Each row's default is the value of ``Configurable/defaults``.
 extension Setting {
-    /// A row of any type.
-    ///
-    /// - Parameters:
-    ///   - path: the value that a reload compares.
-    ///   - read: reads the key; `nil` if the row of its parent reads it.
+    /// - Parameter read: reads the key; `nil` if the row of its parent reads it.
     static func custom<Value: Hashable>(
         _ key: String, _ values: String, default defaultValue: String, _ path: KeyPath<Subject, Value>,
         _ meaning: String, read: Reader? = nil
@@ -36,11 +31,9 @@ extension Setting {
     static func unreported(
         _ key: String, _ values: String, default defaultValue: String, _ meaning: String, read: Reader? = nil
     ) -> Setting {
-        Setting(
-            key: key, values: values, defaultValue: defaultValue, meaning: meaning, read: read, value: nil)
+        Setting(key: key, values: values, defaultValue: defaultValue, meaning: meaning, read: read, value: nil)
     }
 
-    /// A whole number.
     static func integer(
         _ key: String, _ path: WritableKeyPath<Subject, Int64>, in range: ClosedRange<Int64>, _ unit: SettingUnit,
         _ meaning: String
@@ -71,7 +64,6 @@ extension Setting {
         }
     }
 
-    /// One of the raw values of an enumeration.
     static func choice<Choice: RawRepresentable & CaseIterable & Hashable>(
         _ key: String, _ path: WritableKeyPath<Subject, Choice>, _ meaning: String
     ) -> Setting where Choice.RawValue == String {
@@ -81,7 +73,6 @@ extension Setting {
         }
     }
 
-    /// `true` or `false`.
     static func flag(_ key: String, _ path: WritableKeyPath<Subject, Bool>, _ meaning: String) -> Setting {
         row(key, "`true`, `false`", default: "`\(Subject.defaults[keyPath: path])`", path, meaning) {
             ConfigurationFile.readBoolean($0, $1)
@@ -108,9 +99,7 @@ extension Setting {
     }
 
     /// A list of shared secrets, empty by default.
-    static func secrets(
-        _ key: String, _ path: WritableKeyPath<Subject, [SharedSecret]>, _ meaning: String
-    ) -> Setting {
+    static func secrets(_ key: String, _ path: WritableKeyPath<Subject, [SharedSecret]>, _ meaning: String) -> Setting {
         custom(key, "list of secrets", default: "none", path, meaning) { node, name, subject in
             subject[keyPath: path] = node.secrets(name, .line)
         }

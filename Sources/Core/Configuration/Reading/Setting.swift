@@ -30,21 +30,16 @@ package struct Setting<Subject: Configurable> {
     /// The name in the log of a reload; `nil` for the key itself. Keys with the same name are reported once.
     var group: String?
 
-    /// The name in the log of a reload.
     var reportedName: String { group ?? key }
 
-    /// Whether a new value needs a restart.
     package var needsRestart: Bool { keep != nil }
 
-    /// Returns the row with a group name.
     func reported(as group: String) -> Setting {
         var row = self
         row.group = group
         return row
     }
 
-    /// Returns the row of a key whose new value needs a restart.
-    ///
     /// - Parameter keep: copies the value of the configuration before the reload.
     func needingRestart(_ keep: @escaping (_ subject: inout Subject, _ previous: Subject) -> Void) -> Setting {
         var row = self

@@ -13,12 +13,8 @@ package struct AddressRange: Sendable, Hashable {
             self.low = low
         }
 
-        /// An IPv4 address, mapped to IPv6.
-        ///
         /// - Parameter address: in host byte order.
-        package init(v4 address: UInt32) {
-            self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(address))
-        }
+        package init(v4 address: UInt32) { self.init(high: 0, low: 0xFFFF_0000_0000 | UInt64(address)) }
 
         /// - Parameter bytes: 16 bytes in network byte order, for example those of an `in6_addr`.
         package init(bytes: UnsafeRawBufferPointer) {
@@ -53,7 +49,6 @@ package struct AddressRange: Sendable, Hashable {
     /// `10.0.0.0/8` has 104.
     private let bits: Int
 
-    /// Parses an address or a network. Returns `nil` for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let address = Address(parts[0]) else { return nil }

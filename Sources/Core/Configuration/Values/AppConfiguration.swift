@@ -12,7 +12,6 @@ package struct AppConfiguration: Sendable {
         case required
     }
 
-    /// Handling of sandbox receipts.
     package enum SandboxPolicy: String, Sendable, CaseIterable {
         /// Answered. App Review needs this, because it tests production builds in the sandbox.
         case allow
@@ -63,16 +62,6 @@ package struct AppConfiguration: Sendable {
         case refuse
     }
 
-    /// The class of a comparison rule's differences, instead of the rule's own.
-    package enum RuleOverride: String, Sendable, CaseIterable {
-        /// Counted, but not as an unexpected difference.
-        case expected
-        /// Counted and reported.
-        case unexpected
-        /// Not reported.
-        case ignore
-    }
-
     /// `nil` only if the bundle id is missing or invalid.
     package var bundleId: BundleIdentifier?
     /// The app's number in the App Store. It is checked in production notifications and appears in responses.
@@ -91,8 +80,7 @@ package struct AppConfiguration: Sendable {
     /// Sources of the response, each the fallback of the one before.
     package var answer: [AnswerSource] = [.apple, .receipt]
     package var staleSubscription = StaleSubscription.retry
-    /// Handling of transactions that the Server API does not know, if Apple's verifyReceipt is not one of the later
-    /// sources.
+    /// Used if Apple's verifyReceipt is not one of the later sources.
     package var unknownTransaction = UnknownTransaction.receipt
     /// How long a customer's records from the Server API are cached, in seconds, at most 3600. 0 disables the cache.
     package var cacheSeconds: Int64 = 60
@@ -102,30 +90,21 @@ package struct AppConfiguration: Sendable {
     /// The notifications after which the customer is looked up again.
     package var recheck: [NotificationPattern] = []
 
-    /// Credentials for the App Store Server API; `nil` if it is not used for this app.
     package var serverAPI: ServerAPIAccount?
     /// The order of `latest_receipt_info` in responses that are rendered here.
     package var latestReceiptInfoOrder = AnswerOptions.Order.apple
-    /// Handling of refunded consumables in responses of `api` and `stored`.
     package var refundedConsumables = RefundedConsumables.drop
-    /// The source that is queried after the response is sent, to compare its result with the response; `nil` for
-    /// none.
+    /// The source that is queried after the response is sent, to compare its result with the response.
     package var shadow: AnswerSource?
     /// The fraction of responses that are compared, 0 to 1.
     package var shadowSampling = 1.0
-    /// The gradual switch to another source; `nil` for none.
     package var rollout: RolloutConfiguration?
-    /// The class of difference for each comparison rule that this app overrides.
     package var comparisonRules: [String: RuleOverride] = [:]
-    /// Targets to which the app's notifications are forwarded.
     package var forward: [ForwardTarget] = []
 
-    /// Whether responses of the app are compared with another source.
     package var isCompared: Bool { shadow != nil && shadowSampling > 0 || rollout != nil }
 
-    package init(bundleId: BundleIdentifier?) {
-        self.bundleId = bundleId
-    }
+    package init(bundleId: BundleIdentifier?) { self.bundleId = bundleId }
 }
 
 /// An answer source, as in the configuration key `answer:`. Each source is the fallback of the one before.

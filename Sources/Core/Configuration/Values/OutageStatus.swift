@@ -11,10 +11,8 @@ package enum OutageStatus: Sendable, Hashable, CustomStringConvertible {
 
     /// Apple's number for a temporary fault.
     package static let standard = Self.status(.temporarilyUnavailable)
-    /// The accepted values in words.
     static let values = "21005, 21100 to 21199, 503"
 
-    /// Reads a value of the configuration; `nil` if ``values`` does not contain it.
     package init?(_ text: String) {
         switch Int(text) {
         case 503: self = .serviceUnavailable
@@ -24,7 +22,6 @@ package enum OutageStatus: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The `status` in the body.
     package var bodyStatus: VerifyReceiptStatus {
         switch self {
         case .status(let status): status

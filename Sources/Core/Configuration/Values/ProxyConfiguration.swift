@@ -41,14 +41,11 @@ package struct ProxyConfiguration: Sendable {
         package let question: String
     }
 
-    /// Address of the public listener.
     package var listen = Address(host: "127.0.0.1", port: 8080)
-    /// Address of the operations listener.
     package var operationsListen = Address(host: "127.0.0.1", port: 8081)
     /// Whether the configuration names the address of the operations listener. If it does, an address that
     /// is already in use is an error; otherwise, the operations listener is disabled.
     package var operationsListenIsExplicit = false
-    /// Certificate and private key of the public listener; `nil` if it does not use TLS.
     package var tls: TLSFiles?
     /// Time from the start of a graceful shutdown, when `/readyz` begins to fail, until the listeners close; 5
     /// minutes at most.
@@ -76,18 +73,15 @@ package struct ProxyConfiguration: Sendable {
     package var upstreamConnections: Int64?
     /// The account's shared secret, for every configured app without one of its own.
     package var sharedSecret: SharedSecret?
-    /// Handling of receipts whose bundle id is not in ``apps``.
     package var unknownApps = UnknownApps.pass
     /// Timeout from a request to its response, however slow the App Store is.
     package var deadline = defaultDeadline
-    /// How a client sees a 21005 of ours.
     package var outageStatus = OutageStatus.standard
     /// The directory of the field tables; `nil` for the tables in the program.
     package internal(set) var mappings: String?
     package internal(set) var tables = FieldTables.bundled
     /// Bearer tokens for `/v1/*` on the public listener. If there are none, `/v1/*` is not available there.
     package var tokens: [Redacted<String>] = []
-    /// Rate, connection and time limits of the public listener.
     package var limits = Limits()
     /// Proxies whose `X-Forwarded-For` header is trusted for the address of a client.
     package var trustedProxies: [AddressRange] = []
@@ -97,15 +91,10 @@ package struct ProxyConfiguration: Sendable {
     package var apps: [AppConfiguration] = []
     /// Where the store is; `nil` if nothing is persisted across a restart.
     package var store: StoreAddress?
-    /// Connections to a store of PostgreSQL.
     package var database = DatabaseConfiguration()
-    /// The name of this server in a store that several servers share; `nil` for ``instanceName``'s default.
     package var instance: String?
-    /// Whether changes of customers are added to the table of events.
     package var recordsEvents = true
-    /// Retention periods of the data in the store.
     package var retention = Retention()
-    /// The daily reconciliation; `nil` if it is off.
     package var reconcile: ReconcileConfiguration?
     /// Files with secrets that were read; other users of the machine should not be able to read them.
     package var secretFiles: [SecretFile] = []

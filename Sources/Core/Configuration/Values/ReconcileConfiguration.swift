@@ -7,11 +7,9 @@ package struct ReconcileConfiguration: Sendable, Hashable {
     /// Time of day in UTC, in seconds.
     package var time = 4 * Seconds.hour
 
-    /// Three days.
     package static let standardWindow = 3 * Seconds.day
     /// An hour to 30 days, in seconds.
     package static let windows: ClosedRange<Int64> = Seconds.hour...30 * Seconds.day
-    /// The accepted texts of a window, for messages.
     package static let windowForm = "1h to 720h or 1d to 30d"
 
     /// Reads a window, for example `3d` or `12h`. Returns the seconds; `nil` if it is not in ``windowForm``.

@@ -12,15 +12,12 @@ package struct RolloutConfiguration: Sendable, Hashable {
     package var stopAt: Double
 
     package init(source: AnswerSource, percent: Double, stopAt: Double) {
-        self.source = source
-        self.percent = percent
-        self.stopAt = stopAt
+        (self.source, self.percent, self.stopAt) = (source, percent, stopAt)
     }
 
     /// The values as one text. It identifies the rollout in the store: other values are another rollout.
     package var block: String { "\(source.rawValue) \(percent) \(stopAt)" }
 
-    /// Returns the sources of a customer who is in the share.
     package func sources(before answer: [AnswerSource]) -> [AnswerSource] {
         [source] + answer.filter { $0 != source }
     }

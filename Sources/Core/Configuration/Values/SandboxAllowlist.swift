@@ -3,7 +3,6 @@ import ReceiptBridgeBase
 /// The testers whose sandbox receipts are answered. A tester is named by a transaction id, which receipts contain, or
 /// by an `appAccountToken`, which only the App Store Server API provides.
 package struct SandboxAllowlist: Sendable, Hashable {
-    /// Transaction ids.
     package let identifiers: Set<String>
     /// Tokens, in lower case.
     package let tokens: Set<String>
@@ -14,7 +13,6 @@ package struct SandboxAllowlist: Sendable, Hashable {
         tokens = Set(names.compactMap { AccountToken($0)?.text })
     }
 
-    /// Returns whether a text is a transaction id.
     package static func isIdentifier(_ name: String) -> Bool { TransactionIdentifier(rawValue: name) != nil }
 
     /// Returns whether a text has the form of an `appAccountToken`, a UUID.

@@ -35,7 +35,6 @@ struct DeliveryBodies: Sendable {
         return await source.appAccountToken(of: original, in: delivery.scope)
     }
 
-    /// Returns the version 1 bodies of a notification.
     private func version1Bodies(
         of delivery: StoredDelivery, for target: ForwardTarget
     ) async throws(ForwardingFailure) -> [[UInt8]] {

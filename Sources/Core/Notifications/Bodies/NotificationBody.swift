@@ -10,7 +10,6 @@ import Foundation
 /// - https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2
 /// - https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
 enum NotificationBody {
-    /// Version 2: the compact JWS.
     case version2(String)
     case version1(NotificationBodyV1)
 
@@ -55,8 +54,7 @@ struct NotificationBodyV1 {
     /// The body with its passwords masked. Its digest identifies the notification.
     let redacted: String
 
-    /// Returns whether a text can be a type: 1 to 128 printable ASCII characters without spaces. A type is not signed,
-    /// and is stored and logged. Apple's longest one has about 30 characters.
+    /// A type is not signed, but stored and logged. Apple's longest one has about 30 characters.
     private static func isType(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
@@ -96,14 +94,12 @@ struct NotificationBodyV1 {
         redacted = Self.redacted(object.bytes)
     }
 
-    /// Returns the objects of an array, or a single object.
     private static func objects(_ name: StaticString, in object: JSONObject) -> [JSONObject] {
         if let single = try? object.object(name) { return [single] }
         let elements = object.rawElements(name) ?? []
         return elements.prefix(maximumRows).compactMap { try? JSONObject($0) }
     }
 
-    /// Returns the identifier of the purchase that an object is about.
     private static func identifier(in object: JSONObject) -> TransactionIdentifier? {
         identifier("original_transaction_id", in: object) ?? identifier("transaction_id", in: object)
     }
@@ -114,8 +110,7 @@ struct NotificationBodyV1 {
         return text.flatMap(TransactionIdentifier.init(rawValue:))
     }
 
-    /// Returns the body with `"***"` instead of every password. Member names with escapes match too, for example
-    /// `pass\u0077ord`.
+    /// Masks every password. Member names with escapes match too, for example `pass\u0077ord`.
     private static func redacted(_ bytes: [UInt8]) -> String {
         let span = bytes.span
         var passwords: [Range<Int>] = []
@@ -142,12 +137,9 @@ enum CanonicalNotificationBody {
     private static let begin = Array(#"{"signedPayload":""#.utf8)
     private static let end = Array(#""}"#.utf8)
 
-    /// Returns `{"signedPayload":"eyJ…"}`.
-    ///
-    /// - Parameter text: a compact JWS, which needs no escaping.
+    /// Returns `{"signedPayload":"eyJ…"}` of a compact JWS, which needs no escaping.
     static func version2(_ text: String) -> [UInt8] { begin + Array(text.utf8) + end }
 
-    /// Returns whether a body equals the canonical body byte for byte.
     static func isVersion2(_ body: [UInt8], of text: String) -> Bool {
         let count = text.utf8.count
         guard body.count == begin.count + count + end.count, body.starts(with: begin),

@@ -32,8 +32,7 @@ struct NotificationV1History {
         self.renewals = renewals
     }
 
-    /// Returns whether the period before this transaction was of the same product; `nil` if no earlier period is
-    /// known.
+    /// Whether the period before this transaction was of the same product; `nil` if no earlier period is known.
     func isSameProductAsBefore(_ transaction: TransactionPayload?) -> Bool? {
         guard let transaction, let date = transaction.purchaseDate, let original = transaction.originalTransactionId
         else { return nil }

@@ -16,7 +16,6 @@ package struct HistoryRecord: Sendable {
         case new, known
     }
 
-    /// The reason why a notification was rejected.
     package struct Failure: Sendable, Hashable {
         package let code: String
         package let place: String
@@ -44,10 +43,8 @@ package struct HistoryRecord: Sendable {
 
     package var isVerified: Bool { notification != nil }
 
-    /// The key that identifies duplicates.
     var name: String { notification?.notification.payload.notificationUUID ?? text }
 
-    /// The line of output, without a line feed.
     package var line: [UInt8] {
         let payload = notification?.notification.payload
         let transaction = notification?.transaction?.payload

@@ -1,16 +1,12 @@
 package import ReceiptBridgeBase
 
-/// Splits a time interval into windows, the earliest first. Progress can be saved after each window, because Apple
-/// does not promise the order of the records within one. A value type without I/O.
+/// Splits a time interval into windows, the earliest first. A value type without I/O.
 package struct HistoryWindows: Sendable {
-    /// A window from `start` to `end`.
     package struct Window: Sendable, Hashable {
         package let start: Timestamp
         package let end: Timestamp
 
-        package init(start: Timestamp, end: Timestamp) {
-            (self.start, self.end) = (start, end)
-        }
+        package init(start: Timestamp, end: Timestamp) { (self.start, self.end) = (start, end) }
     }
 
     /// Length below which a window is not halved.
@@ -21,7 +17,6 @@ package struct HistoryWindows: Sendable {
     private var rest: Window
     private let length: Duration
 
-    /// - Parameter length: length of a window.
     package init(from start: Timestamp, to end: Timestamp, length: Duration) {
         rest = Window(start: start, end: end)
         self.length = max(length, Self.minimum)
@@ -30,7 +25,6 @@ package struct HistoryWindows: Sendable {
     /// Whether the next window starts where a full-length window starts, so that no half of a window is pending.
     var isAtBoundary: Bool { halves.isEmpty }
 
-    /// Returns the next window; `nil` at the end.
     package mutating func next() -> Window? {
         if let window = halves.popLast() { return window }
         guard rest.start < rest.end else { return nil }
@@ -59,7 +53,6 @@ extension HistoryWindows {
     /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
     package static func days(_ environment: AppStoreEnvironment) -> Int64 { environment == .production ? 180 : 30 }
 
-    /// Returns the earliest start that Apple accepts.
     package static func oldest(in environment: AppStoreEnvironment, at now: Timestamp) -> Timestamp {
         now.advanced(by: deletionMargin - .days(days(environment)))
     }

@@ -9,7 +9,6 @@ import ReceiptBridgeStorage
 /// The interval is read in windows, so that progress can be saved: pagination tokens expire, and Apple does not
 /// promise the order of the records.
 package struct NotificationCatchUp: Sendable {
-    /// The number of notifications by result.
     package struct Counts: Sendable, Hashable {
         package var records = 0
         package var notVerified = 0
@@ -35,26 +34,19 @@ package struct NotificationCatchUp: Sendable {
     private let query: @Sendable (HistoryWindows.Window) -> NotificationQuery
     private let receiver: NotificationReceiver?
 
-    /// - Parameters:
-    ///   - query: Returns the request for one window.
-    ///   - receiver: Stores the notifications; `nil` if they are not stored.
+    /// - Parameter receiver: `nil` if notifications are not stored.
     package init(
         client: ServerAPIClient, environment: AppStoreEnvironment, receiver: NotificationReceiver?,
         query: @escaping @Sendable (HistoryWindows.Window) -> NotificationQuery
     ) {
-        self.client = client
-        self.environment = environment
-        self.query = query
-        self.receiver = receiver
+        (self.client, self.environment, self.query, self.receiver) = (client, environment, query, receiver)
     }
 
-    /// Reads the windows one after the other.
+    /// Reads the windows one after the other. Returns whether the end was reached.
     ///
     /// - Parameters:
     ///   - counts: Called with the growing counts.
     ///   - checkpoint: Called when everything before an instant was passed to `body`. Returning `false` stops the run.
-    ///   - body: Called with each notification, once.
-    /// - Returns: Whether the end was reached.
     /// - Throws: `UpstreamError`, `NotificationRejection` if the store accepts nothing, and errors of `checkpoint` and
     ///   `body`.
     package func run(
@@ -135,7 +127,6 @@ package struct NotificationCatchUp: Sendable {
         }
     }
 
-    /// Stores one notification if it is authentic.
     private static func receive(
         _ record: HistoryRecord, by receiver: NotificationReceiver
     ) async throws(NotificationRejection) -> HistoryRecord {
@@ -156,7 +147,6 @@ package struct NotificationCatchUp: Sendable {
 }
 
 extension HistoryRecord {
-    /// The body that Apple would send.
     fileprivate var body: [UInt8] { CanonicalNotificationBody.version2(text) }
 }
 

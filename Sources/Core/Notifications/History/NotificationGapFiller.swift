@@ -28,9 +28,7 @@ package struct NotificationGapFiller: Sendable {
 
     /// - Parameter receiver: Its gaps are filled, and it stores the notifications.
     package init(receiver: NotificationReceiver, store: any Store, logger: Logger) {
-        self.receiver = receiver
-        self.store = store
-        self.logger = logger
+        (self.receiver, self.store, self.logger) = (receiver, store, logger)
     }
 
     /// Fills the gaps of all servers, if there are any and no other server does it.
@@ -121,7 +119,7 @@ package struct NotificationGapFiller: Sendable {
                             to: max(gap.end, now), length: Self.windowLength),
                         counts: { counts = $0 }, checkpoint: { _ in await isHeld() })
                     stored += counts.new
-                    receiver.events.add(.recoveredNotifications, counts.new)
+                    receiver.metrics.events.add(MetricFamily.recoveredNotifications, by: Int64(counts.new))
                     log(gap, each, counts)
                     guard isDone else { return .failed }
                 } catch {

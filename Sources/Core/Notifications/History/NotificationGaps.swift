@@ -10,12 +10,9 @@ package final class NotificationGaps: Sendable {
 
     package init() {}
 
-    /// The gap; `nil` if no notification was refused.
     package var current: NotificationGap? { gap.withLock { $0 } }
 
-    /// Records that a notification was refused.
-    ///
-    /// - Parameter times: when, by this machine's clock, and also by Apple's if they differ.
+    /// - Parameter times: when a notification was refused, by this machine's clock, and also by Apple's if they differ.
     func extend(to times: [Timestamp]) {
         gap.withLock { gap in
             let times = times + (gap.map { [$0.start, $0.end] } ?? [])

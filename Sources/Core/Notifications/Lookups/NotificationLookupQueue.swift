@@ -21,17 +21,17 @@ final class NotificationLookupQueue: Sendable {
 
     /// Agrees with the other servers which of them looks a customer up; `nil` if there can be no others.
     private let cluster: (any ClusterStore)?
-    private let counts: NotificationCounts
+    private let events: CounterTable
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let recent = LogThrottle<Name>()
     private let running = Mutex(0)
 
     init(
-        counts: NotificationCounts, cluster: (any ClusterStore)? = nil, now: @escaping @Sendable () -> Timestamp,
+        events: CounterTable, cluster: (any ClusterStore)? = nil, now: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) {
-        self.counts = counts
+        self.events = events
         self.cluster = cluster
         self.now = now
         self.logger = logger
@@ -50,7 +50,7 @@ final class NotificationLookupQueue: Sendable {
             running += 1
             return true
         }
-        guard isAllowed else { return counts.count { $0.droppedHints += 1 } }
+        guard isAllowed else { return events.add(MetricFamily.droppedHints) }
         Task {
             defer { running.withLock { $0 -= 1 } }
             guard await isClaimed(first, in: scope) else { return }

@@ -14,12 +14,10 @@ package struct DeliveryConcurrency: Sendable, Hashable {
 
     /// The upper bound of the limit, at least 1.
     package let maximum: Int
-    /// Maximum number of deliveries in flight.
     package private(set) var limit: Int
     /// Number of times that the limit was reduced because of a failure. Callers remember it at the begin of a post.
     package private(set) var reductions = 0
 
-    /// The next increase.
     private var step: Int
     /// The limit that failed last; `nil` if none did, or if that limit is being tried again.
     private var failedLimit: Int?
@@ -28,12 +26,10 @@ package struct DeliveryConcurrency: Sendable, Hashable {
     /// Rounds in a row that used up the limit and were followed by no growth.
     private var roundsWithoutGrowth = 0
 
-    // The current round.
     private var posts = 0
     private var totalLatency = Duration.zero
     private var isUsedUp = false
 
-    /// - Parameter maximum: the upper bound of the limit; 1 if it is less.
     package init(maximum: Int) {
         self.maximum = max(maximum, 1)
         limit = min(Self.start, self.maximum)
@@ -58,8 +54,6 @@ package struct DeliveryConcurrency: Sendable, Hashable {
 
     /// Records a post that failed or timed out. Only the first failure since the last reduction counts, because the
     /// others were begun with the larger limit.
-    ///
-    /// - Parameter reductions: the value of ``reductions`` at the begin of the post.
     package mutating func recordFailure(begunAfter reductions: Int) {
         guard reductions == self.reductions else { return }
         self.reductions += 1
@@ -70,9 +64,7 @@ package struct DeliveryConcurrency: Sendable, Hashable {
         beginRound()
     }
 
-    private mutating func beginRound() {
-        (posts, totalLatency, isUsedUp) = (0, .zero, false)
-    }
+    private mutating func beginRound() { (posts, totalLatency, isUsedUp) = (0, .zero, false) }
 
     private mutating func endRound(isQuick: Bool) {
         let bound = min(maximum, failedLimit.map { $0 - 1 } ?? maximum)

@@ -10,7 +10,6 @@ package import ReceiptBridgeStorage
 package struct DeliveryQueue: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// What has happened.
     package enum Event: Sendable {
         case started
         /// Deliveries may be due.
@@ -27,7 +26,6 @@ package struct DeliveryQueue: Sendable {
         case ended([Int64])
     }
 
-    /// What to do.
     package enum Action: Sendable {
         case awaitArrival
         case awaitRenewal
@@ -48,9 +46,7 @@ package struct DeliveryQueue: Sendable {
     /// The ends of the leases of all these deliveries, which end later in the store, because its clock starts later. A
     /// delivery without one may belong to another worker.
     private var leases: [Int64: Instant] = [:]
-    /// The claim that the store has not responded to.
     private var claim: (limit: Int, at: Instant)?
-    /// The leases at the begin of the last renewal.
     private var renewal: (leases: [Int64: Instant], at: Instant)?
     private var mayFind = true
     private var isStopping = false
@@ -65,7 +61,6 @@ package struct DeliveryQueue: Sendable {
 
     package mutating func stop() { isStopping = true }
 
-    /// Returns what to do after an event.
     package mutating func actions(after event: Event, at now: Instant) -> [Action] {
         let actions = handle(event, at: now)
         return actions + (isStopping ? releaseClaimed() : begin(at: now) + claimMore(at: now))
@@ -176,8 +171,6 @@ package struct DeliveryQueue: Sendable {
         holdsLease(of: id, at: now) ? concurrency.reductions : nil
     }
 
-    /// Records the end of a post.
-    ///
     /// - Parameter status: 0 without a response.
     package mutating func recordPost(status: Int, after latency: Duration, begunAfter reductions: Int) {
         switch status {
@@ -192,7 +185,6 @@ package struct DeliveryQueue: Sendable {
 }
 
 extension ForwardingFailure {
-    /// The process is stopping.
     package static let stopped = ForwardingFailure("stopped")
     /// Another worker may have claimed the delivery.
     package static let leaseEnded = ForwardingFailure("leaseEnded")

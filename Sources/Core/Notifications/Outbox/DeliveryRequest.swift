@@ -17,12 +17,9 @@ enum DeliveryRequest {
     /// Maximum size of a response, in bytes. The response body is ignored.
     static let maximumResponseBytes = 1 << 20
 
-    /// Creates the request.
-    ///
     /// - Parameters:
     ///   - part: number of the body, from 1.
     ///   - parts: how many bodies the notification has.
-    ///   - now: time of the signature.
     static func make(
         _ body: [UInt8], part: Int, of parts: Int, delivery: StoredDelivery, to target: ForwardTarget, now: Timestamp,
         timeout: Duration
@@ -42,7 +39,6 @@ enum DeliveryRequest {
         return request
     }
 
-    /// Returns the value of `Receipt-Bridge-Signature`.
     static func signature(of body: [UInt8], secret: Redacted<String>, at now: Timestamp) -> String {
         let signed = Array("\(now.seconds).".utf8) + body
         return "t=\(now.seconds),v1=\(HMAC.hex(signed, key: Array(secret.reveal().utf8)))"

@@ -11,15 +11,12 @@ package struct DeliverySchedule: Sendable, Hashable {
     /// Maximum number of attempts. It bounds them even if the clock is set back.
     package var maximumAttempts: Int
 
-    /// Creates a schedule. By default the pauses are 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, then 12 h each, and a
-    /// delivery is given up after three days.
+    /// By default the pauses are 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, then 12 h each, for at most three days.
     package init(
         pauses: [Duration] = [.seconds(10), .minutes(1), .minutes(5), .minutes(30), .hours(2), .hours(6), .hours(12)],
         timeout: Duration = .days(3), maximumAttempts: Int = 20
     ) {
-        self.pauses = pauses
-        self.timeout = timeout
-        self.maximumAttempts = maximumAttempts
+        (self.pauses, self.timeout, self.maximumAttempts) = (pauses, timeout, maximumAttempts)
     }
 
     /// Returns the pause before the next attempt; `nil` if the delivery is given up.

@@ -10,7 +10,6 @@ import ReceiptBridgeTransport
 /// Workers of different targets are independent. A failed delivery does not block the others of its target, because
 /// it is retried at its own time. ``DeliveryQueue`` decides; the worker performs its actions.
 final class DeliveryWorker: Sendable {
-    /// Dependencies that all workers share.
     struct Dependencies: Sendable {
         let source: ForwardingContext
         let bodies: DeliveryBodies
@@ -34,9 +33,7 @@ final class DeliveryWorker: Sendable {
     private let logThrottle = LogThrottle<ForwardingTargetKey>()
 
     init(target: ForwardTarget, targetKey: ForwardingTargetKey, dependencies: Dependencies) {
-        self.target = target
-        self.targetKey = targetKey
-        self.dependencies = dependencies
+        (self.target, self.targetKey, self.dependencies) = (target, targetKey, dependencies)
         queue = Mutex(DeliveryQueue(maximum: target.concurrency, schedule: dependencies.options.schedule))
     }
 
@@ -63,7 +60,6 @@ final class DeliveryWorker: Sendable {
         }
     }
 
-    /// The present limit of deliveries in flight.
     var limit: Forwarder.Limit {
         Forwarder.Limit(
             bundleId: targetKey.bundleId, host: target.url.host, form: target.form,
@@ -72,7 +68,6 @@ final class DeliveryWorker: Sendable {
 
     private var outbox: any DeliveryOutbox { dependencies.source.store.outbox }
 
-    /// Performs an action and returns the event that it ends with.
     private func perform(_ action: DeliveryQueue.Action, _ signals: UInt64) async -> DeliveryQueue.Event {
         while true {
             do throws(StorageError) {
@@ -119,8 +114,6 @@ final class DeliveryWorker: Sendable {
         }
     }
 
-    /// Posts one body.
-    ///
     /// - Throws: ``ForwardingFailure`` unless the target responds with 200 to 299. Redirects are not followed.
     private func post(
         _ body: [UInt8], part: Int, of count: Int, _ delivery: StoredDelivery
@@ -144,7 +137,6 @@ final class DeliveryWorker: Sendable {
         guard (200...299).contains(response.status) else { throw ForwardingFailure("http.\(response.status)") }
     }
 
-    /// Counts and logs an outcome that is to be recorded.
     private func report(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) {
         let deliveries = dependencies.counts[targetKey.bundleId].deliveries
         switch outcome {

@@ -11,7 +11,6 @@ package import ReceiptBridgeTransport
 /// The store is the outbox: a delivery is queued in the same transaction that stores its notification, so that
 /// another process can continue after a crash. Payloads and secrets are never logged.
 package final class Forwarder: Service {
-    /// Options of a forwarder.
     package struct Options: Sendable {
         package var schedule = DeliverySchedule()
         /// Timeout of one exchange.
@@ -54,8 +53,7 @@ package final class Forwarder: Service {
     private let instant: @Sendable () -> ContinuousClock.Instant
     private let logThrottle = LogThrottle<String>()
 
-    /// Returns `nil` if there is no store, and so no context. If no app has a target, the forwarder waits for a
-    /// configuration that has one.
+    /// `nil` without a store, and so without a context.
     package init?(
         settings: ProxyConfiguration, context: ForwardingContext?, transport: any HTTPTransport, tables: FieldTables,
         logger: Logger,
@@ -65,12 +63,8 @@ package final class Forwarder: Service {
         guard let context else { return nil }
         plan = Mutex(Plan(workers: [], outbox: context.store.outbox))
         wakeUp = context.arrivals
-        self.options = options
-        self.transport = transport
-        self.tables = tables
-        self.logger = logger
-        self.now = now
-        self.instant = instant
+        (self.options, self.transport, self.tables) = (options, transport, tables)
+        (self.logger, self.now, self.instant) = (logger, now, instant)
         apply(settings, context)
     }
 
@@ -118,8 +112,7 @@ package final class Forwarder: Service {
         }
     }
 
-    /// Runs the current plan, and the next one after each reload. While no app has a target, it only waits for a
-    /// reload.
+    /// Runs the current plan, and the next one after each reload.
     private func work() async {
         while true {
             // Read the number of signals first. Otherwise, a new plan or a shutdown between the check and the wait
@@ -135,7 +128,6 @@ package final class Forwarder: Service {
         }
     }
 
-    /// Runs the workers of a plan until it is replaced or the process shuts down.
     private func work(by plan: Plan) async {
         let isReplaced: @Sendable () -> Bool = {
             Task.isShuttingDownGracefully || self.plan.withLock { $0.generation } != plan.generation
@@ -154,8 +146,7 @@ package final class Forwarder: Service {
         }
     }
 
-    /// Wakes the workers to whose targets deliveries are due. One query finds all of them, so that thousands of targets
-    /// without a delivery cost nothing.
+    /// One query finds all workers with due deliveries, so that thousands of targets without one cost nothing.
     private func wake(_ plan: Plan) async {
         // The only worker searches itself.
         guard plan.workers.count > 1 else { return plan.workers.forEach { $0.wakeUp.signal() } }

@@ -12,13 +12,10 @@ package struct ForwardingFailure: Error, Sendable, Hashable {
     package init(_ code: String) { self.code = code }
 }
 
-/// Access to the data that forwarding a notification needs: the store, the verifier, the app's configuration and the
-/// customer's records.
+/// Access to the data that forwarding a notification needs.
 package struct ForwardingContext: Sendable {
     package let store: any Store
-    /// Signaled when a notification is to be forwarded.
     let arrivals: AsyncSignal
-    /// The metrics of each configured app.
     let counts: AppMetricsRegistry
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
@@ -28,12 +25,8 @@ package struct ForwardingContext: Sendable {
     /// Maximum number of earlier notifications of one purchase that are searched for its last renewal state.
     private static let previousNotifications = 16
 
-    /// The time for the lookup of an account token.
     private static let tokenLookup = Duration.seconds(5)
 
-    /// Creates the context of a configuration.
-    ///
-    /// - Parameter arrivals: signaled when a notification is to be forwarded.
     package init(_ components: ServiceComponents, store: any Store, arrivals: AsyncSignal) {
         self.store = store
         self.arrivals = arrivals
@@ -47,14 +40,12 @@ package struct ForwardingContext: Sendable {
     /// Returns a configured app. If it has no shared secret of its own, the account's is filled in.
     package func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps.configured(bundleId) }
 
-    /// Returns the notification's compact JWS as it was received.
     package func text(of delivery: StoredDelivery) throws(ForwardingFailure) -> String {
         guard let text = delivery.text else { throw ForwardingFailure("store.damaged") }
         return text
     }
 
-    /// Returns the notification, verified again before sending, because the notification type may be unknown to this
-    /// version.
+    /// Verified again before sending, because the notification type may be unknown to this version.
     package func verified(_ delivery: StoredDelivery) throws(ForwardingFailure) -> VerifiedNotification {
         let text = try text(of: delivery)
         do throws(SignedPayloadError) {

@@ -15,16 +15,14 @@ struct LeaseTakeover: Sendable {
     private var last: (time: Timestamp, instant: ContinuousClock.Instant)?
     private var steadySince = Timestamp(milliseconds: 0)
 
-    /// Records that the store has responded.
     mutating func recordResponse(at time: Timestamp, received instant: ContinuousClock.Instant) {
         let isRegular = last.map { (.zero...Self.steadiness).contains($0.time.duration(to: time)) } ?? false
         if !isRegular { steadySince = time }
         last = (time, instant)
     }
 
-    /// Returns the time until which a lease must have ended to be taken over, by the store's clock; long ago if none
-    /// may be. After an outage it is that of the last response, because what has ended since then is to be renewed
-    /// first.
+    /// A lease must have ended by this time of the store's clock to be taken over; long ago if none may be. After an
+    /// outage it is the time of the last response: what has ended since then is to be renewed first.
     func limit(at now: ContinuousClock.Instant) -> Timestamp {
         guard let last, steadySince.duration(to: last.time) >= Self.steadiness else {
             return Timestamp(milliseconds: 0)

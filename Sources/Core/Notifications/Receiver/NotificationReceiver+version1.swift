@@ -7,14 +7,11 @@ import ReceiptBridgeStorage
 /// notification with the right password is only a hint that something changed; a lookup in the App Store Server API
 /// finds out what.
 extension NotificationReceiver {
-    /// The customer that a notification is about, as far as it can be determined.
     private struct Subject {
         let keys: CustomerIdentifiers
         let environment: AppStoreEnvironment
     }
 
-    /// Receives a version 1 notification: checks the password, stores the identifiers, invalidates the customer's
-    /// cached records and starts a lookup.
     func receive(_ body: NotificationBodyV1, into store: any Store) async throws(NotificationRejection)
         -> NotificationOutcome
     {

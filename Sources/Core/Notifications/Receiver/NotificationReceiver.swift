@@ -32,11 +32,9 @@ package struct NotificationReceiver: Sendable {
     let lookups: NotificationLookupQueue
     /// Signaled when a notification is to be forwarded.
     package let arrivals: AsyncSignal
-    /// Counters since the start of the process.
-    package let counts: NotificationCounts
-    private let metrics: ProxyMetrics
-    /// Counters of events that have no labels.
-    var events: EventCounters { metrics.events }
+    let metrics: ProxyMetrics
+    /// Rejected notifications since the start of the process, by ``NotificationRejection/Code``.
+    package let rejections: CounterTable
     /// For which time the store's notifications are complete.
     package let coverage: NotificationCoverage
     /// When notifications were refused because the store was unavailable or this machine's clock is wrong.
@@ -64,13 +62,13 @@ package struct NotificationReceiver: Sendable {
         revocations = components.revocations
         recordsAtHand = components.recordsAtHand
         coverage = components.coverage
-        counts = previous?.counts ?? NotificationCounts()
         metrics = components.counts
+        rejections = previous?.rejections ?? CounterTable(NotificationRejection.Code.texts)
         gaps = previous?.gaps ?? NotificationGaps()
         lookups =
             previous?.lookups
             ?? NotificationLookupQueue(
-                counts: counts, cluster: store?.cluster, now: components.now, logger: components.logger)
+                events: metrics.events, cluster: store?.cluster, now: components.now, logger: components.logger)
         arrivals = previous?.arrivals ?? AsyncSignal()
         logThrottle = previous?.logThrottle ?? LogThrottle()
         now = components.now
@@ -94,10 +92,10 @@ package struct NotificationReceiver: Sendable {
                 if let wait = version1Wait() { throw NotificationRejection(tooManyUntil: wait) }
                 outcome = try await receive(body, into: store)
             }
-            counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
+            metrics.notifications.add(outcome == .repeated ? NotificationLabel.repeated : .stored)
             return outcome
         } catch {
-            counts.count { $0.refused[error.code, default: 0] += 1 }
+            rejections.add(error.code)
             if error.isFetchedLater { gaps.extend(to: [now(), error.signedAt ?? now()]) }
             log(error)
             throw error
@@ -217,9 +215,7 @@ package struct NotificationReceiver: Sendable {
     }
 
     /// Returns a digest that identifies a notification without a UUID.
-    static func identifier(of text: String) -> String {
-        "sha256:" + SHA.hex(Array(text.utf8), with: .sha256)
-    }
+    static func identifier(of text: String) -> String { "sha256:" + SHA.hex(Array(text.utf8), with: .sha256) }
 
     /// Discards the records at hand of these customers.
     func invalidate(_ identifiers: [String], in scope: AppScope) {
@@ -233,7 +229,7 @@ package struct NotificationReceiver: Sendable {
         let app = error.mismatch?.holder.flatMap(BundleIdentifier.init(rawValue:)).flatMap(apps.configured)?.bundleId
         guard logThrottle.allows([error.code.rawValue, app?.rawValue ?? ""], at: now().sinceEpoch) else { return }
         var metadata: Logger.Metadata = [
-            "reason": "\(error)", "count": .stringConvertible(counts.now.refused[error.code] ?? 0),
+            "reason": "\(error)", "count": .stringConvertible(rejections.count(error.code)),
         ]
         if let mismatch = error.mismatch {
             metadata["bundleId"] = "\(app?.rawValue ?? "-")"

@@ -75,19 +75,14 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
     /// When the App Store signed a notification that only this server cannot receive; `nil` if it is not known.
     let signedAt: Timestamp?
 
-    package init(_ code: Code, _ reason: String) {
-        self.init(code, reason, mismatch: nil)
-    }
+    package init(_ code: Code, _ reason: String) { self.init(code, reason, mismatch: nil) }
 
     private init(
         _ code: Code, _ reason: String, mismatch: SignedPayloadError?, signedAt: Timestamp? = nil,
         retryAfter: String? = nil
     ) {
-        self.code = code
-        self.reason = reason
-        self.mismatch = mismatch
-        self.signedAt = signedAt
-        self.retryAfter = retryAfter
+        (self.code, self.reason, self.mismatch) = (code, reason, mismatch)
+        (self.signedAt, self.retryAfter) = (signedAt, retryAfter)
     }
 
     /// A client exceeded the rate limit for version 1 notifications.
@@ -112,6 +107,8 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
     /// Code and reason, for example `notAuthentic: signature: …`.
     package var description: String { "\(code.rawValue): \(reason)" }
 }
+
+extension NotificationRejection.Code: MetricLabel {}
 
 extension NotificationRejection {
     init(_ error: SignedPayloadError) {

@@ -25,9 +25,8 @@ extension NotificationUpdate {
 }
 
 extension NotificationPayload {
-    /// Whether the notification contains only a part of what changed. For example, an upgrade also changes the
-    /// transaction that it replaces, and a migration may move transactions to another purchase; neither is in the
-    /// payload.
+    /// For example, an upgrade also changes the transaction that it replaces, and a migration may move transactions to
+    /// another purchase; neither is in the payload.
     fileprivate var isPartial: Bool {
         guard unknownContainer == nil else { return true }
         let type = notificationType.map(NotificationType.init(rawValue:))

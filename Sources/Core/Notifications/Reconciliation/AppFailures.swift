@@ -19,9 +19,7 @@ package final class AppFailures: Sendable {
 
     package init() {}
 
-    /// Returns how long no calls are made after a failure; `nil` if they go on.
-    ///
-    /// - Parameter count: the number of failures in a row.
+    /// How long no calls are made after this error, the last of so many in a row; `nil` if they go on.
     package static func pause(after error: UpstreamError, inARow count: Int) -> Duration? {
         switch error.code {
         case .unauthorized, .privateKey: longPause
@@ -32,7 +30,6 @@ package final class AppFailures: Sendable {
         }
     }
 
-    /// Whether the app is given up at this time.
     func includes(_ scope: AppScope, at now: Timestamp) -> Bool {
         state.withLock { $0.ends[scope].map { now < $0 } ?? false }
     }
@@ -40,7 +37,6 @@ package final class AppFailures: Sendable {
     /// When calls are made again for the first of the apps that were given up; `nil` if none was.
     var firstEnd: Timestamp? { state.withLock { $0.ends.values.min() } }
 
-    /// Records an answer of the App Store.
     func succeeded(_ scope: AppScope) { state.withLock { $0.inARow[scope] = 0 } }
 
     /// Records a failure. Returns whether the app is given up because of it.

@@ -23,24 +23,11 @@ extension Reconciliation {
     func forEach<Item: Sendable>(
         _ items: [Item], workers: Int = 4, _ body: @escaping @Sendable (Item) async throws(StorageError) -> Void
     ) async throws(StorageError) {
-        let failure = await withTaskGroup(of: Result<Void, StorageError>.self) { group in
-            var rest = items[...]
-            var failure: StorageError?
-            func addNext() {
-                guard failure == nil, !progress.isStopped, let item = rest.popFirst() else { return }
-                group.addTask { await Result { () async throws(StorageError) in try await body(item) } }
-            }
-            for _ in 0..<workers { addNext() }
-            while let next = await group.next() {
-                if case .failure(let error) = next, failure == nil {
-                    failure = error
-                    group.cancelAll()
-                }
-                addNext()
-            }
-            return failure
+        var rest = items[...]
+        let run = Run(workers: workers, ahead: items.count) { [progress] _ in progress.isStopped ? .signal : nil }
+        _ = try await run.run(next: { () throws(StorageError) in rest.popFirst() }, perform: body) {
+            _, _ throws(StorageError) in
         }
-        if let failure { throw failure }
     }
 
     /// Does work while this process has the lease of a task, and cancels it if the lease is lost: a lookup can wait an

@@ -39,7 +39,7 @@ extension Reconciliation {
             } catch {
                 note(.history, scope, nil, error)
             }
-            receiver.events.add(.reconciledNotifications, new)
+            receiver.metrics.events.add(MetricFamily.reconciledNotifications, by: Int64(new))
         }
     }
 
@@ -65,9 +65,7 @@ extension Reconciliation {
                 }
             try await forEach(lookups.new(of: page.targets.filter { includes($0.scope) })) {
                 target throws(StorageError) in
-                guard let client = self.client(of: target.scope),
-                    try await self.isStored(target.identifier, target.scope)
-                else { return }
+                guard let client = self.client(of: target.scope) else { return }
                 try await self.lookUp(target, client, lookups, isWaiting: interval == nil)
             }
             position = page.next
@@ -79,6 +77,7 @@ extension Reconciliation {
         _ target: ReconciliationTarget, _ client: ServerAPIClient, _ lookups: ReconciliationLookups, isWaiting: Bool
     ) async throws(StorageError) {
         let scope = target.scope
+        guard try await store.customers.isRecorded(target.identifier, of: scope.bundleId) else { return }
         let keys = CustomerIdentifiers(originalTransactionIds: [target.identifier.rawValue], transactionIds: [])
         let askedAt = receiver.now()
         let records: CustomerRecords
@@ -93,6 +92,8 @@ extension Reconciliation {
             return progress.change { $0.unknown += 1 }
         }
         failures.succeeded(scope)
+        // The customer may have been erased while the App Store answered.
+        guard try await store.customers.isRecorded(target.identifier, of: scope.bundleId) else { return }
         var differs = false
         if let row = CustomerRow(records, keys: keys, askedAt: askedAt) {
             let targetKeys = reportTargets(of: scope)
@@ -106,8 +107,8 @@ extension Reconciliation {
             counts.row.customers += 1
             if differs { counts.row.different += 1 }
         }
-        receiver.events.add(.reconciledCustomers)
-        if differs { receiver.events.add(.reconciledDifferences) }
+        receiver.metrics.events.add(MetricFamily.reconciledCustomers)
+        if differs { receiver.metrics.events.add(MetricFamily.reconciledDifferences) }
     }
 
     // MARK: - Refunds
@@ -118,9 +119,7 @@ extension Reconciliation {
         while let start = position {
             let page = try await store.refunds.refundTargets(after: start)
             try await forEach(page.targets.filter { $0.scope == scope }) { target throws(StorageError) in
-                guard let client = self.client(of: scope, counts: false),
-                    try await self.isStored(target.identifier, scope)
-                else { return }
+                guard let client = self.client(of: scope, counts: false) else { return }
                 try await self.readRefunds(of: target, client)
             }
             // What was left out of the page is read when the reconciliation continues.
@@ -133,6 +132,7 @@ extension Reconciliation {
 
     private func readRefunds(of target: RefundTarget, _ client: ServerAPIClient) async throws(StorageError) {
         let scope = target.scope
+        guard try await store.customers.isRecorded(target.identifier, of: scope.bundleId) else { return }
         var refunds: [Signed<TransactionPayload>] = []
         do throws(UpstreamError) {
             refunds = try await client.refunds(
@@ -142,6 +142,7 @@ extension Reconciliation {
             guard error.isAnswer else { return note(.refunds, scope, target.identifier, error) }
         }
         failures.succeeded(scope)
+        guard try await store.customers.isRecorded(target.identifier, of: scope.bundleId) else { return }
         let targetKeys = reportTargets(of: scope)
         let unknown = try await store.refunds.save(
             refunds.compactMap { RefundRow($0) }, in: scope, at: receiver.now(), source: .reconcile,
@@ -152,7 +153,7 @@ extension Reconciliation {
                 refunds.flatMap { [$0.payload.originalTransactionId, $0.payload.appTransactionId] }.compactMap { $0 },
                 in: scope)
             if !targetKeys.isEmpty { receiver.arrivals.signal() }
-            receiver.events.add(.reconciledRefunds, unknown)
+            receiver.metrics.events.add(MetricFamily.reconciledRefunds, by: Int64(unknown))
         }
         progress.change { counts in
             counts.swept += 1
@@ -171,14 +172,6 @@ extension Reconciliation {
         return failures.includes(scope, at: receiver.now()) ? nil : client
     }
 
-    /// Returns whether a customer is still stored. One that was erased since the page was read must not be stored
-    /// again.
-    private func isStored(
-        _ identifier: TransactionIdentifier, _ scope: AppScope
-    ) async throws(StorageError) -> Bool {
-        try await !store.customers.recordedIdentifiers([identifier], of: scope.bundleId).isEmpty
-    }
-
     /// The targets that get what only a lookup found.
     private func reportTargets(of scope: AppScope) -> [ForwardingTargetKey] {
         receiver.apps.configured(scope.bundleId)?.reportTargetKeys ?? []
@@ -191,7 +184,7 @@ extension Reconciliation {
     ) {
         // A call that was interrupted by the end of the process is not a failure.
         guard !progress.isStopped else { return }
-        receiver.events.add(.reconciliationFailures)
+        receiver.metrics.events.add(MetricFamily.reconciliationFailures)
         progress.change {
             $0.add(ReconciliationGap(subject: subject, scope: scope, identifier: identifier, reason: "\(error)"))
         }

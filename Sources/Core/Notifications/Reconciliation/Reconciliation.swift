@@ -24,10 +24,8 @@ package struct Reconciliation: Sendable {
     let failures: AppFailures
 
     /// - Parameters:
-    ///   - receiver: stores the notifications, and knows the forwarding targets.
     ///   - clients: the clients of all apps that have a key; `nil` for those of the receiver.
     ///   - window: subscriptions that end within this many seconds before or after now are checked.
-    ///   - failures: the apps that are given up.
     package init(
         receiver: NotificationReceiver, store: any Store,
         clients: [(bundleId: BundleIdentifier, client: ServerAPIClient)]? = nil, window: Int64,
@@ -38,9 +36,7 @@ package struct Reconciliation: Sendable {
         self.clients = Dictionary(
             (clients ?? receiver.serverAPI?.clients ?? []).map { ($0.bundleId, $0.client) }
         ) { first, _ in first }
-        self.window = window
-        self.progress = progress
-        self.failures = failures
+        (self.window, self.progress, self.failures) = (window, progress, failures)
     }
 
     /// Runs while this process has the lease of reconciliations, and stops if it loses it.
@@ -117,6 +113,5 @@ package struct Reconciliation: Sendable {
         }
     }
 
-    /// Stores how far the run is.
     func saveProgress() async throws(StorageError) { try await store.reconciliations.save(progress.now.row) }
 }

@@ -16,7 +16,6 @@ final class ReconciliationLookups: Sendable {
         }
     }
 
-    /// When the reconciliation began.
     let begin: Timestamp
     /// The time of one lookup, with pauses and waiting.
     let timeLimit: Duration
@@ -24,7 +23,6 @@ final class ReconciliationLookups: Sendable {
 
     init(begin: Timestamp, timeLimit: Duration) { (self.begin, self.timeLimit) = (begin, timeLimit) }
 
-    /// Returns the customers that were not returned before.
     func new(of targets: [ReconciliationTarget]) -> [ReconciliationTarget] {
         asked.withLock { asked in targets.filter { asked.insert(Subject($0)).inserted } }
     }

@@ -10,9 +10,7 @@ package import ReceiptBridgeStorage
 ///
 /// Customers that need a lookup are looked up beside it, see ``Reconciliation/lookUpWaiting()``.
 package struct ReconciliationPlan: Sendable, Hashable {
-    /// The customers to look up, in this order.
     package let ending: [ReconciliationInterval]
-    /// The time of the notification history.
     private let history: HistoryWindows.Window
 
     /// How long Apple retries a payment, at most.
@@ -33,8 +31,6 @@ package struct ReconciliationPlan: Sendable, Hashable {
         ]
     }
 
-    /// Returns the windows of the notification history that are still to be read.
-    ///
     /// - Parameter position: until when this reconciliation has read it.
     package func history(in environment: AppStoreEnvironment, readUntil position: Timestamp?) -> HistoryWindows {
         let start = max(history.start, position ?? history.start).advanced(by: .zero - Self.clockDifference)
@@ -54,8 +50,7 @@ package struct ReconciliationSchedule: Sendable, Hashable {
 
     package init(time: Int64) { self.time = time }
 
-    /// Returns whether a reconciliation is due: at the time of day, later if no server ran at that time, and at once if
-    /// there was none yet.
+    /// At the time of day, later if no server ran at that time, and at once if there was no reconciliation yet.
     package func isDue(after last: ReconciliationRow?, at now: Timestamp) -> Bool {
         guard let last else { return true }
         if Self.continues(last, at: now) { return last.continuesAt.map { $0 <= now } ?? true }

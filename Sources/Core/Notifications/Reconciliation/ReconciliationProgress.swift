@@ -11,7 +11,6 @@ package struct ReconciliationGap: Sendable, Hashable {
 
     package let subject: Subject
     package let scope: AppScope
-    /// A purchase of the customer.
     package let identifier: TransactionIdentifier?
     package let reason: String
 
@@ -30,7 +29,6 @@ package struct ReconciliationCounts: Sendable, Hashable {
     package var unknown: Int64 = 0
     /// Customers of apps without a key.
     package var withoutKey: Int64 = 0
-    /// Refund histories that were read.
     package var swept: Int64 = 0
     /// The first ``maximumGaps`` things that could not be checked.
     package var gaps: [ReconciliationGap] = []
@@ -44,7 +42,6 @@ package struct ReconciliationCounts: Sendable, Hashable {
         if gaps.count < Self.maximumGaps { gaps.append(gap) }
     }
 
-    /// `true` if everything was checked.
     package var isComplete: Bool { row.isFinished && row.failed == 0 && withoutKey == 0 }
 
     /// The summary as JSON, without a line feed:
@@ -77,7 +74,6 @@ package struct ReconciliationCounts: Sendable, Hashable {
         }
     }
 
-    /// The summary in one line.
     package var text: String {
         var text =
             "\(row.notifications) lost notifications, \(row.customers) customers looked up, \(row.different) of them "
@@ -93,7 +89,6 @@ package struct ReconciliationCounts: Sendable, Hashable {
 package typealias ReconciliationProgress = RunMonitor<ReconciliationCounts>
 
 extension RunMonitor<ReconciliationCounts> {
-    /// Creates the progress of a reconciliation that has not started.
     package convenience init() {
         self.init(ReconciliationCounts(ReconciliationRow(startedAt: Timestamp(milliseconds: 0), window: 0)))
     }

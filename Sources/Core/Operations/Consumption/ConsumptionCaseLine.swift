@@ -21,7 +21,6 @@ package enum ConsumptionCaseLine {
         }
     }
 
-    /// Writes the times and the decision.
     static func members(of found: ConsumptionCase, _ writer: inout JSONWriter) {
         writer.member("requestedAt", found.requestedAt.milliseconds)
         writer.member("deadline", ConsumptionDeadline(requestedAt: found.requestedAt).end.milliseconds)

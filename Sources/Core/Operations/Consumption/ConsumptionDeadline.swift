@@ -6,14 +6,11 @@ package import ReceiptBridgeStorage
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
 package struct ConsumptionDeadline: Sendable, Hashable {
-    /// Time that Apple waits.
     private static let timeout = Duration.hours(12)
 
-    /// Time of Apple's request.
     package let requestedAt: Timestamp
     /// The `notificationUUID` of Apple's request; `nil` if it is not known.
     package private(set) var uuid: String?
-    /// The original transaction id of the purchase; `nil` if it is not known.
     package private(set) var originalTransactionId: String?
 
     package init(requestedAt: Timestamp) { self.requestedAt = requestedAt }
@@ -21,7 +18,6 @@ package struct ConsumptionDeadline: Sendable, Hashable {
     /// Returns the time of the oldest request that Apple still waits for.
     package static func oldestOpen(at now: Timestamp) -> Timestamp { now.advanced(by: .zero - timeout) }
 
-    /// The end of the time that Apple waits.
     package var end: Timestamp { requestedAt.advanced(by: Self.timeout) }
 
     /// Finds the latest stored CONSUMPTION_REQUEST for the transaction; `nil` if there is none.

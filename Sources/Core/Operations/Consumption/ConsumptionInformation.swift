@@ -17,7 +17,6 @@ package struct ConsumptionInformation: Sendable, Hashable {
     package var isLate: Bool
     /// Returns the request instead of sending it.
     package var isDryRun: Bool
-    /// How errors name the values.
     private(set) var naming = InputNaming.option
 
     package init(customerConsented: Bool, form: Form, isLate: Bool, isDryRun: Bool) {
@@ -48,7 +47,6 @@ package struct ConsumptionInformation: Sendable, Hashable {
 ///
 /// With `"v1": true` the statuses are numbers, and the other fields of version 1 are allowed.
 extension ConsumptionInformation {
-    /// The numeric members of version 1.
     private static let numbers: [(ConsumptionRequestV1.Field, StaticString)] = [
         (.accountTenure, "accountTenure"), (.consumptionStatus, "consumptionStatus"),
         (.deliveryStatus, "deliveryStatus"), (.lifetimeDollarsPurchased, "lifetimeDollarsPurchased"),

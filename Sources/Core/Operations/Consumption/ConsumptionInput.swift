@@ -41,11 +41,8 @@ package struct ConsumptionInput: Sendable, Hashable {
         percentage != nil || refundPreference == ConsumptionRequest.RefundPreference.grantProrated.rawValue
     }
 
-    /// Checks the input and returns the request.
+    /// Rules that depend on an unknown type are skipped.
     ///
-    /// - Parameters:
-    ///   - type: The type of the product; `nil` if it is unknown. Rules that depend on the type are skipped then.
-    ///   - naming: How errors name the values.
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(
         for type: ProductType?, naming: InputNaming = .option
@@ -84,8 +81,6 @@ package struct ConsumptionInput: Sendable, Hashable {
             refundPreference: preference)
     }
 
-    /// Parses one of the values of an enumeration, for example `DELIVERED`.
-    ///
     /// - Parameter name: The option, which the error names.
     private static func value<Value: RawRepresentable<String> & CaseIterable>(
         _ word: String, _ name: String
@@ -99,9 +94,6 @@ package struct ConsumptionInput: Sendable, Hashable {
 extension ConsumptionRequestV1 {
     /// Checks a request as typed by a user, and returns the one to send.
     ///
-    /// - Parameters:
-    ///   - type: The type of the product; `nil` if it is unknown.
-    ///   - naming: How errors name the values.
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func checked(
         for type: ProductType?, naming: InputNaming = .option

@@ -6,7 +6,6 @@ package import ReceiptBridgeStorage
 /// Sends consumption information about purchases of one app, after checking Apple's rules: the customer's consent, the
 /// 12 hours after Apple's request, and what the type of the product allows.
 package struct ConsumptionSender: Sendable {
-    /// What was done.
     package enum SendingOutcome: Sendable, Hashable {
         case sent
         /// The request that would have been sent. If the type of the product is unknown, the rules that depend on it
@@ -30,8 +29,6 @@ package struct ConsumptionSender: Sendable {
         self.now = now
     }
 
-    /// Checks the information and sends it.
-    ///
     /// - Throws: ``InvalidOperation`` if a rule is broken, ``UpstreamError``, ``StorageError``.
     package func send(
         _ information: ConsumptionInformation, of id: TransactionIdentifier, _ options: CallOptions

@@ -9,7 +9,6 @@ package import ReceiptBridgeStorage
 /// - The last REFUND, REFUND_DECLINED or REFUND_REVERSED of the transaction that was signed after a request decides it.
 package struct PurchaseCases: Sendable {
     private static let request = "CONSUMPTION_REQUEST"
-    /// The notifications that report a decision.
     private static let decisions: KeyValuePairs<String, RefundDecision> = [
         "REFUND": .refunded, "REFUND_DECLINED": .notRefunded, "REFUND_REVERSED": .notRefunded,
     ]
@@ -24,12 +23,10 @@ package struct PurchaseCases: Sendable {
         self.counts = counts
     }
 
-    /// Returns whether a notification of this type changes cases.
     package static func areChanged(by type: String?) -> Bool {
         type == request || decisions.contains { $0.key == type }
     }
 
-    /// Stores what the notifications in the store say about the cases of a purchase and its renewals.
     package func update(
         _ originalTransactionId: String, in scope: AppScope, at now: Timestamp
     ) async throws(StorageError) {
@@ -57,7 +54,6 @@ package struct PurchaseCases: Sendable {
         }
     }
 
-    /// Reads the stored decisions about the transactions of a purchase.
     private func reports(
         about originalTransactionId: String, in scope: AppScope
     ) async throws(StorageError) -> [(id: TransactionIdentifier, date: Timestamp, decision: RefundDecision)] {
@@ -81,7 +77,6 @@ extension ConsumptionCase {
         Signed<NotificationPayload>(storedText: text)?.payload.transactionId
     }
 
-    /// Whether Apple still waits for information.
     package func isOpen(at now: Timestamp) -> Bool {
         answeredAt == nil && settledAt == nil && now <= ConsumptionDeadline(requestedAt: requestedAt).end
     }
@@ -95,7 +90,6 @@ extension ConsumptionCase {
 }
 
 extension NotificationPayload {
-    /// The transaction in the notification.
     fileprivate var transactionId: TransactionIdentifier? {
         data?.signedTransactionInfo.flatMap { Signed<TransactionPayload>(storedText: $0)?.payload.transactionId }
             .flatMap(TransactionIdentifier.init(rawValue:))

@@ -31,10 +31,9 @@ package struct RefundDecisions: Sendable {
         now = components.now
     }
 
-    /// Settles the cases that are due.
+    /// Settles the cases that are due. Returns their number by decision.
     ///
     /// - Parameter isHeld: returns `false` if the work must stop.
-    /// - Returns: the number of settled cases by decision.
     package func settle(whileHeld isHeld: () async -> Bool) async throws(StorageError) -> [RefundDecision: Int] {
         let time = now()
         let filter = ConsumptionCaseFilter(

@@ -13,9 +13,7 @@ package enum AccountTokenAnswer {
 }
 
 extension AppOperations {
-    /// Sets the account token of a purchase: `PUT /v1/transactions/{id}/appAccountToken`.
-    ///
-    /// - Parameter body: `{ "appAccountToken": "…" }`.
+    /// `PUT /v1/transactions/{id}/appAccountToken` with `{ "appAccountToken": "…" }`.
     package func setAppAccountToken(
         of text: String, body: [UInt8], _ target: OperationTarget
     ) async throws(OperationError) -> [UInt8] {

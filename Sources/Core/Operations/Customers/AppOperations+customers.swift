@@ -21,7 +21,6 @@ extension AppOperations {
         }
     }
 
-    /// Returns the views of the customers with an account token.
     package func views(
         withToken token: AccountToken, _ view: CustomerViewService, _ target: OperationTarget
     ) async throws(OperationError) -> [CustomerView] {

@@ -15,7 +15,6 @@ package struct StoredNotifications: Sendable {
         return lowercase == uuid ? nil : try await store.notifications.notification(lowercase)
     }
 
-    /// Returns the JSON of a notification; `nil` if the store has none with this UUID.
     package func view(_ uuid: String) async throws(StorageError) -> [UInt8]? {
         guard let stored = try await notification(uuid) else { return nil }
         let filter = ConsumptionCaseFilter(
@@ -45,7 +44,6 @@ package struct StoredNotifications: Sendable {
 }
 
 extension AppOperations {
-    /// The maximum length of a notification's UUID or digest in bytes.
     private static let maximumUUID = 128
 
     /// Returns a stored notification: `GET /v1/notifications/{uuid}`.

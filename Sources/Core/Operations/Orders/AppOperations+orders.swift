@@ -7,7 +7,6 @@ extension AppOperations {
         OrderAnswer.json(try await orderReport(text, target))
     }
 
-    /// Looks up an order.
     package func orderReport(_ text: String, _ target: OperationTarget) async throws(OperationError) -> OrderReport {
         guard let id = OrderIdentifier(rawValue: text) else {
             throw OperationError(.malformedOrderId, "an order id is 1 to 64 letters and digits")

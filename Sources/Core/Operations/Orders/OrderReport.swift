@@ -9,7 +9,6 @@ import ReceiptBridgeBase
 package struct OrderIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: String
 
-    /// Returns `nil` if the text is empty, longer than 64 bytes, or contains anything but ASCII letters and digits.
     package init?(rawValue: String) {
         guard (1...64).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy(\.isASCIIAlphanumeric) else {
             return nil
@@ -32,7 +31,6 @@ package struct OrderReport: Sendable {
         (orderId, order) = (id, try await client.order(id.rawValue, options))
     }
 
-    /// `true` if the order has purchases of this app.
     package var isFound: Bool { order.status == 0 }
 }
 

@@ -5,7 +5,6 @@ import ReceiptBridgeCryptography
 
 /// The parts of a verifyReceipt request that Apple's response depends on.
 struct ArchiveKey: Sendable {
-    /// The password of the request to Apple.
     enum Password: Sendable {
         case none
         /// One of the app's configured secrets. The response does not depend on which one.

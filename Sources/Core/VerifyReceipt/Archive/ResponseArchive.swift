@@ -15,7 +15,6 @@ import Synchronization
 /// period has ended since, the response is not used, because the subscription may have been renewed; the client has
 /// to retry. The archive is bounded in days and bytes.
 package final class ResponseArchive: ResponseObserver {
-    /// The last stored response to a request.
     private struct PendingArchiveEntry: Sendable {
         let digest: [UInt8]
         let keptAt: Timestamp
@@ -26,10 +25,8 @@ package final class ResponseArchive: ResponseObserver {
     private static let maximumRecent = 50_000
     /// How long an unchanged response is not stored again.
     private static let storingInterval = Duration.days(1)
-    /// Interval between two deletions of expired responses.
     private static let sweepInterval = Duration.hours(1)
 
-    /// Timeout of a lookup of revocations.
     private static let lookupTimeLimit = Duration.seconds(1)
 
     private let limits: ProxyConfiguration.LastGood
@@ -61,9 +58,7 @@ package final class ResponseArchive: ResponseObserver {
             let writer = observations.writer
         else { return nil }
         limits = settings.lastGood
-        self.apps = apps
-        self.store = store
-        self.writer = writer
+        (self.apps, self.store, self.writer) = (apps, store, writer)
         revocations = observations.revocations
         self.logger = logger
     }
@@ -113,7 +108,6 @@ package final class ResponseArchive: ResponseObserver {
         }
     }
 
-    /// Returns whether the response was requested before a purchase in it was revoked.
     private func lacksRevocation(_ archived: ArchivedResponse, in scope: AppScope, at now: Timestamp) async -> Bool {
         guard let response = RestoredResponse(archived, keptAt: now) else { return false }
         let (index, _) = await revocations.revocations(
@@ -139,8 +133,7 @@ package final class ResponseArchive: ResponseObserver {
             digest: digest, originals: RestoredResponse(archived, keptAt: now)?.originals ?? [])
     }
 
-    /// Deletes old responses if the archive is too large or the last deletion is more than an hour ago. Only one
-    /// deletion runs at a time.
+    /// Only if the archive is too large or the last deletion is more than an hour ago; one deletion runs at a time.
     private func makeRoom(for added: Int, at now: Timestamp) async throws(StorageError) {
         let limit = limits.bytes
         let isDue = sizes.withLock { sizes in
@@ -191,15 +184,12 @@ package final class ResponseArchive: ResponseObserver {
     }
 
     /// The time before which archived responses have expired.
-    private func oldest(at now: Timestamp) -> Timestamp {
-        now.advanced(by: .days(-limits.days))
-    }
+    private func oldest(at now: Timestamp) -> Timestamp { now.advanced(by: .days(-limits.days)) }
 
     // MARK: - Returning responses
 
-    /// Returns Apple's last good response to a request, updated to the time of the request. Returns `nil` if there is
-    /// none, if a subscription in it has ended and may have been renewed since, or if the store does not respond in
-    /// time.
+    /// Apple's last good response to a request, updated to the time of the request. `nil` if a subscription in it has
+    /// ended and may have been renewed since, or if the store does not respond in time.
     func response(to request: ResolvedRequest) async -> SourcedAnswer? {
         guard let key = key(of: request) else { return nil }
         let route = request.route
@@ -209,12 +199,10 @@ package final class ResponseArchive: ResponseObserver {
         let reading = Task { await self.read(key, on: route, mayBeStale: mayBeStale, at: now) }
         guard let found = await TaskTimeout.value(of: reading, within: request.deadline.reading(before: 0)) ?? nil
         else { return nil }
-        return SourcedAnswer(
-            found.answer, source: .stored, environment: found.environment, origin: .archived)
+        return SourcedAnswer(found.answer, source: .stored, environment: found.environment, origin: .archived)
     }
 
-    /// Reads the archived response and decides whether it may be used. A response for another app or environment than
-    /// the request's is not used.
+    /// A response for another app or environment than the request's is not used.
     ///
     /// - Parameter mayBeStale: return a response with an ended subscription too.
     private func read(
@@ -253,7 +241,6 @@ package final class ResponseArchive: ResponseObserver {
 }
 
 extension RestoredResponse {
-    /// The identifiers of all purchases in the response.
     fileprivate var purchaseIdentifiers: [PurchaseIdentifier] {
         purchases.flatMap { [PurchaseIdentifier].all($0.transactionId, lineItem: $0.webOrderLineItemId) }
     }
@@ -268,8 +255,7 @@ extension ArchivedResponse {
 }
 
 extension UpstreamRouter.Route {
-    /// Returns whether a response from an environment may be returned on this route. For a receipt of the other
-    /// environment, Apple's endpoint responds with 21007 or 21008.
+    /// For a receipt of the other environment, Apple's endpoint responds with 21007 or 21008.
     fileprivate func includes(_ environment: AppStoreEnvironment) -> Bool {
         switch self {
         case .auto: true

@@ -12,7 +12,6 @@ final class CacheInvalidationLog: Sendable {
         let identifier: String
     }
 
-    /// The latest changes of one identifier.
     private struct Change {
         /// Of something at Apple, for example a refund.
         var event: ContinuousClock.Instant?
@@ -44,14 +43,10 @@ final class CacheInvalidationLog: Sendable {
     private let capacity: Int
     private let state = Mutex(State())
 
-    init(capacity: Int = ProcessMemory.Cache.changes.size() / 250) {
-        self.capacity = capacity
-    }
+    init(capacity: Int = ProcessMemory.Cache.changes.size() / 250) { self.capacity = capacity }
 
     /// Logs that something about the customer with these identifiers changed at Apple.
-    func markChanged(_ identifiers: [String], in scope: AppScope) {
-        mark(identifiers, in: scope) { $0.event = $1 }
-    }
+    func markChanged(_ identifiers: [String], in scope: AppScope) { mark(identifiers, in: scope) { $0.event = $1 } }
 
     /// Logs that the store received records of the customer with these identifiers.
     ///

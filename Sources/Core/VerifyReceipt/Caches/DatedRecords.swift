@@ -14,7 +14,6 @@ extension CustomerRecords {
     /// belong to several customers, and the store has neither them nor irregularities.
     var isWholeHistory: Bool { revision != nil && anomalies.isEmpty }
 
-    /// Returns whether all of the identifiers are in the records.
     func contains(_ keys: CustomerIdentifiers) -> Bool {
         var missing = Set(keys.originalTransactionIds + keys.transactionIds)
         transactions.withUnsafeBufferPointer { transactions in

@@ -43,7 +43,6 @@ package final class RecordsAtHand: Sendable {
         case absent
     }
 
-    /// Where records come from.
     package enum Origin: Sendable {
         case lookup
         /// A second lookup, made because the first result seemed out of date.
@@ -71,7 +70,6 @@ package final class RecordsAtHand: Sendable {
         /// `nil` if the App Store was not asked about it.
         var download: Download?
 
-        /// The size of the entry in bytes.
         var cost: Int {
             var cost = found.records.transactions.reduce(1_024 + key.cost) {
                 $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count
@@ -81,7 +79,6 @@ package final class RecordsAtHand: Sendable {
         }
     }
 
-    /// One identifier of a customer.
     private struct Identity: Hashable, Sendable {
         let bundleId: BundleIdentifier
         let environment: AppStoreEnvironment?
@@ -111,9 +108,7 @@ package final class RecordsAtHand: Sendable {
         changes.markChanged(identifiers, in: scope)
     }
 
-    /// Logs that the store received records of the customer with these identifiers.
-    ///
-    /// - Parameter lookup: the begin of the lookup that returned them; `nil` if another server stored them.
+    /// See ``CacheInvalidationLog/markStored(_:in:by:)``.
     package func markStored(_ identifiers: [String], in scope: AppScope, by lookup: ContinuousClock.Instant?) {
         changes.markStored(identifiers, in: scope, by: lookup)
     }
@@ -127,11 +122,7 @@ package final class RecordsAtHand: Sendable {
 
     // MARK: - Questions
 
-    /// Returns records that a lookup returned; `nil` if there are none that are current.
-    ///
-    /// - Parameters:
-    ///   - maximumAge: see ``Freshness/isCurrent(at:maximumAge:canAsk:)``.
-    ///   - confirmed: only the records of a second lookup, no older than five seconds.
+    /// - Parameter confirmed: only the records of a second lookup, no older than five seconds.
     package func lookedUp(
         _ key: Key, at now: Timestamp, maximumAge: Duration, confirmed: Bool = false
     ) -> DatedRecords? {
@@ -204,11 +195,8 @@ package final class RecordsAtHand: Sendable {
 
     // MARK: - Additions
 
-    /// Adds records.
-    ///
     /// - Parameters:
     ///   - begin: when their lookup or their read began. Later changes make them out of date.
-    ///   - takenAt: the same instant as a time.
     ///   - wholeSince: when the history was last read from its beginning; `nil` if the lookup did that.
     package func add(
         _ records: CustomerRecords, _ freshness: Freshness, for key: Key, from origin: Origin,
@@ -228,14 +216,10 @@ package final class RecordsAtHand: Sendable {
         return entry.found
     }
 
-    /// Notes that the App Store's statuses say what these records say. Returns the records, or `nil` if they are not at
-    /// hand any more or something about the customer changed in the meantime.
-    ///
-    /// - Parameter time: when the statuses were asked for.
+    /// Notes that the App Store's statuses, asked for at `time`, say what these records say. Returns the records, or
+    /// `nil` if they are not at hand any more or something about the customer changed in the meantime.
     func confirm(_ version: UInt64, of key: Key, at time: Timestamp) -> DatedRecords? {
-        func isThat(_ entry: Entry) -> Bool {
-            entry.found.version == version && isUnchanged(entry, inStore: false)
-        }
+        func isThat(_ entry: Entry) -> Bool { entry.found.version == version && isUnchanged(entry, inStore: false) }
         let read = entries[Place(key: key, isStored: true)].flatMap { isThat($0) ? $0 : nil }
         guard var entry = lookup(key, where: isThat) ?? read else { return nil }
         entry.found = DatedRecords(

@@ -13,7 +13,6 @@ import Synchronization
 /// of them is at hand, and current for the source. Everything else that the response depends on is part of the request,
 /// or of a configuration that is fixed for the lifetime of this cache.
 final class ResponseCache: ResponseObserver {
-    /// A response, and the data that it was rendered from.
     private struct Entry: Sendable {
         let question: RecordsSource.Question
         let version: UInt64
@@ -25,7 +24,6 @@ final class ResponseCache: ResponseObserver {
     private let entries = GenerationalCache<[UInt8], Entry>(limit: ProcessMemory.Cache.responses.size())
     private let earlier = EarlierRequests()
     private let records: RecordsSource
-    /// `nil` if there are no network connections.
     private let serverAPI: ServerAPISource?
     private let counts: ProxyMetrics
 
@@ -57,11 +55,9 @@ final class ResponseCache: ResponseObserver {
         return SHA.digest(body, with: .sha256) + [endpoint]
     }
 
-    /// Removes every response.
     func removeAll() { entries.removeAll() }
 
-    /// Returns the cached response to the same request. Returns `nil` if no response is cached, or if the customer's
-    /// records have changed or expired since it was cached.
+    /// `nil` if no response is cached, or if the customer's records have changed or expired since.
     ///
     /// - Parameter limit: timeout of the read from the store.
     func response(for key: [UInt8], at now: Timestamp, within limit: Duration) async -> SourcedAnswer? {
@@ -93,8 +89,7 @@ final class ResponseCache: ResponseObserver {
             for: cacheKey, cost: answer.size + 1_024 + consumables.all.count * 64)
     }
 
-    /// Returns the question of the app's first source; `nil` if another source answered, or if the question has no
-    /// answer at hand.
+    /// `nil` if another source answered, or if the question of the app's first source has no answer at hand.
     private func question(
         of receipt: Receipt, in request: ResolvedRequest, answeredBy source: AnswerSource
     ) -> RecordsSource.Question? {

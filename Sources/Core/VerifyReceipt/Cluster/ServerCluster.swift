@@ -15,7 +15,6 @@ package final class ServerCluster: Sendable {
     /// Servers that were not seen for this long do not count.
     private static let absence = Duration.seconds(30)
 
-    /// - Parameter instance: the name of this server, see ``ProxyConfiguration/instanceName``.
     init(store: any ClusterStore, instance: String) {
         self.store = store
         name = "\(instance)/\(UUID().uuidString)"
@@ -24,11 +23,9 @@ package final class ServerCluster: Sendable {
     /// The number of running servers, as last seen.
     package var servers: Int { count.load(ordering: .relaxed) }
 
-    /// The comparisons of this machine's clock with the database's.
     package var clock: ClockWatch { watch.withLock { $0 } }
 
-    /// Records a comparison of the clocks. Returns whether they differ too much from it on, or no longer do; `nil` if
-    /// that is as before.
+    /// Returns whether the clocks differ too much from it on, or no longer do; `nil` if that is as before.
     package func record(_ difference: ClockDifference) -> Bool? {
         watch.withLock { $0.record(difference) ? $0.isTooLarge : nil }
     }
@@ -38,16 +35,13 @@ package final class ServerCluster: Sendable {
         count.store(try await store.checkIn(name, countingWithin: Self.absence), ordering: .relaxed)
     }
 
-    /// Removes this server, which is stopping.
     package func checkOut() async throws(StorageError) { try await store.checkOut(name) }
 
-    /// The buckets of calls of one app.
     func callBudget(of bundleId: BundleIdentifier) -> any SharedCallBudget {
         StoredCallBudget(cluster: self, bundleId: bundleId)
     }
 }
 
-/// The buckets of one app in the store.
 private struct StoredCallBudget: SharedCallBudget {
     let cluster: ServerCluster
     let bundleId: BundleIdentifier

@@ -1,9 +1,8 @@
 package import ReceiptBridgeStorage
 
 extension ServiceComponents {
-    /// Discards what is outdated in memory because other servers stored something, and looks up their revocations.
-    ///
-    /// - Throws: ``StorageError`` if the revocations cannot be read. The other data in memory is discarded then.
+    /// Discards what is outdated in memory because other servers stored something, and looks up their revocations. If
+    /// these cannot be read, the other data is discarded nevertheless.
     package func apply(_ changes: [StoredChange], from store: any RevocationStore) async throws(StorageError) {
         var transactions: [AppScope: Set<String>] = [:]
         for change in changes {

@@ -23,7 +23,7 @@ enum CustomerViewRequest: Sendable {
     /// Parses a body.
     ///
     /// - Throws: `malformedRequest`.
-    init(body: [UInt8]) throws(CustomerViewError) {
+    init(body: [UInt8]) throws(OperationError) {
         var forms: [Self] = []
         var reason =
             "exactly one of receiptData, signedTransaction, signedAppTransaction and signedRenewalInfo is required, "
@@ -40,13 +40,13 @@ enum CustomerViewRequest: Sendable {
                 },
             ].compactMap(\.self)
         } catch let error as JSONFieldError {
-            throw CustomerViewError(.malformedRequest, "\(error)")
+            throw OperationError(.malformedRequest, "\(error)")
         } catch {
             reason = "the body is not a JSON object"
         }
         guard forms.count == 1, !forms[0].isEmpty else {
             guard forms.isEmpty, ReceiptDecoder.containsReceipt(body.span) else {
-                throw CustomerViewError(.malformedRequest, reason)
+                throw OperationError(.malformedRequest, reason)
             }
             self = .receiptData(Redacted(body))
             return

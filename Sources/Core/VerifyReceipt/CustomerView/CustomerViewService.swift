@@ -45,7 +45,7 @@ package struct CustomerViewService: Sendable {
 
     /// Returns the view of the customer whose receipt, signed transaction, signed app
     /// transaction or signed renewal the body holds.
-    package func view(body: [UInt8]) async throws(CustomerViewError) -> CustomerView {
+    package func view(body: [UInt8]) async throws(OperationError) -> CustomerView {
         switch try CustomerViewRequest(body: body) {
         case .receiptData(let text): try await view(receiptText: text.reveal())
         case .signedTransaction(let text): try await view(signedTransaction: text.reveal())
@@ -62,14 +62,14 @@ package struct CustomerViewService: Sendable {
     ///   - environment: for example `Sandbox`; `nil` searches both.
     package func view(
         transactionId: String, bundleId: String?, environment: String? = nil
-    ) async throws(CustomerViewError) -> CustomerView {
+    ) async throws(OperationError) -> CustomerView {
         guard let id = TransactionIdentifier(rawValue: transactionId) else {
-            throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
+            throw OperationError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
         }
         let keys = CustomerIdentifiers(originalTransactionIds: [], transactionIds: [id.rawValue])
-        let named = try environment.map { text throws(CustomerViewError) in
+        let named = try environment.map { text throws(OperationError) in
             guard let environment = AppStoreEnvironment.requested(text) else {
-                throw CustomerViewError(.malformedRequest, "environment: expected Production or Sandbox")
+                throw OperationError(.malformedRequest, "environment: expected Production or Sandbox")
             }
             return environment
         }
@@ -87,7 +87,7 @@ package struct CustomerViewService: Sendable {
     /// - Parameter identifier: an original transaction id of the customer.
     package func view(
         stored identifier: TransactionIdentifier, in scope: AppScope
-    ) async throws(CustomerViewError) -> CustomerView {
+    ) async throws(OperationError) -> CustomerView {
         let app = try configured(scope.bundleId.rawValue)
         let keys = CustomerIdentifiers(originalTransactionIds: [identifier.rawValue], transactionIds: [])
         let time = RequestDeadline(deadline)
@@ -104,13 +104,13 @@ package struct CustomerViewService: Sendable {
     // MARK: - Receipts
 
     /// Returns the view by a receipt, in any form that ``ReceiptProfile/stored`` finds it in.
-    package func view(receiptText: [UInt8]) async throws(CustomerViewError) -> CustomerView {
+    package func view(receiptText: [UInt8]) async throws(OperationError) -> CustomerView {
         let receipt: Receipt
         do throws(ReceiptDecodingError) {
             receipt = try decoder.decode(receiptText.span)
         } catch {
             guard error.code == .signedTransaction, let signed = decoder.inspect(receiptText.span).signedText else {
-                throw CustomerViewError(error)
+                throw OperationError(error)
             }
             return try await view(signed: signed.reveal(), bundleId: nil)
         }
@@ -122,7 +122,7 @@ package struct CustomerViewService: Sendable {
             return view(await history(of: receipt), of: receipt, settings)
         }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
-        do throws(CustomerViewError) {
+        do throws(OperationError) {
             let customer = try await customer(keys, of: app, in: receipt.environment)
             let history = PurchaseHistory(receipt: receipt, records: customer.records)
             return view(customer, of: app, receipt: history.receipt)
@@ -155,7 +155,7 @@ package struct CustomerViewService: Sendable {
     /// Returns the view by a signed text of any kind.
     ///
     /// - Parameter bundleId: the app of a signed renewal, which does not name it; `nil` for the app that knows it.
-    package func view(signed text: String, bundleId: String?) async throws(CustomerViewError) -> CustomerView {
+    package func view(signed text: String, bundleId: String?) async throws(OperationError) -> CustomerView {
         let claims = JWSInspection.unverifiedClaims(of: text).flatMap { try? JSONObject($0) }
         switch claims.flatMap({ SignedKind($0) }) {
         case .appTransaction: return try await view(signedAppTransaction: text)
@@ -164,13 +164,13 @@ package struct CustomerViewService: Sendable {
         }
     }
 
-    private func view(signedTransaction text: String) async throws(CustomerViewError) -> CustomerView {
+    private func view(signedTransaction text: String) async throws(OperationError) -> CustomerView {
         let transaction = try verified(text, as: TransactionPayload.self)
         let keys = CustomerIdentifiers(
             originalTransactionIds: [transaction.originalTransactionId ?? transaction.transactionId],
             transactionIds: [])
         guard let bundleId = transaction.bundleId, !keys.isEmpty else {
-            throw CustomerViewError(.notASignedTransaction, "payload: the bundle id or the transaction id is missing")
+            throw OperationError(.notASignedTransaction, "payload: the bundle id or the transaction id is missing")
         }
         let app = try configured(bundleId)
         let environment = try environment(transaction.environment, for: app)
@@ -178,12 +178,12 @@ package struct CustomerViewService: Sendable {
     }
 
     /// The view by a device's app transaction. Customers without purchases have one too.
-    private func view(signedAppTransaction text: String) async throws(CustomerViewError) -> CustomerView {
+    private func view(signedAppTransaction text: String) async throws(OperationError) -> CustomerView {
         let appTransaction = try verified(text, as: AppTransactionPayload.self)
         let keys = CustomerIdentifiers(
             originalTransactionIds: [], transactionIds: [appTransaction.appTransactionId].compactMap(\.self))
         guard let bundleId = appTransaction.bundleId, !keys.isEmpty else {
-            throw CustomerViewError(
+            throw OperationError(
                 .notASignedTransaction, "payload: the bundle id or the app transaction id is missing")
         }
         let app = try configured(bundleId)
@@ -195,12 +195,11 @@ package struct CustomerViewService: Sendable {
 
     /// The view by a signed renewal, which does not name its app. The App Store knows its subscription only in the app
     /// that it belongs to.
-    private func view(signedRenewal text: String, bundleId: String?) async throws(CustomerViewError) -> CustomerView {
+    private func view(signedRenewal text: String, bundleId: String?) async throws(OperationError) -> CustomerView {
         let renewal = try verified(text, as: RenewalPayload.self)
-        let keys = CustomerIdentifiers(
-            originalTransactionIds: [renewal.originalTransactionId], transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: [renewal.originalTransactionId], transactionIds: [])
         guard !keys.isEmpty else {
-            throw CustomerViewError(.notASignedTransaction, "payload: the original transaction id is missing")
+            throw OperationError(.notASignedTransaction, "payload: the original transaction id is missing")
         }
         let time = RequestDeadline(deadline)
         let signed = renewal.environment.flatMap(AppStoreEnvironment.init(rawValue:))
@@ -211,22 +210,22 @@ package struct CustomerViewService: Sendable {
 
     private func verified<Payload: SignedClaims>(
         _ text: String, as kind: Payload.Type
-    ) throws(CustomerViewError) -> Payload {
+    ) throws(OperationError) -> Payload {
         do throws(SignedPayloadError) {
             return try verifier.verify(text, as: kind, now: now()).payload
         } catch {
-            throw CustomerViewError(error)
+            throw OperationError(error)
         }
     }
 
     /// Returns the environment of a signed text. Genuine ones of 2021 name none, but one that a client submits must.
     private func environment(
         _ name: String?, for app: ConfiguredApp
-    ) throws(CustomerViewError) -> AppStoreEnvironment {
+    ) throws(OperationError) -> AppStoreEnvironment {
         guard let environment = name.flatMap(AppStoreEnvironment.init(rawValue:)) else {
-            throw CustomerViewError(.unexpectedType, "environment: missing or unknown")
+            throw OperationError(.unexpectedType, "environment: missing or unknown")
         }
-        guard environment != .xcode else { throw CustomerViewError(.notAuthentic, "environment: not accepted") }
+        guard environment != .xcode else { throw OperationError(.notAuthentic, "environment: not accepted") }
         try check(environment, for: app.settings)
         return environment
     }
@@ -239,10 +238,10 @@ package struct CustomerViewService: Sendable {
         let settings: AppConfiguration
     }
 
-    private static let noServerAPI = CustomerViewError(
+    private static let noServerAPI = OperationError(
         .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
 
-    private func configured(_ bundleId: String) throws(CustomerViewError) -> ConfiguredApp {
+    private func configured(_ bundleId: String) throws(OperationError) -> ConfiguredApp {
         guard let bundleId = BundleIdentifier(rawValue: bundleId), let app = apps.configured(bundleId) else {
             throw AppResolver.unknownApp
         }
@@ -250,16 +249,16 @@ package struct CustomerViewService: Sendable {
     }
 
     /// Throws `sandboxDenied` if the app denies sandbox purchases.
-    private func check(_ environment: AppStoreEnvironment, for app: AppConfiguration) throws(CustomerViewError) {
+    private func check(_ environment: AppStoreEnvironment, for app: AppConfiguration) throws(OperationError) {
         guard environment == .sandbox, app.sandbox == .deny else { return }
-        throw CustomerViewError(.sandboxDenied, "the app denies sandbox purchases")
+        throw OperationError(.sandboxDenied, "the app denies sandbox purchases")
     }
 
     /// Returns the app that a request names, otherwise the one that knows the id.
     private func app(
         named bundleId: String?, of id: TransactionIdentifier?, in environment: AppStoreEnvironment?,
         _ time: RequestDeadline
-    ) async throws(CustomerViewError) -> ConfiguredApp {
+    ) async throws(OperationError) -> ConfiguredApp {
         guard let id else { return try configured(try resolver.app(named: bundleId).rawValue) }
         let app = try await resolver.app(
             named: bundleId, of: .transaction(id), in: environment, priority: priority, within: time.share(before: 1))
@@ -279,7 +278,7 @@ package struct CustomerViewService: Sendable {
     private func customer(
         _ keys: CustomerIdentifiers, of app: ConfiguredApp, in environment: AppStoreEnvironment?,
         _ time: RequestDeadline? = nil, download: TransactionIdentifier? = nil
-    ) async throws(CustomerViewError) -> FoundCustomer {
+    ) async throws(OperationError) -> FoundCustomer {
         let time = time ?? RequestDeadline(deadline)
         let records: CustomerRecords?
         var failure: UpstreamError?
@@ -296,9 +295,7 @@ package struct CustomerViewService: Sendable {
                 within: time.share(before: 0))
             return FoundCustomer(records: records, appTransaction: appTransaction)
         }
-        guard let failure else {
-            throw Self.noServerAPI
-        }
+        guard let failure else { throw Self.noServerAPI }
         // An empty history is also Apple's response to a key of another app. If the same key returns the download, the
         // history is empty indeed.
         if failure.code == .emptyHistory, let download, let environment,
@@ -314,8 +311,8 @@ package struct CustomerViewService: Sendable {
     }
 
     /// Converts a failure. One on the App Store's side is logged at most once a minute per app.
-    private func logged(_ error: UpstreamError, of app: ConfiguredApp) -> CustomerViewError {
-        let failure = CustomerViewError(error)
+    private func logged(_ error: UpstreamError, of app: ConfiguredApp) -> OperationError {
+        let failure = OperationError(error)
         if failure.code.httpStatus >= 500, !Task.isCancelled,
             logThrottle.allows([apps.logName(of: app.bundleId)], at: now().sinceEpoch)
         {

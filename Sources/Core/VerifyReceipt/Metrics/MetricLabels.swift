@@ -5,8 +5,7 @@ package import ReceiptBridgeStorage
 /// The label `status`. Each status from 0 and 21000 to 21010 has its own value; 21100 to 21199 share `211xx`, and all
 /// others share `other`.
 package struct StatusLabel: MetricLabel {
-    private static let names =
-        ["0"] + (21_000...21_010).map { String($0) } + ["211xx", "other"]
+    private static let names = ["0"] + (21_000...21_010).map { String($0) } + ["211xx", "other"]
 
     package let index: Int
 
@@ -37,6 +36,11 @@ extension RefundDecision: MetricLabel {}
 /// The label for the result of a cache lookup.
 package enum HitLabel: MetricLabel {
     case hit, miss
+}
+
+/// The label for an accepted notification. A repeated one was stored before, and gets the same response as a new one.
+package enum NotificationLabel: MetricLabel {
+    case stored, repeated
 }
 
 /// The label for what the App Store says about a denial.

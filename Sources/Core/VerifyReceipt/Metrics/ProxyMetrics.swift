@@ -7,8 +7,10 @@ import Synchronization
 /// All counters of the proxy since the start of the process. One instance is passed on to every service that a reload
 /// creates, so that a new configuration does not reset the counters.
 package final class ProxyMetrics: Sendable {
-    /// Events that are counted without labels.
-    package let events = EventCounters()
+    /// Events that are counted without labels, by ``MetricFamily``.
+    package let events = CounterTable(MetricFamily.texts)
+    /// Notifications that were accepted, by ``NotificationLabel``.
+    package let notifications = CounterTable(NotificationLabel.texts)
     /// Members of Apple's records that were left out because their type is unexpected, by name.
     package let leftOut = CounterTable(ClaimReader.names)
     /// Requests to Apple, by endpoint and outcome.
@@ -83,7 +85,5 @@ package struct AppMetricsRegistry: Sendable {
     let apps: [BundleIdentifier: AppMetrics]
     let others: AppMetrics
 
-    package subscript(_ bundleId: BundleIdentifier?) -> AppMetrics {
-        bundleId.flatMap { apps[$0] } ?? others
-    }
+    package subscript(_ bundleId: BundleIdentifier?) -> AppMetrics { bundleId.flatMap { apps[$0] } ?? others }
 }

@@ -14,15 +14,13 @@ struct RepairSampler: Sendable {
     private let counts: ProxyMetrics
     private let rateLimit = FixedWindowLimit(perSecond: perSecond)
 
-    /// Returns `nil` if receipts are repaired anyway.
     init?(decoder: ReceiptDecoder, counts: ProxyMetrics) {
         guard decoder.profile == .apple else { return nil }
         self.decoder = ReceiptDecoder(trust: decoder.trust, profile: .tolerant)
         self.counts = counts
     }
 
-    /// Inspects a refused receipt, unless the error cannot be repaired, the text is too long, or the rate limit is
-    /// reached.
+    /// Skips an error that cannot be repaired, and a text that is too long.
     func sample(at text: [UInt8], refusedFor error: ReceiptDecodingError, at now: Timestamp) {
         guard [.notBase64, .notAReceipt, .malformed, .trailingBytes].contains(error.code),
             text.count <= Self.maximumTextBytes, rateLimit.allows(at: now)
@@ -47,7 +45,6 @@ private final class FixedWindowLimit: Sendable {
 
     init(perSecond: Int) { self.perSecond = perSecond }
 
-    /// Returns whether an event is within the limit, and counts it.
     func allows(at now: Timestamp) -> Bool {
         state.withLock { state in
             if state.second != now.seconds { state = State(second: now.seconds) }

@@ -17,10 +17,8 @@ final class BackgroundStoreWriter: Sendable {
 
     private struct State {
         var queue: Deque<Write> = []
-        /// Number of writes that are in progress.
         var running = 0
         var dropped: Int64 = 0
-        /// Continuations to resume when no write is waiting.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -41,16 +39,11 @@ final class BackgroundStoreWriter: Sendable {
     private let bytes = ByteBudget(limit: ProcessMemory.Cache.waitingWrites.size())
     private let logThrottle = LogThrottle<String>()
 
-    /// - Parameter onSave: called after records are saved, with the identifiers of the customer and the begin of the
-    ///   lookup.
     init(
         store: any Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
         onSave: @escaping @Sendable ([String], AppScope, ContinuousClock.Instant) -> Void
     ) {
-        self.store = store
-        self.logger = logger
-        self.now = now
-        self.onSave = onSave
+        (self.store, self.logger, self.now, self.onSave) = (store, logger, now, onSave)
     }
 
     /// The number of writes that were dropped or failed since the start.
@@ -85,8 +78,6 @@ final class BackgroundStoreWriter: Sendable {
         if !isQueued { whenDone(false) }
     }
 
-    /// Saves the transaction identifiers that are needed to look up a receipt.
-    ///
     /// - Parameter receipt: a digest of the receipt.
     func saveIdentifiers(_ keys: CustomerIdentifiers, of receipt: [UInt8]) {
         let now = now()
@@ -117,7 +108,6 @@ final class BackgroundStoreWriter: Sendable {
         return isQueued
     }
 
-    /// Runs writes until none is waiting.
     private func work() async {
         while let write = next() {
             do throws(StorageError) {
@@ -143,7 +133,6 @@ final class BackgroundStoreWriter: Sendable {
         return write
     }
 
-    /// Waits until every enqueued write is done or has failed.
     func finish() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -168,9 +157,7 @@ final class ByteBudget: Sendable {
     private let limit: Int
     private let used = Mutex(0)
 
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     /// Reserves bytes. Returns `false`, and reserves nothing, if the limit would be exceeded.
     func reserve(_ count: Int) -> Bool {
@@ -182,7 +169,5 @@ final class ByteBudget: Sendable {
     }
 
     /// Returns reserved bytes to the budget.
-    func release(_ count: Int) {
-        used.withLock { $0 -= count }
-    }
+    func release(_ count: Int) { used.withLock { $0 -= count } }
 }

@@ -30,10 +30,8 @@ extension KnownRevocations {
 
     // MARK: - Writing
 
-    /// The time between two attempts to write.
     private static let pause = Duration.seconds(5)
 
-    /// Facts that are written together.
     private struct Batch: Hashable {
         let scope: AppScope
         let askedAt: Timestamp

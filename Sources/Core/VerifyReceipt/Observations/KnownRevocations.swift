@@ -22,7 +22,6 @@ package final class KnownRevocations: Sendable {
         let identifier: PurchaseIdentifier
     }
 
-    /// What is known of the store.
     struct State {
         var fingerprints: RevocationFingerprints
         /// The purchases whose facts are to be written from here. The others are part of a lookup that is being stored.
@@ -42,16 +41,12 @@ package final class KnownRevocations: Sendable {
     let state: Mutex<State>
     /// By transaction id; of a revocation also by web order line item id. Changed while the state is locked.
     let facts = GenerationalCache<Key, RevocationFact>(limit: capacity)
-    /// `nil` if nothing is stored across restarts.
     let store: (any Store)?
     let writer: BackgroundStoreWriter?
     private let counts: ProxyMetrics?
     /// Called with ids of purchases whose records are out of date, because verifyReceipt contradicts them.
     let onChange: @Sendable ([String], AppScope) -> Void
 
-    /// - Parameters:
-    ///   - writer: writes to the store; `nil` if nothing is stored across restarts.
-    ///   - counts: counts new revocations; `nil` counts nothing.
     init(
         store: (any Store)? = nil, writer: BackgroundStoreWriter? = nil, counts: ProxyMetrics? = nil,
         onChange: @escaping @Sendable ([String], AppScope) -> Void = { _, _ in }
@@ -87,12 +82,10 @@ package final class KnownRevocations: Sendable {
         return (RevocationIndex((rows ?? []).map(RevocationFact.init) + before + after), rows != nil)
     }
 
-    /// Returns whether one of these purchases may be revoked.
     func mayBeRevoked(_ keys: CustomerIdentifiers, in scope: AppScope) -> Bool {
         !mayBeRevoked(keys.transactionIds.map { .transaction($0.rawValue) }, in: scope).isEmpty
     }
 
-    /// Returns the purchases that may be revoked.
     private func mayBeRevoked(
         _ purchases: @autoclosure () -> [PurchaseIdentifier], in scope: AppScope
     ) -> [PurchaseIdentifier] {
@@ -122,9 +115,7 @@ package final class KnownRevocations: Sendable {
 
     // MARK: - Facts
 
-    /// Records a customer's records from a lookup, which are not stored yet.
-    ///
-    /// - Returns: the facts that ``settle(_:in:areStored:)`` is to be called with.
+    /// Records a lookup that is not stored yet. Returns the facts to call ``settle(_:in:areStored:)`` with.
     package func record(_ records: CustomerRecords, in scope: AppScope) -> [RevocationFact] {
         remember(records.transactions.lazy.compactMap { RevocationFact($0.payload) }, in: scope).kept
     }
@@ -154,7 +145,6 @@ package final class KnownRevocations: Sendable {
         }
     }
 
-    /// Records transactions that are in the store.
     package func recordStored(_ transactions: some Sequence<TransactionPayload>, in scope: AppScope) {
         let new = state.withLock { state in
             transactions.compactMap { RevocationFact($0) }.reduce(0) { new, fact in
@@ -168,8 +158,6 @@ package final class KnownRevocations: Sendable {
         count(new, in: scope)
     }
 
-    /// Records the rows of a verifyReceipt response.
-    ///
     /// - Parameter askedAt: when the request began.
     package func record(_ rows: [ResponseDocument.Purchase], in scope: AppScope, askedAt: Timestamp) {
         // `in_app` is as old as the receipt, so the last row of a purchase in the response counts.
@@ -181,9 +169,7 @@ package final class KnownRevocations: Sendable {
         if store != nil { settle(kept, in: scope, areStored: false) }
     }
 
-    /// Adds facts to those in memory, except where a later one is known.
-    ///
-    /// - Returns: the added facts, and those of them that certainly change something.
+    /// Adds facts, except where a later one is known. Returns them, and those that certainly change something.
     private func remember(
         _ reported: some Sequence<RevocationFact>, in scope: AppScope
     ) -> (kept: [RevocationFact], changed: [RevocationFact]) {

@@ -28,8 +28,6 @@ package final class NotificationCoverage: Sendable {
 
     package init() {}
 
-    /// Adds what a store knows that is opened at a time.
-    ///
     /// - Parameter canFetch: whether the notification history can be read.
     func load(from store: any NotificationStore, at now: Timestamp, canFetch: Bool) async throws(StorageError) {
         guard let (oldest, newest) = try await store.arrivals() else { return }
@@ -42,17 +40,14 @@ package final class NotificationCoverage: Sendable {
     /// Records that a notification has been received, by this server or by another one with the same store.
     package func recordArrival(at now: Timestamp) { state.withLock { $0.first = $0.first ?? now } }
 
-    /// The notifications to fetch; `nil` if none are missing.
     package var gap: NotificationGap? { state.withLock(\.gap) }
 
-    /// Records that the notifications of a gap have been fetched.
     package func close(_ gap: NotificationGap) { state.withLock { if $0.gap == gap { $0.gap = nil } } }
 
     /// Records that the notifications of the gap could not be fetched. They will be tried again.
     package func recordFailure() { state.withLock { $0.hasFailed = true } }
 
-    /// The customers of some apps that need a lookup. While the notifications of a gap are being fetched, it is none of
-    /// those that lack only them.
+    /// While the notifications of a gap are being fetched, none of the customers that lack only them needs a lookup.
     package func lookupNeed(of apps: [BundleIdentifier], at now: Timestamp) -> LookupNeed {
         let isFetching = state.withLock { $0.gap != nil && !$0.hasFailed }
         return LookupNeed(of: apps, before: isFetching ? first : completeSince, at: now)

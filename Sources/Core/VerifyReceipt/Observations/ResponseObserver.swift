@@ -46,7 +46,6 @@ struct AppIdentityRecorder: ResponseObserver {
     }
 }
 
-/// Records what Apple's verifyReceipt says about the purchases of an authentic receipt.
 struct UpstreamResponseRecorder: ResponseObserver {
     let observations: UpstreamObservations
 

@@ -14,10 +14,8 @@ package struct RevocationFact: Sendable, Hashable {
 
     var revocation: RevocationIndex.Revocation? { row.map { .init(date: $0.date, reason: $0.reason) } }
 
-    /// The ids under which records of the purchase are found.
     var identifiers: [String] { [originalTransactionId, transactionId].compactMap(\.self) }
 
-    /// Returns whether this fact counts although another one about the same purchase is known.
     func counts(over other: RevocationFact) -> Bool { time?.counts(over: other.time) ?? (other.time == nil) }
 }
 

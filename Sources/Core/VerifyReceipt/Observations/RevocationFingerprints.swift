@@ -13,7 +13,6 @@ package enum PurchaseIdentifier: Sendable, Hashable {
 }
 
 extension ReceiptContents {
-    /// The identifiers of all purchases in the receipt.
     var purchaseIdentifiers: [PurchaseIdentifier] {
         switch self {
         case .app(let receipt):
@@ -31,14 +30,12 @@ extension ReceiptContents {
 }
 
 extension [PurchaseIdentifier] {
-    /// The identifiers of one purchase.
     static func all(_ transactionId: String?, lineItem: String?) -> Self {
         [transactionId.map { .transaction($0) }, lineItem.map { .lineItem($0) }].compactMap(\.self)
     }
 }
 
 extension RevocationRow {
-    /// The identifiers by which a receipt can have the purchase.
     var purchaseIdentifiers: [PurchaseIdentifier] { .all(transactionId, lineItem: webOrderLineItemId) }
 }
 
@@ -52,7 +49,6 @@ struct RevocationFingerprints: Sendable {
     private var fingerprints: Set<Int> = []
     private var isFull = false
     private var isLoaded = false
-    /// The number of the last load.
     private var loads = 0
     private let key: FingerprintKey
     private let limit: Int
@@ -65,10 +61,7 @@ struct RevocationFingerprints: Sendable {
     /// Whether no purchase was ever revoked.
     var isCertainlyEmpty: Bool { isComplete && fingerprints.isEmpty }
 
-    /// Records that all identifiers of the store are being added. Those so far stay, because the store may not have
-    /// them yet.
-    ///
-    /// - Returns: the number of the load.
+    /// The identifiers so far stay, because the store may not have them yet. Returns the number of the load.
     mutating func beginLoading() -> Int {
         isLoaded = false
         loads += 1
@@ -91,7 +84,6 @@ struct RevocationFingerprints: Sendable {
         return isNew
     }
 
-    /// Returns whether an identifier was added.
     func contains(_ identifier: PurchaseIdentifier, in scope: AppScope) -> Bool {
         !fingerprints.isDisjoint(with: key.fingerprints(of: [identifier], in: scope))
     }
@@ -100,7 +92,6 @@ struct RevocationFingerprints: Sendable {
     func mayContain(_ fingerprint: Int) -> Bool { !isComplete || fingerprints.contains(fingerprint) }
 }
 
-/// The random key of fingerprints.
 struct FingerprintKey: Sendable {
     private let key = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
 

@@ -18,7 +18,6 @@ package final class UnconfiguredApps: Sendable {
 
     private let arrivals = Mutex<[Arrivals]>([])
 
-    /// Counts a receipt.
     func record(_ bundleId: BundleIdentifier, at now: Timestamp) {
         arrivals.withLock { arrivals in
             arrivals.removeAll { !$0.isRecent(at: now) }

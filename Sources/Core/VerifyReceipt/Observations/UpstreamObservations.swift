@@ -17,19 +17,14 @@ struct UpstreamObservations: Sendable {
     /// Looks up identifiers that are not in memory; `nil` if nothing is stored across restarts.
     private let store: (any Store)?
 
-    /// The maximum number of identifiers in memory.
     private static let capacity = 200_000
     /// The maximum number of receipts whose identifiers are loaded from the store.
     private static let maximumLoadedReceipts = 50_000
 
-    /// - Parameter writer: writes to the store; `nil` if nothing is stored across restarts.
     init(revocations: KnownRevocations, writer: BackgroundStoreWriter? = nil, store: (any Store)? = nil) {
-        self.revocations = revocations
-        self.store = store
-        self.writer = writer
+        (self.revocations, self.store, self.writer) = (revocations, store, writer)
     }
 
-    /// Adds what the store holds from before the start.
     func load(from store: any RevocationStore) async throws(StorageError) {
         try await revocations.load(from: store)
         for (receipt, keys) in try await store.customerIdentifiersByReceipt(limit: Self.maximumLoadedReceipts) {
@@ -37,7 +32,6 @@ struct UpstreamObservations: Sendable {
         }
     }
 
-    /// The time between two attempts to load.
     private static let pause = Duration.seconds(10)
 
     /// Starts to load what the store holds, as soon as it is open. If that fails, it is tried again.
@@ -69,8 +63,6 @@ struct UpstreamObservations: Sendable {
         for (receipt, keys) in identifiersByReceipt { save(keys, of: receipt) }
     }
 
-    /// Records a response of Apple's.
-    ///
     /// - Parameter askedAt: when the request began. What Apple said later about a purchase stays.
     func record(_ answer: AppleResponse, for receipt: Receipt, askedAt: Timestamp) {
         guard answer.status == .valid || answer.status == .subscriptionExpired else { return }
@@ -112,8 +104,6 @@ struct UpstreamObservations: Sendable {
         return found
     }
 
-    /// The identifiers to look the customer of an item up with.
-    ///
     /// - Parameter limit: timeout of the read from the store.
     func lookupKeys(of item: AuthenticItem, within limit: Duration) async -> CustomerIdentifiers {
         guard let receipt = item.receipt else { return item.lookupKeys }
@@ -143,7 +133,6 @@ struct ByteSearch: Sendable {
         self.steps = steps
     }
 
-    /// Returns whether the bytes contain the text.
     func occurs(in bytes: borrowing Span<UInt8>) -> Bool {
         var start = 0
         while start <= bytes.count - pattern.count {

@@ -43,19 +43,16 @@ package struct AnswerPolicy: Sendable {
     /// Whether Apple was asked and had no response, so that its last good one may answer.
     package private(set) var archiveMayAnswer = false
 
-    /// Creates the policy of one request.
     package init(sources: [AnswerSource], isAuthentic: Bool) {
         self.sources = sources
         self.isAuthentic = isAuthentic
     }
 
-    /// The first source that makes calls; `nil` if none does.
     package var firstCall: AnswerSource? { sources.first(where: \.needsUpstream) }
 
     /// The last source, which a response names if there is neither a response nor a fallback.
     package var last: AnswerSource { sources.last ?? .receipt }
 
-    /// Returns the next source; `nil` if there is none left.
     package mutating func next() -> Turn? {
         while index < sources.count {
             defer { index += 1 }

@@ -46,13 +46,10 @@ package struct AppRegistry: Sendable {
         bundleId.flatMap { apps[$0]?.bundleId?.rawValue } ?? "other"
     }
 
-    /// The configuration of an app; `nil` if it is not configured.
     package func configured(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps[bundleId] }
 
-    /// Returns whether an app is configured with a key of the App Store Server API.
     package func hasKey(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId]?.serverAPI != nil }
 
-    /// Returns whether any configured app satisfies the predicate.
     package func contains(where predicate: (AppConfiguration) -> Bool) -> Bool {
         apps.values.contains(where: predicate)
     }
@@ -60,7 +57,6 @@ package struct AppRegistry: Sendable {
     /// The bundle ids of the configured apps, sorted.
     package var names: [String] { apps.keys.map(\.rawValue).sorted() }
 
-    /// Whether no app is configured.
     package var isEmpty: Bool { apps.isEmpty }
 
     /// The only configured app; `nil` if there is none, or more than one.

@@ -47,14 +47,14 @@ package struct AppResolver: Sendable {
     ///
     /// - Parameter name: `nil` if the request names none.
     /// - Throws: `unknownApp`, and `bundleIdRequired` if several are configured.
-    package func app(named name: String?) throws(CustomerViewError) -> BundleIdentifier {
+    package func app(named name: String?) throws(OperationError) -> BundleIdentifier {
         if let name {
             guard let app = BundleIdentifier(rawValue: name), apps.configured(app) != nil else { throw Self.unknownApp }
             return app
         }
         guard !apps.isEmpty else { throw Self.unknownApp }
         guard let only = apps.only else {
-            throw CustomerViewError(.bundleIdRequired, "bundleId is needed, because several apps are configured")
+            throw OperationError(.bundleIdRequired, "bundleId is needed, because several apps are configured")
         }
         return only.bundleId
     }
@@ -68,7 +68,7 @@ package struct AppResolver: Sendable {
     package func app(
         named name: String?, of subject: Subject, in environment: AppStoreEnvironment?,
         priority: HourlyBudget.Priority = .live, within limit: Duration
-    ) async throws(CustomerViewError) -> BundleIdentifier {
+    ) async throws(OperationError) -> BundleIdentifier {
         guard name == nil, !apps.isEmpty, apps.only == nil else { return try app(named: name) }
         let stored = await stored(subject, environment)
         if !stored.isEmpty { return try Self.decide(stored.map { ($0, .known) }) }
@@ -100,20 +100,20 @@ package struct AppResolver: Sendable {
     ///   if one could not be asked, and `transactionNotFound`.
     package static func decide(
         _ apps: [(app: BundleIdentifier, knowledge: Knowledge)]
-    ) throws(CustomerViewError) -> BundleIdentifier {
+    ) throws(OperationError) -> BundleIdentifier {
         let known = apps.filter(\.knowledge.isKnown)
         if let only = known.first, known.count == 1 { return only.app }
         guard known.isEmpty else {
-            throw CustomerViewError(.bundleIdRequired, "bundleId is needed, because several apps know this id")
+            throw OperationError(.bundleIdRequired, "bundleId is needed, because several apps know this id")
         }
-        for case (_, .failed(let error)) in apps { throw CustomerViewError(error) }
+        for case (_, .failed(let error)) in apps { throw OperationError(error) }
         throw apps.isEmpty
-            ? CustomerViewError(
+            ? OperationError(
                 .serverAPINotConfigured, "no app's configuration has serverAPI, and the store has no such id")
-            : CustomerViewError(.transactionNotFound, "the App Store does not know this id for any app")
+            : OperationError(.transactionNotFound, "the App Store does not know this id for any app")
     }
 
-    static let unknownApp = CustomerViewError(.unknownApp, "no such app is configured")
+    static let unknownApp = OperationError(.unknownApp, "no such app is configured")
 
     /// The configured apps that the store knows the subject for; none if it cannot be read in time.
     private func stored(_ subject: Subject, _ environment: AppStoreEnvironment?) async -> [BundleIdentifier] {

@@ -108,9 +108,7 @@ package final class AppRules: Sendable {
 
     /// Returns the refusal of a response of which only the body says what it shows, as Apple's. Does no work if no rule
     /// applies.
-    private func refusalOfUnreadAnswer(
-        _ response: SourcedAnswer, to request: ResolvedRequest
-    ) async -> SourcedAnswer? {
+    private func refusalOfUnreadAnswer(_ response: SourcedAnswer, to request: ResolvedRequest) async -> SourcedAnswer? {
         let options = request.options
         guard
             apps.checksUpstreamResponses || options.user != nil
@@ -133,7 +131,6 @@ package final class AppRules: Sendable {
 
     // MARK: - The verdict
 
-    /// What the rules of an app say about the purchases that a response shows.
     private enum RuleVerdict {
         case allowed
         /// With 21003 or 21004.
@@ -142,8 +139,6 @@ package final class AppRules: Sendable {
         case undecided
     }
 
-    /// Decides whether a request may get a response with these purchases.
-    ///
     /// - Parameters:
     ///   - bundleId: `nil` if Apple's response names no app. The strictest rules of all apps name no testers.
     ///   - response: the response that shows the purchases; `nil` before any source is asked. Only a response assigns
@@ -195,9 +190,7 @@ package final class AppRules: Sendable {
     ///
     /// - Parameter bundleId: the bundle id of the response, otherwise of an authentic receipt. Also `nil` for a text
     ///   that is no bundle id, which no configured app has.
-    private func resolution(
-        of response: ResponseDocument?, _ bundleId: BundleIdentifier?
-    ) -> AppConfiguration? {
+    private func resolution(of response: ResponseDocument?, _ bundleId: BundleIdentifier?) -> AppConfiguration? {
         bundleId == nil && response?.bundleId == nil ? apps.strictest : apps.resolution(of: bundleId)
     }
 
@@ -228,12 +221,10 @@ package final class AppRules: Sendable {
 }
 
 extension SandboxAllowlist {
-    /// Returns whether a receipt has one of the transaction ids.
     func contains(_ keys: CustomerIdentifiers) -> Bool {
         (keys.originalTransactionIds + keys.transactionIds).contains { identifiers.contains($0.rawValue) }
     }
 
-    /// Returns whether one of the records has one of the ids or tokens.
     func contains(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             let payload = transaction.payload

@@ -23,17 +23,13 @@ final class ReplayDetector: Sendable {
 
     /// The digest of each user's name, see ``digest(of:)``; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
-    /// `nil` if nothing is stored across restarts.
     private let store: (any Store)?
     private let count = Atomic<Int64>(0)
     /// One log line a minute for each app and environment; all replays are counted.
     private let logThrottle = LogThrottle<[String]>()
 
-    init(store: (any Store)? = nil) {
-        self.store = store
-    }
+    init(store: (any Store)? = nil) { self.store = store }
 
-    /// Forgets all users, for example after customer data was erased.
     func removeAll() { users.removeAll() }
 
     /// Returns the first 8 bytes of the SHA-256 of a user's name.
@@ -45,9 +41,7 @@ final class ReplayDetector: Sendable {
     ///
     /// - Parameters:
     ///   - identifiers: original transaction ids, and the id of the app transaction.
-    ///   - user: see ``digest(of:)``.
     ///   - claims: whether identifiers without a user are assigned to this one, if no other user has one of them.
-    ///   - logName: the name of the app in the log, see ``AppRegistry/logName(of:)``.
     ///   - limit: timeout of the access to the store, which is asked about purchases that are not in memory.
     func detectReplay(
         _ identifiers: [TransactionIdentifier], in scope: AppScope, of user: [UInt8], claims: Bool,
@@ -79,8 +73,7 @@ final class ReplayDetector: Sendable {
         return true
     }
 
-    /// Loads the first users of one customer's purchases from the store. Purchases without a user are assigned to this
-    /// one in the store, if no other user has presented one of them.
+    /// In the store, purchases without a user are assigned to this one, if no other user has presented one of them.
     private func loadUsers(
         of purchases: [Purchase], claimingFor user: [UInt8]?, at now: Timestamp, within limit: Duration
     ) async {

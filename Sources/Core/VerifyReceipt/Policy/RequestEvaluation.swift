@@ -5,27 +5,21 @@ import ReceiptBridgeResponses
 package final class RequestEvaluation: Sendable {
     let sources: ResponseSources
     let rules: AppRules
-    /// Apple's last good responses; `nil` if they are not archived.
     let archive: ResponseArchive?
     /// Notified in this order.
     let observers: [any ResponseObserver]
     let logger: RequestLogger
 
-    /// - Parameter archive: `nil` if Apple's responses are not archived.
     package init(
         sources: ResponseSources, rules: AppRules, archive: ResponseArchive?, observers: [any ResponseObserver],
         logger: RequestLogger
     ) {
-        self.sources = sources
-        self.rules = rules
-        self.archive = archive
-        self.observers = observers
-        self.logger = logger
+        (self.sources, self.rules, self.archive) = (sources, rules, archive)
+        (self.observers, self.logger) = (observers, logger)
     }
 
-    /// Returns the response for the client. A request that one of the app's rules refuses, or that lacks a required
-    /// password, is answered without asking a source. Whatever source has a response, the rules decide about it by what
-    /// it shows.
+    /// A request that one of the app's rules refuses, or that lacks a required password, is answered without asking a
+    /// source. Whatever source has a response, the rules decide about it by what it shows.
     package func answer(_ request: ResolvedRequest) async -> SourcedAnswer {
         logger.logUndecodedReceipt(of: request)
         if let refusal = await rules.refusalBeforeSources(of: request) { return refusal }
@@ -53,24 +47,19 @@ package final class RequestEvaluation: Sendable {
         return (reply ?? request.unavailable(from: policy.last), false)
     }
 
-    /// The response to a client that has disconnected; `nil` while the client is connected, or if no source made a
-    /// call.
+    /// `nil` while the client is connected, or if no source made a call.
     ///
     /// The client has disconnected, so no more sources are asked. It is the same error that a connected client would
     /// get, in case the disconnect was a false positive.
     ///
     /// - Parameter source: the first source that makes calls.
-    private func responseToDisconnectedClient(
-        _ request: ResolvedRequest, _ source: AnswerSource?
-    ) -> SourcedAnswer? {
+    private func responseToDisconnectedClient(_ request: ResolvedRequest, _ source: AnswerSource?) -> SourcedAnswer? {
         guard let source, Task.isCancelled else { return nil }
         return request.unavailable(from: source)
     }
 }
 
 extension RequestEvaluation {
-    /// Wires the sources and the observers of a configuration.
-    ///
     /// - Parameter cache: `nil` if no app names `stored` or `api` first.
     convenience init(
         _ components: ServiceComponents, rules: AppRules, renderer: VerifyReceiptRenderer,

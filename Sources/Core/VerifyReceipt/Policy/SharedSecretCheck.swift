@@ -25,10 +25,8 @@ enum SharedSecretCheck: Sendable {
     /// auto-renewable.
     case absent
 
-    /// Whether the password is correct, or none is needed.
     var isAccepted: Bool { if case .accepted = self { true } else { false } }
 
-    /// Checks a password.
     init(_ password: VerifyReceiptRequest.Password, for app: AppConfiguration) {
         switch password {
         case .absent:
@@ -49,8 +47,6 @@ enum SharedSecretCheck: Sendable {
         if case .accepted(let replacement) = self { replacement } else { nil }
     }
 
-    /// Returns whether a response may show an auto-renewable.
-    ///
     /// - Parameter isApples: whether Apple gives the response. Apple checks each password that it gets itself.
     func permitsAutoRenewable(fromApple isApples: Bool) -> Bool {
         switch self {
@@ -83,6 +79,5 @@ enum SharedSecretCheck: Sendable {
 }
 
 extension AppConfiguration {
-    /// Whether there is a secret that a password can be compared with.
     fileprivate var hasSecret: Bool { sharedSecret != nil || !acceptedSecrets.isEmpty }
 }

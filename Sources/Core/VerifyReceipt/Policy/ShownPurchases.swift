@@ -19,7 +19,6 @@ struct ShownPurchases: Sendable {
 
     init(in history: PurchaseHistory, of item: AuthenticItem) { content = .rendered(history, of: item) }
 
-    /// - Parameter item: what was presented; `nil` if it is not authentic.
     init(in response: ResponseDocument?, to item: AuthenticItem?) { content = .forwarded(response, to: item) }
 
     /// Whether an auto-renewable is among the rows that no password protects.
@@ -39,7 +38,6 @@ struct ShownPurchases: Sendable {
         }
     }
 
-    /// The identifiers to look the customer up with.
     var lookupKeys: CustomerIdentifiers {
         switch content {
         case .presented(let item), .rendered(_, let item): item.lookupKeys

@@ -17,7 +17,6 @@ package enum ReceiptVerification: Sendable {
         }
     }
 
-    /// The item; `nil` if it is not authentic.
     package var authenticItem: AuthenticItem? {
         if case .authentic(let item) = self { item } else { nil }
     }
@@ -44,9 +43,7 @@ extension ReceiptDecodingError {
 
 extension AppScope {
     /// The app and the environment of a receipt.
-    init(of receipt: Receipt) {
-        self.init(bundleId: receipt.bundleId, environment: receipt.environment)
-    }
+    init(of receipt: Receipt) { self.init(bundleId: receipt.bundleId, environment: receipt.environment) }
 }
 
 extension AppRegistry {

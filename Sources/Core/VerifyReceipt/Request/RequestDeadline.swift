@@ -7,7 +7,6 @@ package struct RequestDeadline: Sendable {
     /// The time of every request. A tenth of it, at most 500 ms, is reserved for the sources that make no calls and for
     /// writing the response.
     package struct Limit: Sendable {
-        /// The time from a request to its response.
         package let whole: Duration
         /// The time from the request to the start of the reserve.
         fileprivate let usable: Duration
@@ -15,9 +14,8 @@ package struct RequestDeadline: Sendable {
         fileprivate let shortestReading: Duration
 
         /// - Parameters:
-        ///   - whole: the time from a request to its response.
-        ///   - shortestReading: the time that a read of the store may take in any case, or `nil` for a third of the
-        ///     reserve.
+        ///   - whole: from a request to its response.
+        ///   - shortestReading: `nil` for a third of the reserve.
         package init(_ whole: Duration, shortestReading: Duration? = nil) {
             self.whole = whole
             let reserve = min(whole / 10, .milliseconds(500))
@@ -29,8 +27,6 @@ package struct RequestDeadline: Sendable {
     private let end: ContinuousClock.Instant
     private let limit: Limit
 
-    /// Starts a deadline.
-    ///
     /// - Parameter now: when the request was received.
     package init(_ limit: Limit, from now: ContinuousClock.Instant = .now) {
         self.limit = limit
@@ -40,8 +36,7 @@ package struct RequestDeadline: Sendable {
     /// The time that the next source may use. For example, with 8 s left and one more source after it, a source may use
     /// 4 s.
     ///
-    /// - Parameter others: the number of sources after it that make calls. Each gets an equal share of the remaining
-    ///   time.
+    /// - Parameter others: the number of sources after it that make calls. Each gets an equal share.
     package func share(before others: Int, at now: ContinuousClock.Instant = .now) -> Duration {
         let rest = max(now.duration(to: end), .zero)
         return others == 0 ? rest : rest / (others + 1)
@@ -49,8 +44,6 @@ package struct RequestDeadline: Sendable {
 
     /// The time that a read of the store may take. The store may be slow, because a disk can hang. Two such reads fit
     /// into the reserve.
-    ///
-    /// - Parameter others: the number of sources after it that make calls.
     package func reading(before others: Int, at now: ContinuousClock.Instant = .now) -> Duration {
         max(share(before: others, at: now), limit.shortestReading)
     }

@@ -23,7 +23,6 @@ package struct RequestLogger: Sendable {
     ///   - level: the level of a line that passes the rate limit. The number of lines that did not is in the next one,
     ///     as `suppressed`.
     ///   - topic: lines with the same topic, app and environment share one limit, for example `api`.
-    ///   - request: the request that the line is about.
     func log(
         _ level: Logger.Level, _ message: Logger.Message, by topic: String, _ environment: AppStoreEnvironment?,
         of request: ResolvedRequest, _ details: Logger.Metadata = [:]

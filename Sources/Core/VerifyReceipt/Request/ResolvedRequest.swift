@@ -8,8 +8,7 @@ package final class ResolvedRequest: Sendable {
     let request: VerifyReceiptRequest
     let route: UpstreamRouter.Route
     let verification: ReceiptVerification
-    /// The item that the app's rules are checked against. It is never rendered into a response. `nil` if nothing
-    /// in the request is authentic.
+    /// The item that the app's rules are checked against. It is never rendered into a response.
     let itemForRules: AuthenticItem?
     /// Whether one of the receipt's purchases was presented by another user before.
     let isReplay: Bool
@@ -19,7 +18,6 @@ package final class ResolvedRequest: Sendable {
     let cacheKey: [UInt8]?
     let now: Timestamp
     let deadline: RequestDeadline
-    /// The result of checking the password against the app's secrets.
     let password: SharedSecretCheck
 
     package init(
@@ -30,22 +28,14 @@ package final class ResolvedRequest: Sendable {
     ) {
         password = SharedSecretCheck(request.password, for: app)
         if (options.sources ?? app.answer).first == .apple { request.dropReceivedBody(password: password.replacement) }
-        self.request = request
-        self.route = route
-        self.verification = verification
-        self.itemForRules = itemForRules
-        self.isReplay = isReplay
-        self.app = app
-        self.options = options
-        self.cacheKey = cacheKey
-        self.now = now
+        (self.request, self.route, self.verification) = (request, route, verification)
+        (self.itemForRules, self.isReplay, self.app) = (itemForRules, isReplay, app)
+        (self.options, self.cacheKey, self.now) = (options, cacheKey, now)
         self.deadline = deadline
     }
 
-    /// The sources to ask, in order.
     var sources: [AnswerSource] { options.sources ?? app.answer }
 
-    /// The presented item; `nil` if it is not authentic.
     var authenticItem: AuthenticItem? { verification.authenticItem }
 
     /// The receipt; `nil` if it is not authentic, or another item was presented.
@@ -84,8 +74,7 @@ package final class ResolvedRequest: Sendable {
         SourceRefusal(result: .answered(reply(answer, from: .receipt)))
     }
 
-    /// The status that redirects the client, 21007 or 21008. `nil` if the item belongs to the endpoint that the
-    /// client named, or if it named none.
+    /// 21007 or 21008. `nil` if the item belongs to the endpoint that the client named, or if it named none.
     func misroutedStatus(_ item: AuthenticItem) -> VerifyReceiptStatus? {
         guard case .only(let environment) = route, environment != item.environment else { return nil }
         return environment == .production ? .sandboxReceipt : .productionReceipt
@@ -93,7 +82,6 @@ package final class ResolvedRequest: Sendable {
 
     // MARK: - Histories
 
-    /// The history of an item and of the records of its customer, to be rendered.
     func history(
         of item: AuthenticItem, records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
         download: AppTransactionPayload? = nil
@@ -105,19 +93,15 @@ package final class ResolvedRequest: Sendable {
 
     // MARK: - Replies
 
-    /// A response of ours, for the environment of this request.
     func reply(_ answer: Answer, from source: AnswerSource) -> SourcedAnswer {
         SourcedAnswer(answer, source: source, environment: environment)
     }
 
     /// A 21005 of ours, which asks the client to retry.
-    func unavailable(from source: AnswerSource) -> SourcedAnswer {
-        reply(.temporarilyUnavailable(), from: source)
-    }
+    func unavailable(from source: AnswerSource) -> SourcedAnswer { reply(.temporarilyUnavailable(), from: source) }
 }
 
 extension VerifyReceiptRenderer {
-    /// Renders the history of an item's customer, with the options of the request and of its app.
     func response(
         _ history: PurchaseHistory, of item: AuthenticItem, to request: ResolvedRequest, from source: AnswerSource,
         origin: SourcedAnswer.Origin = .rendered
@@ -125,8 +109,7 @@ extension VerifyReceiptRenderer {
         let options = AnswerOptions(
             excludesOldTransactions: request.request.excludesOldTransactions,
             latestReceiptInfoOrder: request.app.latestReceiptInfoOrder, latest: request.password.latest)
-        var reply = request.reply(
-            answer(history: history, requestDate: request.now, options: options), from: source)
+        var reply = request.reply(answer(history: history, requestDate: request.now, options: options), from: source)
         reply.consumables = history.records?.consumables ?? ConsumableIdentifiers()
         (reply.origin, reply.purchases) = (origin, ShownPurchases(in: history, of: item))
         return reply

@@ -23,7 +23,6 @@ package struct SourcedAnswer: Sendable {
     /// are consumables.
     package internal(set) var consumables = ConsumableIdentifiers()
 
-    /// The rollout that put its source first for this request; `nil` if none did.
     package internal(set) var rollout: RolloutConfiguration?
 
     /// The memory of Apple's response, until it is written; `nil` for other responses.
@@ -41,19 +40,13 @@ package struct SourcedAnswer: Sendable {
         case records(version: UInt64)
     }
 
-    /// For the observers.
     package var origin = Origin.rendered
     /// What the response shows, for the rules; `nil` if only its body says so.
     var purchases: ShownPurchases?
 
     /// The answer belongs to no app yet.
-    package init(
-        _ answer: Answer, source: AnswerSource, environment: AppStoreEnvironment, origin: Origin = .rendered
-    ) {
-        self.answer = answer
-        self.source = source
-        self.environment = environment
-        self.origin = origin
+    package init(_ answer: Answer, source: AnswerSource, environment: AppStoreEnvironment, origin: Origin = .rendered) {
+        (self.answer, self.source, self.environment, self.origin) = (answer, source, environment, origin)
     }
 
     /// Whether Apple wrote the response, now or earlier.
@@ -71,8 +64,7 @@ package struct SourcedAnswer: Sendable {
         return answer
     }
 
-    /// Returns the JSON for the client. ``answer`` keeps 21005, which metrics and the log count; only the body has the
-    /// configured number.
+    /// ``answer`` keeps 21005, which metrics and the log count; only the body has the configured number.
     package func body(_ outageStatus: OutageStatus) -> [UInt8] {
         answer.isOwnOutage
             ? Answer.temporarilyUnavailable(as: outageStatus.bodyStatus).body : answer.body

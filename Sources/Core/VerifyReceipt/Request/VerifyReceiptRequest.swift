@@ -23,7 +23,6 @@ package struct VerifyReceiptRequest: Sendable {
     /// The maximum number of keys at the top level, including repeated ones. Clients send three.
     static let maximumKeys = 256
 
-    /// The `password` of the request.
     package enum Password: Sendable, Hashable {
         /// Missing, `null` or empty.
         case absent
@@ -40,7 +39,6 @@ package struct VerifyReceiptRequest: Sendable {
     /// makes Apple's endpoint fail.
     let isOrdinary: Bool
     private var body: Redacted<[UInt8]>
-    /// The last member of each key.
     private var members: [JSONScanner.Member]
     /// Whether two JSON parsers could read the body differently: a key is repeated or written with escapes, or there is
     /// a byte order mark. Apple must not read another receipt or password than the one that was checked here, so such a
@@ -51,8 +49,6 @@ package struct VerifyReceiptRequest: Sendable {
     /// Whether a mangled receipt was repaired, so that ``receiptText`` differs from the body.
     private let isRepaired: Bool
 
-    /// Parses a body.
-    ///
     /// - Parameter profile: with `tolerant`, a mangled receipt is repaired before it is decoded, and an HTML form is
     ///   converted to the JSON that was meant.
     package init(body: [UInt8], profile: ReceiptProfile = .apple) throws(Failure) {
@@ -103,8 +99,7 @@ package struct VerifyReceiptRequest: Sendable {
         return digits > 0
     }
 
-    /// Removes the text after it was decoded. The body, which is forwarded, still contains it, unless the receipt was
-    /// repaired.
+    /// The body, which is forwarded, still contains the text, unless the receipt was repaired.
     mutating func dropText() {
         if !isRepaired { receiptText = Redacted([]) }
     }
@@ -141,9 +136,7 @@ package struct VerifyReceiptRequest: Sendable {
 
 extension VerifyReceiptRequest {
     /// All members in order, including repeated keys. Members above the limit are counted, but not stored.
-    private static func members(
-        of bytes: Span<UInt8>, from start: Int
-    ) throws(Failure) -> [JSONScanner.Member] {
+    private static func members(of bytes: Span<UInt8>, from start: Int) throws(Failure) -> [JSONScanner.Member] {
         var scanner = JSONScanner(at: start, valueDepth: JSONScanner.maximumDepth)
         var members: [JSONScanner.Member] = []
         var count = 0
@@ -201,17 +194,14 @@ extension VerifyReceiptRequest {
     }
 
     /// Removes all but the last member of each key; the order stays.
-    private static func lastOfEach(
-        _ members: [JSONScanner.Member], in bytes: Span<UInt8>
-    ) -> [JSONScanner.Member] {
+    private static func lastOfEach(_ members: [JSONScanner.Member], in bytes: Span<UInt8>) -> [JSONScanner.Member] {
         guard !areDifferent(members.map(\.name), in: bytes) else { return members }
         var positions: [[UInt8]: Int] = [:]
         for (position, member) in members.enumerated() { positions[member.name.unescaped(in: bytes)] = position }
         guard positions.count < members.count else { return members }
         return positions.values.sorted().map { members[$0] }
     }
-    /// Returns whether a few names without escapes are certainly all different. Comparing the names of a usual
-    /// request is quicker than hashing them.
+    /// Comparing the names of a usual request is quicker than hashing them.
     private static func areDifferent(_ names: [JSONString], in bytes: Span<UInt8>) -> Bool {
         guard names.count <= 8, !names.contains(where: \.isEscaped) else { return false }
         return bytes.withUnsafeBufferPointer { bytes in

@@ -9,13 +9,11 @@ package final class RolloutRegistry: Sendable {
         var state: RolloutState
         /// The comparisons that are not in the store yet.
         var findings: [CustomerFinding] = []
-        /// When the store was read last; `nil` if it was not read yet.
         var readAt: ContinuousClock.Instant?
     }
 
     fileprivate struct CustomerFinding {
         let environment: String
-        /// Of the customer.
         let digest: Int64
         let isDifferent: Bool
     }
@@ -41,13 +39,10 @@ package final class RolloutRegistry: Sendable {
     }
 
     /// The state of each rollout.
-    package var states: [BundleIdentifier: RolloutState] {
-        entries.withLock { $0.mapValues(\.state) }
-    }
+    package var states: [BundleIdentifier: RolloutState] { entries.withLock { $0.mapValues(\.state) } }
 
     // MARK: - Requests
 
-    /// What a rollout decides about a request.
     enum RolloutDecision {
         /// The usual sources: there is no rollout, or the customer is not in its share.
         case usual
@@ -56,8 +51,6 @@ package final class RolloutRegistry: Sendable {
         case included(RolloutConfiguration)
     }
 
-    /// Decides about a request.
-    ///
     /// - Parameter identifier: the smallest original transaction id in the receipt; `nil` if there is none.
     func decision(for identifier: TransactionIdentifier?, of app: AppConfiguration) -> RolloutDecision {
         guard let rollout = app.rollout, let bundleId = app.bundleId, let identifier,
@@ -69,7 +62,6 @@ package final class RolloutRegistry: Sendable {
 
     // MARK: - Comparisons
 
-    /// Records that a response of the share will be compared.
     package func willCompare(_ bundleId: BundleIdentifier, _ rollout: RolloutConfiguration) {
         change(bundleId, rollout) { $0.state.unjudged += 1 }
     }
@@ -79,9 +71,6 @@ package final class RolloutRegistry: Sendable {
         change(bundleId, rollout) { $0.remove(1) }
     }
 
-    /// Records the result of a comparison.
-    ///
-    /// - Parameter digest: the digest of the customer.
     package func compared(
         _ digest: Int64, in environment: String, of bundleId: BundleIdentifier, _ rollout: RolloutConfiguration,
         isDifferent: Bool
@@ -94,9 +83,7 @@ package final class RolloutRegistry: Sendable {
     }
 
     /// Changes the entry of an app, unless its block has changed since.
-    private func change(
-        _ bundleId: BundleIdentifier, _ rollout: RolloutConfiguration, _ body: (inout Entry) -> Void
-    ) {
+    private func change(_ bundleId: BundleIdentifier, _ rollout: RolloutConfiguration, _ body: (inout Entry) -> Void) {
         entries.withLock { entries in
             guard var entry = entries.removeValue(forKey: bundleId) else { return }
             if entry.state.settings == rollout { body(&entry) }
@@ -106,10 +93,8 @@ package final class RolloutRegistry: Sendable {
 
     // MARK: - Store
 
-    /// Exchanges one rollout with the store: writes the customers that were compared, and reads what other servers have
-    /// written. If too many customers differ, the rollout is stopped in the store.
-    ///
-    /// - Returns: the states before and after.
+    /// Writes the customers that were compared, and reads what other servers have written. If too many customers
+    /// differ, the rollout is stopped in the store. Returns the states before and after.
     package func synchronize(
         _ bundleId: BundleIdentifier, with store: any ComparisonLog, at now: Timestamp
     ) async throws(StorageError) -> (old: RolloutState, new: RolloutState)? {
@@ -147,9 +132,7 @@ package final class RolloutRegistry: Sendable {
 
 extension RolloutRegistry.Entry {
     /// Takes comparisons from those that are not in the store yet.
-    fileprivate mutating func remove(_ comparisons: Int) {
-        state.unjudged = max(state.unjudged - comparisons, 0)
-    }
+    fileprivate mutating func remove(_ comparisons: Int) { state.unjudged = max(state.unjudged - comparisons, 0) }
 
     /// The compared customers as rows of the store, by environment.
     fileprivate func customers(of key: RolloutKey, at now: Timestamp) -> [ComparedCustomers] {

@@ -4,29 +4,15 @@ import ReceiptBridgeReceipts
 package import ReceiptBridgeStorage
 
 /// The state of a rollout as one server knows it, and what follows from it. A value without clock and store.
-///
-/// | phase | share | when |
-/// |---|---|---|
-/// | starting | 0 | the store has not been read yet: the rollout may have stopped |
-/// | running | `percent` | |
-/// | unknown | 0 | the store cannot be read: another server may have stopped the rollout |
-/// | stopped | 0 | too many customers differ; permanently |
 package struct RolloutState: Sendable, Hashable {
-    package enum Phase: String, Sendable, CaseIterable {
-        case starting, running, unknown, stopped
-    }
-
     package let settings: RolloutConfiguration
     /// What the store says; `nil` if it was not read yet.
     package var stored: StoredRollout?
-    /// Whether the store can be read.
     package var isCurrent = false
     /// Number of responses of the share whose comparison is not in the store yet.
     package var unjudged = 0
 
-    package init(_ settings: RolloutConfiguration) {
-        self.settings = settings
-    }
+    package init(_ settings: RolloutConfiguration) { self.settings = settings }
 
     /// Number of different customers that must be compared before a rollout can stop, and before it is proven.
     package static let minimumCustomers: Int64 = 20
@@ -37,7 +23,7 @@ package struct RolloutState: Sendable, Hashable {
     /// known from as many, and a server has room for their digests in memory.
     package static let maximumCustomers = 10_000
 
-    package var phase: Phase {
+    package var phase: RolloutPhase {
         guard let stored else { return .starting }
         if stored.stoppedAt != nil { return .stopped }
         return isCurrent ? .running : .unknown
@@ -64,7 +50,6 @@ package struct RolloutState: Sendable, Hashable {
 /// A customer has a fixed position from 0 to 100, computed from an original transaction id. The share is all positions
 /// below `percent`. So the same customer is always on the same side, and a higher percentage only adds customers.
 package enum RolloutShare {
-    /// Returns whether the customer with this original transaction id is included.
     package static func includes(_ identifier: TransactionIdentifier, percent: Double) -> Bool {
         position(of: identifier) < percent
     }

@@ -31,7 +31,6 @@ package struct AuthenticItem: Sendable {
         (origin, self.bundleId, self.environment) = (.transaction(transaction), bundleId, environment)
     }
 
-    /// Returns `nil` if the payload is not that of an app transaction of the App Store.
     init?(_ payload: AppTransactionPayload) {
         guard let bundleId = payload.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
             let environment = payload.receiptType.flatMap(AppStoreEnvironment.init(rawValue:)), environment != .xcode
@@ -41,7 +40,6 @@ package struct AuthenticItem: Sendable {
 
     var scope: AppScope { AppScope(bundleId: bundleId, environment: environment) }
 
-    /// The receipt; `nil` if the item is not one.
     var receipt: Receipt? {
         if case .receipt(let receipt) = origin { receipt } else { nil }
     }
@@ -75,7 +73,6 @@ package struct AuthenticItem: Sendable {
         if case .transaction = origin { true } else { false }
     }
 
-    /// The identifiers of the purchases in the item.
     var purchaseIdentifiers: [PurchaseIdentifier] {
         switch origin {
         case .receipt(let receipt): receipt.contents.purchaseIdentifiers
@@ -130,12 +127,9 @@ package struct AuthenticItem: Sendable {
         if case .transaction(let transaction) = origin { transaction } else { nil }
     }
 
-    /// Returns the `latest_receipt` of a customer without a receipt: base64 of the newest signed transaction at hand,
-    /// of an auto-renewable if there is one. The endpoint accepts it, so it must name app and environment. A consumable
-    /// is none of the customer's lasting purchases: only the one that is presented or reported counts.
-    ///
-    /// - Parameter own: the transaction that is presented or reported.
-    /// - Returns: `nil` if no such transaction is at hand.
+    /// The `latest_receipt` of a customer without a receipt: base64 of the newest signed transaction at hand, of an
+    /// auto-renewable if there is one. The endpoint accepts it, so it must name app and environment. A consumable is
+    /// none of the customer's lasting purchases: only the one that is presented or reported (`own`) counts.
     package static func latestReceipt(
         of own: Signed<TransactionPayload>?, _ records: CustomerRecords?
     ) -> Redacted<[UInt8]>? {
@@ -150,8 +144,7 @@ package struct AuthenticItem: Sendable {
         return newest.flatMap { PresentedItem.text(of: $0.text) }
     }
 
-    /// What is known of the app, the download and the purchases. A consumable is included only if the item signs it,
-    /// because it is unknown which others the app has finished.
+    /// A consumable is included only if the item signs it, because it is unknown which others the app has finished.
     private func contents(with records: CustomerRecords?, _ download: AppTransactionPayload?, _ appAppleId: Int64?)
         -> AppReceipt
     {

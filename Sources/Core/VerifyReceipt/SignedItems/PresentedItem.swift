@@ -3,7 +3,6 @@ import ReceiptBridgeReceipts
 
 /// What the text of `receipt-data` claims to be, by its form alone. Nothing is verified here.
 enum PresentedItem: Sendable {
-    /// Anything that is none of the others.
     case receipt
     /// A JWS: as it is, as base64 of it, or in a JSON object with the member `signedTransaction`.
     case signedTransaction(Redacted<String>)
@@ -27,7 +26,6 @@ enum PresentedItem: Sendable {
         }
     }
 
-    /// Maximum number of digits of a transaction id.
     private static let maximumIdentifierSize = 20
 
     private static func isIdentifier(_ text: borrowing Span<UInt8>) -> Bool {
@@ -40,8 +38,7 @@ enum PresentedItem: Sendable {
         return text.count <= maximumSize ? Redacted(text) : nil
     }
 
-    /// Returns the JWS in one of its three forms, without white space around it. The first byte excludes almost every
-    /// receipt.
+    /// Without white space around it. The first byte excludes almost every receipt.
     private static func signedText(in text: borrowing Span<UInt8>) -> [UInt8]? {
         var start = 0
         while start < text.count, text[start] <= 0x20 { start += 1 }

@@ -31,7 +31,6 @@ package struct SignedItemVerifier: Sendable {
         case refused(VerifyReceiptStatus, SignedPayloadError? = nil, of: BundleIdentifier? = nil)
     }
 
-    /// Verifies an item.
     func verify(_ item: PresentedItem, at now: Timestamp) -> ItemOutcome {
         guard !apps.isEmpty, case .signedTransaction(let signed) = item else { return .refused(.malformedReceipt) }
         switch Self.item(signed.reveal(), verifier, now) {
@@ -56,7 +55,6 @@ package struct SignedItemVerifier: Sendable {
         case refused(VerifyReceiptStatus, SignedPayloadError? = nil)
     }
 
-    /// Verifies a JWS.
     private static func item(_ text: String, _ verifier: SignedPayloadVerifier, _ now: Timestamp) -> Verification {
         do throws(SignedPayloadError) {
             let signed = try verifier.verify(text, as: PresentedClaims.self, now: now)
@@ -95,9 +93,7 @@ package struct SignedItemVerifier: Sendable {
     }
 
     /// The same as a value.
-    package static func sources(
-        _ named: [AnswerSource], hasServerAPI: Bool, hasStore: Bool
-    ) -> [AnswerSource] {
+    package static func sources(_ named: [AnswerSource], hasServerAPI: Bool, hasStore: Bool) -> [AnswerSource] {
         let own = named.filter { $0 != .apple }
         if own.contains(.api) || own.contains(.stored) { return own }
         return (hasServerAPI ? [.api] : []) + (hasStore ? [.stored] : []) + [.receipt]

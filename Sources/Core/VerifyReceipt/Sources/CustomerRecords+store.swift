@@ -96,9 +96,7 @@ extension CustomerRow {
             transactions.append(row)
         }
         let renewals = records.subscriptions.compactMap { $0.renewal.flatMap { RenewalRow($0) } }
-        let dates = [
-            records.signedAt, transactions.map(\.signedDate).max(), renewals.map(\.signedDate).max(),
-        ]
+        let dates = [records.signedAt, transactions.map(\.signedDate).max(), renewals.map(\.signedDate).max()]
         guard let signedDate = dates.lazy.compactMap({ $0 }).first else { return nil }
         let statuses = records.subscriptions.map { subscription in
             StatusRow(
@@ -144,8 +142,7 @@ extension RefundRow {
 }
 
 extension RevocationRow {
-    /// Creates the row for a revoked transaction. Returns `nil` if it is not revoked, or if it is a consumable, whose
-    /// revocation responses never show.
+    /// `nil` for a transaction that is not revoked, and for a consumable, whose revocation responses never show.
     init?(_ payload: TransactionPayload) {
         guard let id = payload.transactionId, let date = payload.revocationDate, !payload.isConsumable else {
             return nil

@@ -27,7 +27,6 @@ package struct Freshness: Sendable {
     private var hasUnsignedRefund = false
     /// Whether nothing is left to the customer: every lasting purchase was refunded, and there is no subscription.
     private let isEmptied: Bool
-    /// The state of each subscription in the history.
     private let subscriptions: [SubscriptionState]
     /// When periods end, and subscriptions renew. Without those that were over long before the lookup.
     private let periodEnds: [Timestamp]
@@ -82,8 +81,7 @@ package struct Freshness: Sendable {
         confirmedAt.map { $0 <= now && $0.duration(to: now) < Self.shortAge } ?? false
     }
 
-    /// Returns whether the records would be current if statuses said the same now. They say nothing about a refund of
-    /// another purchase.
+    /// Statuses say nothing about a refund of another purchase.
     func isCurrentIfConfirmed(at now: Timestamp, maximumAge: Duration, completeSince: Timestamp? = nil) -> Bool {
         !hasUnsignedRefund
             && confirmed(at: now).isCurrent(at: now, maximumAge: maximumAge, completeSince: completeSince)
@@ -126,7 +124,6 @@ package struct Freshness: Sendable {
     /// The time after its due date at which a renewal may still be missing from the App Store's records.
     private static let renewalDelay = Duration.minutes(10)
 
-    /// Returns whether a subscription with status 2 ended at most ten minutes ago and was to renew.
     fileprivate func mayBeRenewing(at now: Timestamp) -> Bool {
         missingRenewals.contains { $0 <= now && now < $0.advanced(by: Self.renewalDelay) }
     }
@@ -138,7 +135,6 @@ package struct Freshness: Sendable {
         }
     }
 
-    /// Returns the state of each subscription in the history.
     private static func states(of records: CustomerRecords) -> [SubscriptionState] {
         var states: [String: SubscriptionState] = [:]
         for subscription in records.subscriptions {
@@ -185,9 +181,7 @@ extension CustomerRecords {
     /// Returns whether a renewal may have happened without being in the records yet: a subscription with status 2
     /// (expired) ended at most ten minutes ago and was to renew. A subscription in billing retry (3) or a revoked one
     /// (5) does not count.
-    func mayBeRenewing(at now: Timestamp) -> Bool {
-        Freshness(of: self, askedAt: now).mayBeRenewing(at: now)
-    }
+    func mayBeRenewing(at now: Timestamp) -> Bool { Freshness(of: self, askedAt: now).mayBeRenewing(at: now) }
 
     fileprivate var isEmptied: Bool {
         let lasting = transactions.lazy.map(\.payload).filter { !$0.isConsumable }
@@ -203,7 +197,6 @@ extension CustomerRecords {
         }
     }
 
-    /// The times at which a subscription of the customer ends or renews.
     fileprivate var periodEnds: [Timestamp] {
         transactions.compactMap(\.payload.expiresDate)
             + subscriptions.flatMap { subscription in

@@ -17,8 +17,7 @@ struct ReceiptResponseSource: ResponseSource {
         }
     }
 
-    /// Renders a response from a trusted item, unless it may be stale and is only a fallback, or holds no purchases
-    /// itself.
+    /// Unavailable if the item may be stale and is only a fallback.
     func read(_ item: AuthenticItem, of request: ResolvedRequest, isFallback: Bool) async -> SourceOutcome {
         let (index, _) = await revocations.revocations(
             of: item.purchaseIdentifiers, in: item.scope, within: request.deadline.reading(before: 0))
@@ -31,16 +30,14 @@ struct ReceiptResponseSource: ResponseSource {
 }
 
 extension VerifyReceiptRenderer {
-    /// Renders the response to an item that holds no purchase which the Server API could be called for: the item
-    /// alone is complete.
+    /// The item holds no purchase which the Server API could be called for, so it alone is complete.
     func completeAnswer(_ item: AuthenticItem, to request: ResolvedRequest) -> SourceOutcome {
         .answered(response(request.history(of: item), of: item, to: request, from: .receipt))
     }
 }
 
 extension ReceiptContents {
-    /// Returns whether a response would need the status of a subscription that the records do not have. This is only
-    /// possible for an iOS 6 receipt, because its status says whether the subscription is active.
+    /// Only an iOS 6 receipt can lack one, because its status says whether the subscription is active.
     func lacksStatus(in records: CustomerRecords) -> Bool {
         if case .transaction(let receipt) = self { receipt.lacksStatus(in: records) } else { false }
     }

@@ -19,9 +19,7 @@ struct RecordsSource: Sendable {
     }
 
     let atHand: RecordsAtHand
-    /// For which time the store's notifications are complete.
     let coverage: NotificationCoverage
-    /// `nil` if there is no store.
     private let store: (any Store)?
     private let revocations: KnownRevocations
     private let logger: Logger
@@ -31,11 +29,8 @@ struct RecordsSource: Sendable {
         atHand: RecordsAtHand, coverage: NotificationCoverage, store: (any Store)?, revocations: KnownRevocations,
         logger: Logger
     ) {
-        self.atHand = atHand
-        self.coverage = coverage
-        self.store = store
-        self.revocations = revocations
-        self.logger = logger
+        (self.atHand, self.coverage, self.store) = (atHand, coverage, store)
+        (self.revocations, self.logger) = (revocations, logger)
     }
 
     var hasStore: Bool { store != nil }
@@ -54,9 +49,8 @@ struct RecordsSource: Sendable {
         return isCurrent ? found : nil
     }
 
-    /// Returns the stored records of the customer of an authentic receipt, however old. Returns `nil` if the store does
-    /// not have the whole history, if the receipt has purchases that the history has not, or if the store cannot be
-    /// read within the limit.
+    /// The stored records of the customer of an authentic receipt, however old. `nil` if the store does not have the
+    /// whole history, if the receipt has purchases that the history has not, or if the store cannot be read in time.
     func stored(
         _ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
     ) async -> DatedRecords? {
@@ -68,7 +62,6 @@ struct RecordsSource: Sendable {
         return await revised(found, in: scope, within: limit)
     }
 
-    /// Reads a customer from the store.
     private func read(
         _ key: RecordsAtHand.Key, in scope: AppScope, of store: any Store, at now: Timestamp, within limit: Duration
     ) async -> DatedRecords? {
@@ -142,8 +135,7 @@ struct RecordsSource: Sendable {
 }
 
 extension StoredCustomer {
-    /// Returns whether these records of this customer show a purchase as revoked although a later record reversed the
-    /// revocation.
+    /// Whether these records show a purchase as revoked although a later record reversed the revocation.
     fileprivate func contradicts(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             guard let revoked = RevocationRow(transaction.payload) else { return false }

@@ -1,9 +1,7 @@
 /// A source of responses: Apple's verifyReceipt, the App Store Server API, the stored records, or the receipt itself.
 package protocol ResponseSource: Sendable {
-    /// Asks the source for its response to a request.
-    ///
-    /// - Parameter turn: the place of the source among the app's sources. It decides how much of the request's time the
-    ///   source may use, and whether the response must be certain to be up to date.
+    /// - Parameter turn: decides how much of the request's time the source may use, and whether the response must be
+    ///   certain to be up to date.
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceOutcome
 }
 
@@ -20,7 +18,6 @@ package enum SourceOutcome: Sendable {
 }
 
 extension DatedRecords {
-    /// The origin of a response that is rendered from these records.
     var origin: SourcedAnswer.Origin { version.map { .records(version: $0) } ?? .rendered }
 }
 
@@ -34,10 +31,7 @@ package struct ResponseSources: Sendable {
     package init(
         apple: any ResponseSource, api: any ResponseSource, stored: any ResponseSource, receipt: any ResponseSource
     ) {
-        self.apple = apple
-        self.api = api
-        self.stored = stored
-        self.receipt = receipt
+        (self.apple, self.api, self.stored, self.receipt) = (apple, api, stored, receipt)
     }
 
     subscript(source: AnswerSource) -> any ResponseSource {

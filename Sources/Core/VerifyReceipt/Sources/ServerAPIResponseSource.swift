@@ -6,7 +6,6 @@ import ReceiptBridgeResponses
 
 /// The source `api`: looks the customer up with the App Store Server API and renders a response from the records.
 struct ServerAPIResponseSource: ResponseSource {
-    /// `nil` if there are no network connections.
     let customers: ServerAPISource?
     let observations: UpstreamObservations
     let renderer: VerifyReceiptRenderer
@@ -14,10 +13,8 @@ struct ServerAPIResponseSource: ResponseSource {
     let receipts: ReceiptResponseSource
     let credentials: RejectedCredentials
     let logger: RequestLogger
-    /// Waits before the Server API is called again for a renewal that is due.
     let sleep: @Sendable (Duration) async -> Void
 
-    /// The pause before the Server API is called again for a renewal that is due.
     private static let renewalPause = Duration.milliseconds(500)
 
     func answer(_ request: ResolvedRequest, on turn: AnswerPolicy.Turn) async -> SourceOutcome {
@@ -45,7 +42,6 @@ struct ServerAPIResponseSource: ResponseSource {
         }
     }
 
-    /// One customer to look up.
     private struct Lookup: Sendable {
         let request: ResolvedRequest
         let item: AuthenticItem
@@ -93,7 +89,6 @@ struct ServerAPIResponseSource: ResponseSource {
         return (try? await self.response(to: lookup, isFresh: true)) ?? response
     }
 
-    /// The result of a lookup that failed.
     private func result(of error: UpstreamError, _ item: AuthenticItem, in request: ResolvedRequest) async
         -> SourceOutcome
     {
@@ -109,8 +104,7 @@ struct ServerAPIResponseSource: ResponseSource {
         return .unavailable(fallback: request.reply(error.answer(in: item.environment), from: .api))
     }
 
-    /// The result for an authentic item whose transactions the Server API does not know. The app's
-    /// `unknownTransaction` decides.
+    /// The app's `unknownTransaction` decides.
     private func resultForUnknownTransaction(
         of item: AuthenticItem, in request: ResolvedRequest
     ) async -> SourceOutcome {
@@ -129,8 +123,7 @@ struct ServerAPIResponseSource: ResponseSource {
 }
 
 extension UpstreamError {
-    /// The response if the Server API failed and no other source has one. The receipt is authentic, so it never says
-    /// the opposite.
+    /// The answer if no other source has one. The receipt is authentic, so it never says the opposite.
     func answer(in environment: AppStoreEnvironment) -> Answer {
         if errorNumber == .accountNotFound { return .accountNotFound(environment: environment) }
         // Our key or our clock is wrong. 21009 is the status that Apple returns for an internal data access error.

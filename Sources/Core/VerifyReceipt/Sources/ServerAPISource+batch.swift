@@ -16,7 +16,6 @@ extension ServerAPISource {
     private static let batchOptions = CallOptions(priority: .batch, timeLimit: .hours(4), maximumCalls: 600)
 
     /// - Parameters:
-    ///   - trust: the trusted certificates.
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - store: if servers share the limits in this store, the calls of this process count there too. Otherwise a
     ///     server of the same app uses the same limits, and does not know about this process.
@@ -35,7 +34,7 @@ extension ServerAPISource {
     /// Returns all records of the customer with these identifiers: from the environment of the receipt, or from the
     /// other one if the customer is unknown there.
     ///
-    /// - Parameter known: the signed transactions of an earlier lookup in that environment, and its revision. Only
+    /// - Parameter previous: the signed transactions of an earlier lookup in that environment, and its revision. Only
     ///   later changes are fetched then.
     package func records(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
@@ -59,8 +58,7 @@ extension ServerAPISource {
         }
     }
 
-    /// Returns a customer's download of the app: from the environment of its signed app transaction, or from the other
-    /// one if it is unknown there.
+    /// Asks the environment of the signed app transaction, and the other one if it is unknown there.
     package func appTransaction(
         _ identifier: TransactionIdentifier, bundleId: BundleIdentifier, environment: AppStoreEnvironment
     ) async throws(UpstreamError) -> (download: Signed<AppTransactionPayload>, environment: AppStoreEnvironment) {
@@ -81,7 +79,6 @@ extension ServerAPISource {
         }
     }
 
-    /// Returns the client of an app.
     private func keyed(_ bundleId: BundleIdentifier) throws(UpstreamError) -> ServerAPIClient {
         guard let client = client(for: bundleId) else {
             throw UpstreamError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
@@ -89,7 +86,6 @@ extension ServerAPISource {
         return client
     }
 
-    /// Sets the `appAccountToken` of a purchase.
     package func setAppAccountToken(
         _ token: String, of identifier: TransactionIdentifier, bundleId: BundleIdentifier,
         environment: AppStoreEnvironment
@@ -98,7 +94,6 @@ extension ServerAPISource {
         try await client.setAppAccountToken(identifier, token, in: environment, Self.batchOptions)
     }
 
-    /// Whether any app has a key.
     package var isConfigured: Bool { !budgets.isEmpty }
 
     /// The number of calls made so far.
@@ -110,8 +105,7 @@ extension ServerAPISource {
         return budgets.compactMap { $0.wait(at: uptime) }.min { $0.left < $1.left }
     }
 
-    /// The remaining history calls of this hour, for the app and environment with the fewest; `nil` before the first
-    /// call.
+    /// History calls of this hour, for the app and environment with the fewest; `nil` before the first call.
     package var callsLeft: Int64? {
         let uptime = AppStoreClock.system.uptime()
         return budgets.compactMap { $0.left(.history, .batch, at: uptime) }.min()

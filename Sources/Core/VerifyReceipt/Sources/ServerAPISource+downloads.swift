@@ -5,10 +5,8 @@ import ReceiptBridgeStorage
 
 /// The app transactions of customers: their downloads of the app.
 extension ServerAPISource {
-    /// Returns the app transaction of a customer whose records were just returned for these keys, at hand if possible.
-    /// It takes one call of the rate limit.
-    ///
-    /// Returns `nil` if the App Store knows none, or does not answer within the limit: nothing is decided by it.
+    /// The app transaction of a customer whose records were just returned for these keys, at hand if possible. It takes
+    /// one call of the rate limit. `nil` if the App Store knows none or does not answer in time, which decides nothing.
     func appTransaction(
         of records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier,
         environment: AppStoreEnvironment?, priority: HourlyBudget.Priority = .live, within limit: Duration
@@ -60,8 +58,7 @@ extension ServerAPISource {
 }
 
 extension CustomerRecords {
-    /// The identifier by which the download of the app is looked up: the app transaction id, otherwise that of any
-    /// transaction; `nil` if there is no transaction.
+    /// The app transaction id, otherwise that of any transaction.
     fileprivate var downloadIdentifier: TransactionIdentifier? {
         func first(_ ids: some Sequence<String?>) -> TransactionIdentifier? {
             ids.lazy.compactMap { $0.flatMap(TransactionIdentifier.init(rawValue:)) }.first { _ in true }

@@ -42,12 +42,9 @@ package struct ServerAPISource: Sendable {
     /// often the configuration is reloaded.
     private let allBudgets: [BundleIdentifier: ServerAPIBudget]
     let now: @Sendable () -> Timestamp
-    /// Writes records to the store; `nil` if there is no store.
     private let writer: BackgroundStoreWriter?
-    /// Remembers the revocations that each lookup returns. `nil` if revocations are not used, for example in a
-    /// migration.
+    /// Remembers the revocations that each lookup returns. `nil` in a migration, which uses none.
     private let revocations: KnownRevocations?
-    /// `nil` if nothing is counted.
     private let counts: ProxyMetrics?
     /// Lookups on their way. One that takes longer than a request is still at hand for the next one.
     private let lookups = SingleFlight<Question, DatedRecords, UpstreamError>(maximumAlone: 64)
@@ -57,7 +54,6 @@ package struct ServerAPISource: Sendable {
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - reserve: the part of that share which only live traffic may use.
-    ///   - cluster: shares the rate limits with other servers; `nil` if there can be none.
     ///   - previous: the source of the previous configuration. Its rate limits stay in use.
     init(
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
@@ -106,15 +102,13 @@ package struct ServerAPISource: Sendable {
         for budget in allBudgets.values { await budget.giveBack() }
     }
 
-    /// Returns the API's records of the customer with these identifiers, at hand if possible; `nil` if the app has no
-    /// key.
+    /// Records at hand if possible; `nil` if the app has no key.
     ///
     /// - Parameters:
     ///   - keys: not empty.
     ///   - environment: `nil` tries production, then the sandbox.
     ///   - isFresh: calls the API again, for at most 3 seconds, because the caller already has a response. Not within
     ///     seconds of the last such call.
-    ///   - priority: the priority within the rate limit.
     ///   - limit: the time for all calls, pauses and waiting together.
     func records(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
@@ -126,8 +120,7 @@ package struct ServerAPISource: Sendable {
         if !isFresh { counts?.recordCache.add(found == nil ? HitLabel.miss : .hit) }
         if let found { return found }
         if isFresh {
-            return try await lookUp(
-                app, key, priority, within: min(limit, Self.confirmationLimit), isConfirming: true)
+            return try await lookUp(app, key, priority, within: min(limit, Self.confirmationLimit), isConfirming: true)
         }
         let end = ContinuousClock.now + limit
         let asked = try await confirmedOrLookedUp(app, key, priority, until: end)
@@ -150,9 +143,8 @@ package struct ServerAPISource: Sendable {
         return try await lookUp(app, key, priority, within: end - .now)
     }
 
-    /// Asks whether the App Store still says what these records deny, with one call. Returns the records, or `nil` if
-    /// it says something else, or does not answer, or if the customer changed in the meantime: then only a lookup can
-    /// tell.
+    /// Asks whether the App Store still says what these records deny, with one call. Returns `nil` if it says something
+    /// else, or does not answer, or if the customer changed in the meantime: then only a lookup can tell.
     ///
     /// - Parameter limit: the time for the call; at most 3 seconds are used.
     func confirmed(
@@ -205,8 +197,7 @@ package struct ServerAPISource: Sendable {
         _ app: App, _ key: RecordsAtHand.Key, _ priority: HourlyBudget.Priority, within limit: Duration,
         isConfirming: Bool = false
     ) async throws(UpstreamError) -> DatedRecords {
-        let options = CallOptions(
-            priority: priority, timeLimit: max(limit, Self.limitAlone), callLimit: limit)
+        let options = CallOptions(priority: priority, timeLimit: max(limit, Self.limitAlone), callLimit: limit)
         let question = Question(key: key, priority: priority)
         let found = try await lookups.value(for: question, within: limit) { () async throws(UpstreamError) in
             defer { readings.lastPages.withLock { $0[question] = nil } }
@@ -251,13 +242,11 @@ package struct ServerAPISource: Sendable {
             wholeSince: earlier?.wholeSince)
     }
 
-    /// Returns whether the app has a key.
     package func handles(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
 
     /// The client of an app, for calls whose results are not kept; `nil` if the app has no key.
     package func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }
 
-    /// The rate limits of all apps with a key.
     var budgets: [ServerAPIBudget] { apps.values.map(\.budget) }
 
     /// The remaining calls of each app, sorted by bundle id.

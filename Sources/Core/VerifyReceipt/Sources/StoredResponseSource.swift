@@ -17,7 +17,6 @@ struct StoredResponseSource: ResponseSource {
     let customers: RecordsSource
     /// Asked about a denial; `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
-    /// The source that asks it.
     let api: any ResponseSource
     let observations: UpstreamObservations
     let renderer: VerifyReceiptRenderer
@@ -61,8 +60,7 @@ struct StoredResponseSource: ResponseSource {
         return .answered(response)
     }
 
-    /// Returns whether the records are as good as a call, or good enough for a fallback. A denial may have to be
-    /// confirmed.
+    /// Whether records are as good as a call, or good enough for a fallback. A denial may have to be confirmed.
     private func isUsable(_ freshness: Freshness, for request: ResolvedRequest, isFallback: Bool) -> Bool {
         let app = request.app
         let isLastGood = isFallback && (app.staleSubscription == .answer || !freshness.mayBeStale(at: request.now))

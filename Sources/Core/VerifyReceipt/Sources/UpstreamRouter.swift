@@ -47,7 +47,6 @@ package struct UpstreamRouter: Sendable {
     private var environment: AppStoreEnvironment
     private var retries = 0
     private var malformedResponses = 0
-    /// The reason why the last attempt failed.
     private var failure: String?
     /// The last temporary status from Apple. A later outage does not clear it.
     private var last: AppleResponse?
@@ -57,19 +56,15 @@ package struct UpstreamRouter: Sendable {
     ///     a temporary fault.
     ///   - followsToSandbox: false if the app denies sandbox receipts; then 21007 ends the routing.
     package init(route: Route, isVerifiedHere: Bool, followsToSandbox: Bool = true) {
-        self.route = route
-        self.isVerifiedHere = isVerifiedHere
-        self.followsToSandbox = followsToSandbox
+        (self.route, self.isVerifiedHere, self.followsToSandbox) = (route, isVerifiedHere, followsToSandbox)
         switch route {
         case .auto: environment = .production
         case .only(let environment): self.environment = environment
         }
     }
 
-    /// The first step.
     package var first: Instruction { .call(environment, afterMilliseconds: 0) }
 
-    /// Returns the next step after the reply to the last call.
     package mutating func received(_ reply: Result<AppleResponse, UpstreamError>) -> Instruction {
         switch reply {
         case .success(let answer): received(answer)
@@ -135,9 +130,7 @@ package struct UpstreamRouter: Sendable {
     /// Retries, unless the failure is final or the retries are used up.
     ///
     /// - Parameter requested: the service's `Retry-After`. A pause beyond the client's deadline ends the routing.
-    private mutating func retry(
-        isFinal: Bool, reason: String, after requested: Duration = .zero
-    ) -> Instruction {
+    private mutating func retry(isFinal: Bool, reason: String, after requested: Duration = .zero) -> Instruction {
         guard !isFinal, retries < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
         }

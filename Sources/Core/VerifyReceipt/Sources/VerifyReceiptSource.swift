@@ -26,7 +26,6 @@ final class VerifyReceiptSource: Sendable {
         self.sleep = sleep
     }
 
-    /// The outcome of all attempts together.
     enum CallOutcome: Sendable {
         case pass(AppleResponse, from: AppStoreEnvironment)
         /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint was not called.
@@ -41,12 +40,9 @@ final class VerifyReceiptSource: Sendable {
             last: AppleResponse?, from: AppStoreEnvironment, reason: String, wasCalled: Bool, isUnreachable: Bool)
     }
 
-    /// Sends a request to Apple, with retries.
-    ///
     /// - Parameters:
     ///   - isVerifiedHere: whether the receipt is authentic by our own check.
     ///   - isGenuine: for ``HTTPRequest/isGenuine``.
-    ///   - followsToSandbox: false if the app denies sandbox receipts.
     ///   - owner: the bundle id of the configured app whose receipt it is; empty if there is none.
     ///   - limit: the time for all attempts and pauses together.
     func answer(

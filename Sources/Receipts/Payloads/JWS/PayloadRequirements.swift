@@ -28,12 +28,10 @@ package struct PayloadRequirements: Sendable, Hashable {
     /// Accepts any app, in production or sandbox.
     package static let any = PayloadRequirements()
 
-    /// Creates requirements of several apps.
     package init(apps: [App], environments: Set<AppStoreEnvironment>?, requiresClaims: Bool) {
         (self.apps, self.environments, self.requiresClaims) = (apps, environments, requiresClaims)
     }
 
-    /// Creates requirements of one app.
     package init(
         bundleId: String? = nil, appAppleId: Int64? = nil, environment: AppStoreEnvironment? = nil,
         requiresClaims: Bool = false
@@ -72,7 +70,6 @@ package struct PayloadRequirements: Sendable, Hashable {
             throw SignedPayloadError(.wrongBundleId, at: "bundleId", "belongs to another app", claimed: bundleId)
         }
         guard let appAppleId, named.allSatisfy({ $0.appAppleId ?? appAppleId != appAppleId }) else { return }
-        throw SignedPayloadError(
-            .wrongAppAppleId, at: "appAppleId", "belongs to another app", claimed: "\(appAppleId)")
+        throw SignedPayloadError(.wrongAppAppleId, at: "appAppleId", "belongs to another app", claimed: "\(appAppleId)")
     }
 }

@@ -11,7 +11,6 @@ struct CompactJWS {
     /// Maximum size of the header segment in bytes. Apple's headers have about 3,300 bytes.
     static let maximumHeaderBytes = 65_536
 
-    /// The byte ranges of the three segments.
     let header, payload, signature: Range<Int>
     /// The signed bytes: header, dot and payload.
     let signed: Range<Int>
@@ -59,14 +58,12 @@ struct CompactJWS {
 ///
 /// See RFC 7515, 4.1. Exactly three certificates are required, as in Apple's own libraries (ChainVerifier).
 struct SignedHeader {
-    /// Maximum number of certificates that are read.
     private static let maximumCertificates = 5
 
     /// The certificates in DER, concatenated.
     let certificates: [UInt8]
     /// The byte range of each certificate; at least one.
     let ranges: [Range<Int>]
-    /// Whether the algorithm is `ES256`.
     let isES256: Bool
     /// What is unknown about the header's form: the algorithm, critical extensions, or the number of certificates.
     let unknownForm: SignedPayloadError?

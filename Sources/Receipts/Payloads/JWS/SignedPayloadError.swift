@@ -3,7 +3,6 @@ import ReceiptBridgeCryptography
 
 /// The reason why a JWS was rejected. Programs match on `code`; the rest is for people.
 package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure.
     package let code: Code
     /// The part of the JWS: `header`, `x5c[1]`, `signature`, the name of a claim, or a path such as
     /// `data.signedTransactionInfo › signature`.
@@ -27,8 +26,7 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
         (self.reason, self.claimed, self.holder) = (reason, claimed, holder)
     }
 
-    /// The error on one line. Example: `outsideValidity: signedDate: the signer's chain was not valid at the time of
-    /// signing`.
+    /// Example: `outsideValidity: signedDate: the signer's chain was not valid at the time of signing`.
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 
     /// The failure of an authentic payload without an environment, as in 2021, where one is needed.
@@ -41,9 +39,7 @@ package struct SignedPayloadError: Error, Sendable, Hashable, CustomStringConver
     /// Whether the App Store signed the text for another app or environment than the one that was required.
     package var isMisplaced: Bool { verdict == .misplaced || claimed != nil }
 
-    /// Returns the same error with the name of the enclosing member in front of its place.
-    ///
-    /// - Parameter app: the app of the notification.
+    /// Returns the same error with the name of the enclosing member of that app's notification in front of its place.
     func inside(_ member: String, of app: String?) -> SignedPayloadError {
         SignedPayloadError(
             code, at: "\(member) › \(place)", reason, claimed: claimed, holder: app, validFrom: validFrom)
@@ -63,9 +59,7 @@ extension SignedPayloadError {
         case x5c
         /// The signing certificate or its issuer lacks the App Store's marker extension.
         case notAReceiptSigner
-        /// The chain does not end in a pinned root.
         case untrustedChain
-        /// The chain was not valid at the time of signing.
         case outsideValidity
         /// The signature does not match the text and the signer's key.
         case badSignature
@@ -111,10 +105,8 @@ extension SignedPayloadError {
         case notJudged
     }
 
-    /// What the failure says about the text.
     package var verdict: PayloadVerdict { validFrom == nil ? code.verdict : .notJudged }
 
-    /// Creates the error that corresponds to a failed check of certificates or signatures.
     init(_ error: CryptographyError) {
         switch error.code {
         case .badSignature: self.init(.badSignature, at: "signature", error.reason)

@@ -2,7 +2,6 @@ package import ReceiptBridgeBase
 
 /// A notification in which every JWS has been verified.
 package struct VerifiedNotification: Sendable {
-    /// The notification.
     package let notification: Signed<NotificationPayload>
     /// The verified `data.signedTransactionInfo`.
     package let transaction: Signed<TransactionPayload>?
@@ -17,9 +16,8 @@ extension SignedPayloadVerifier {
     /// environment of the notification.
     ///
     /// If the notification type or its container is unknown, an inner JWS that fails is dropped, because it may be of a
-    /// new kind. Otherwise a failing inner JWS makes the whole notification invalid.
-    ///
-    /// - Parameter now: The time of signing to assume if neither the notification nor any JWS inside it has a date.
+    /// new kind. Otherwise a failing inner JWS makes the whole notification invalid. `now` is the time of signing to
+    /// assume if neither the notification nor any JWS inside it has a date.
     package func verifyNotification(
         _ text: String, expecting requirements: PayloadRequirements = .any, now: Timestamp
     ) throws(SignedPayloadError) -> VerifiedNotification {

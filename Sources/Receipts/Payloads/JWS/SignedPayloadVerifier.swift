@@ -13,11 +13,9 @@ package struct SignedPayloadVerifier: Sendable {
     private let headers: HeaderCache
     private let reportLeftOut: @Sendable (JSONFieldError) -> Void
 
-    /// - Parameters:
-    ///   - trust: The trusted roots and intermediates.
-    ///   - maximumBytes: Maximum size of a JWS in bytes. Apple's have 5 KB, notifications 20 KB.
-    ///   - cacheCapacity: Maximum number of cached headers. Apple has used about five in five years.
-    ///   - reportLeftOut: Called for each claim that was left out because its type is not the documented one.
+    /// `maximumBytes` is that of a JWS: Apple's have 5 KB, notifications 20 KB. `cacheCapacity` is the maximum number
+    /// of cached headers: Apple has used about five in five years. `reportLeftOut` is called for each claim that was
+    /// left out because its type is not the documented one.
     package init(
         trust: TrustStore, maximumBytes: Int = 1 << 20, cacheCapacity: Int = 32,
         reportLeftOut: @escaping @Sendable (JSONFieldError) -> Void = { _ in }
@@ -26,9 +24,7 @@ package struct SignedPayloadVerifier: Sendable {
         headers = HeaderCache(signers: FIFOCache(capacity: cacheCapacity))
     }
 
-    /// Verifies a JWS and returns its payload.
-    ///
-    /// - Parameter now: The time of signing to assume if the payload has no date.
+    /// Verifies a JWS and returns its payload. `now` is the time of signing to assume if the payload has no date.
     package func verify<Payload: SignedClaims>(
         _ text: String, as kind: Payload.Type = Payload.self, expecting requirements: PayloadRequirements = .any,
         now: Timestamp
@@ -78,7 +74,6 @@ package struct SignedPayloadVerifier: Sendable {
         return value
     }
 
-    /// Returns the signer after verifying its signature.
     private func signer(
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
@@ -90,7 +85,6 @@ package struct SignedPayloadVerifier: Sendable {
         return signer
     }
 
-    /// Verifies an ES256 signature.
     private static func verifySignature(
         of parts: CompactJWS, in text: borrowing Span<UInt8>, key: VerifyingKey
     ) throws(SignedPayloadError) {
@@ -152,9 +146,8 @@ package struct SignedPayloadVerifier: Sendable {
         }
     }
 
-    /// Throws `outsideValidity` if the date of signing is outside the validity of the signer's chain.
-    ///
-    /// - Parameter now: The time of signing to assume without a date.
+    /// Throws `outsideValidity` if the date of signing, or `now` without a date, is outside the validity of the
+    /// signer's chain.
     static func check(
         _ date: Timestamp?, _ claim: String, _ window: ClosedRange<Int64>, now: Timestamp
     ) throws(SignedPayloadError) {
@@ -165,9 +158,7 @@ package struct SignedPayloadVerifier: Sendable {
     }
 
     /// Prepares the single signature verification that a JWS with a cached header costs, so that a benchmark can
-    /// measure it alone.
-    ///
-    /// - Throws: `SignedPayloadError`, `CryptographyError`.
+    /// measure it alone. Throws `SignedPayloadError`, `CryptographyError`.
     package func bareVerification(of text: String) throws -> BenchmarkVerification {
         let bytes = Array(text.utf8)
         let span = bytes.span
@@ -192,7 +183,6 @@ private struct HeaderCache: Sendable {
 
     let signers: FIFOCache<Entry>
 
-    /// Returns the signer of exactly this header, or `nil` if it is not cached.
     func signer(of header: Range<Int>, in text: borrowing Span<UInt8>) -> VerifiedSigner? {
         for entry in signers.entries where text.holds(entry.segment, at: header) { return entry.signer }
         return nil

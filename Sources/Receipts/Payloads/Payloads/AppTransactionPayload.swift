@@ -8,7 +8,6 @@ package struct AppTransactionPayload: Sendable, Hashable {
     package var receiptType: String?
     /// The Apple ID of the app; missing in the sandbox.
     package var appAppleId: Int64?
-    /// The bundle identifier of the app.
     package var bundleId: String?
     /// The app version that requested this payload; absent if it comes from the Server API.
     package var applicationVersion: String?
@@ -31,7 +30,6 @@ package struct AppTransactionPayload: Sendable, Hashable {
     /// `iOS`, `macOS`, `tvOS` or `visionOS`.
     package var originalPlatform: String?
 
-    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
     package init() {}
@@ -40,7 +38,6 @@ package struct AppTransactionPayload: Sendable, Hashable {
 extension AppTransactionPayload: SignedClaims {
     package static let kinds: [SignedKind] = [.appTransaction]
 
-    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
         receiptType = try claims.object.text("receiptType")
         appAppleId = try claims.object.number("appAppleId")
@@ -58,14 +55,9 @@ extension AppTransactionPayload: SignedClaims {
         self.claims = claims.object.bytes
     }
 
-    /// The time of signing.
     package var signingDate: Timestamp? { receiptCreationDate }
-    /// This payload has no `signedDate`.
     package static var signingDateName: String { "receiptCreationDate" }
-    /// The Apple ID of the app.
     package var claimedAppAppleId: Int64? { appAppleId }
-    /// The bundle identifier of the app.
     package var claimedBundleId: String? { bundleId }
-    /// The App Store environment.
     package var claimedEnvironment: String? { receiptType }
 }

@@ -3,7 +3,8 @@ package import ReceiptBridgeBase
 /// Reads the members of a JSON object of the App Store, of which only some decide.
 ///
 /// A member that does not decide is left out if its type is not the documented one: Apple may change it, and one such
-/// member must not make a genuine purchase unusable. Members that decide are read from ``object``, whose readers throw.
+/// member must not make a genuine purchase unusable. The readers return `nil` for a member that is absent or left out.
+/// Members that decide are read from ``object``, whose readers throw.
 package struct ClaimReader {
     /// For the members that decide: identifiers, the environment, dates of access, revocation.
     package let object: JSONObject
@@ -25,11 +26,8 @@ package struct ClaimReader {
         return Set(reader.leftOut.map(\.name)).sorted()
     }()
 
-    package init(_ object: JSONObject) {
-        self.object = object
-    }
+    package init(_ object: JSONObject) { self.object = object }
 
-    /// Returns the value of a member; `nil` if it is absent or left out.
     @inline(__always)
     private mutating func optional<Value>(
         _ name: StaticString, _ read: (JSONObject, StaticString) throws(JSONFieldError) -> Value?
@@ -43,27 +41,22 @@ package struct ClaimReader {
         }
     }
 
-    /// A string; `nil` if it is absent or left out.
     package mutating func text(_ name: StaticString) -> String? {
         optional(name) { object, name throws(JSONFieldError) in try object.text(name) }
     }
 
-    /// An array of strings; `nil` if it is absent or left out.
     package mutating func texts(_ name: StaticString) -> [String]? {
         optional(name) { object, name throws(JSONFieldError) in try object.texts(name) }
     }
 
-    /// A whole number of 64 bits; `nil` if it is absent or left out.
     package mutating func integer(_ name: StaticString) -> Int64? {
         optional(name) { object, name throws(JSONFieldError) in try object.integer(name) }
     }
 
-    /// A boolean; `nil` if it is absent or left out.
     package mutating func flag(_ name: StaticString) -> Bool? {
         optional(name) { object, name throws(JSONFieldError) in try object.flag(name) }
     }
 
-    /// A date; `nil` if it is absent or left out.
     package mutating func date(_ name: StaticString) -> Timestamp? {
         optional(name) { object, name throws(JSONFieldError) in try object.date(name) }
     }
@@ -81,9 +74,8 @@ package struct ClaimReader {
         do throws(JSONFieldError) { return try required(name, read) } catch { return leaveOut(error) }
     }
 
-    /// A value that is read from a nested object; `nil` if it is absent.
-    ///
-    /// - Throws: ``JSONFieldError`` if the member is not an object.
+    /// A value that is read from a nested object; `nil` if it is absent. Throws an error if the member is not an
+    /// object.
     mutating func required<Value>(
         _ name: StaticString, _ read: (inout ClaimReader) throws(JSONFieldError) -> Value
     ) throws(JSONFieldError) -> Value? {
@@ -95,9 +87,8 @@ package struct ClaimReader {
         return value
     }
 
-    /// Returns the elements of an array of objects, read one by one; empty if it is absent.
-    ///
-    /// - Throws: ``JSONFieldError`` if the member is not an array of objects.
+    /// Returns the elements of an array of objects, read one by one; empty if it is absent. Throws an error if the
+    /// member is not an array of objects.
     package mutating func elements<Value>(
         _ name: StaticString, _ read: (inout ClaimReader) throws(JSONFieldError) -> Value
     ) throws(JSONFieldError) -> [Value] {

@@ -7,7 +7,6 @@ package import ReceiptBridgeBase
 package struct TransactionCommitment: Sendable, Hashable {
     /// The number of this billing period, beginning with 1.
     package var billingPeriodNumber: Int64?
-    /// The number of billing periods in the commitment.
     package var totalBillingPeriods: Int64?
     /// The end of the commitment. The transaction's `expiresDate` is the end of its month.
     package var commitmentExpiresDate: Timestamp?
@@ -19,7 +18,6 @@ package struct TransactionCommitment: Sendable, Hashable {
 
 /// The `commitmentInfo` of a renewal: what happens at the end of the commitment.
 package struct RenewalCommitment: Sendable, Hashable {
-    /// The product of the next commitment.
     package var commitmentAutoRenewProductId: String?
     /// 0 off, 1 on. The months of a commitment continue to renew after it is turned off.
     package var commitmentAutoRenewStatus: Int64?
@@ -34,7 +32,6 @@ package struct RenewalCommitment: Sendable, Hashable {
 }
 
 extension TransactionCommitment {
-    /// Reads every field declared in the type.
     init(_ claims: inout ClaimReader) {
         billingPeriodNumber = claims.integer("billingPeriodNumber")
         totalBillingPeriods = claims.integer("totalBillingPeriods")
@@ -44,7 +41,6 @@ extension TransactionCommitment {
 }
 
 extension RenewalCommitment {
-    /// Reads every field declared in the type.
     init(_ claims: inout ClaimReader) {
         commitmentAutoRenewProductId = claims.text("commitmentAutoRenewProductId")
         commitmentAutoRenewStatus = claims.integer("commitmentAutoRenewStatus")

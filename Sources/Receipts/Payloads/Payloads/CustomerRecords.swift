@@ -36,7 +36,6 @@ package struct CustomerRecords: Sendable {
 }
 
 extension CustomerRecords {
-    /// The consumables in the history.
     package var consumables: ConsumableIdentifiers {
         var consumables = ConsumableIdentifiers()
         // In place, because a copy of a payload counts a reference to each of its texts.
@@ -58,7 +57,6 @@ extension CustomerRecords {
 
 /// The consumables of a history, by transaction id.
 package struct ConsumableIdentifiers: Sendable, Hashable {
-    /// All consumables.
     package var all: Set<String>
     /// Those that were refunded, also in part.
     package var refunded: Set<String>
@@ -91,13 +89,11 @@ package enum RecordAnomaly: Sendable, Hashable {
 package struct SubscriptionRecord: Sendable {
     /// The subscription group. A customer can be subscribed to one product of a group at a time.
     package let subscriptionGroupIdentifier: String?
-    /// The identifier of the subscription.
     package let originalTransactionId: String
     /// 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5 revoked.
     package let status: Int
     /// The latest transaction of the subscription.
     package let transaction: Signed<TransactionPayload>?
-    /// The renewal information of the subscription.
     package let renewal: Signed<RenewalPayload>?
 
     /// Creates a record. The caller must have verified every JWS.

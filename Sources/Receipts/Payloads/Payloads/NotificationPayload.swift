@@ -30,7 +30,6 @@ package struct NotificationPayload: Sendable, Hashable {
     /// environment. Its other members are read as in ``data``.
     package var unknownContainer: PurchaseData?
 
-    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
     package init() {}
@@ -43,7 +42,6 @@ extension NotificationPayload {
     package struct PurchaseData: Sendable, Hashable {
         /// The Apple ID of the app; missing in the sandbox.
         package var appAppleId: Int64?
-        /// The bundle identifier of the app.
         package var bundleId: String?
         /// The version of the app at the time of the event.
         package var bundleVersion: String?
@@ -69,17 +67,13 @@ extension NotificationPayload {
         package var environment: String?
         /// The Apple ID of the app; missing in the sandbox.
         package var appAppleId: Int64?
-        /// The bundle identifier of the app.
         package var bundleId: String?
-        /// The product whose subscriptions were extended.
         package var productId: String?
         /// The UUID of the extension request.
         package var requestIdentifier: String?
         /// Storefront country codes; `nil` means all countries.
         package var storefrontCountryCodes: [String]?
-        /// The number of subscriptions that were extended.
         package var succeededCount: Int64?
-        /// The number of subscriptions that could not be extended.
         package var failedCount: Int64?
 
         package init() {}
@@ -92,11 +86,8 @@ extension NotificationPayload {
         /// The identifier of the token. It begins with `SANDBOX` in the sandbox, which is the only sign of the
         /// environment.
         package var externalPurchaseId: String?
-        /// The time when the token was created.
         package var tokenCreationDate: Timestamp?
-        /// The Apple ID of the app.
         package var appAppleId: Int64?
-        /// The bundle identifier of the app.
         package var bundleId: String?
         /// `SERVICES` or `ACQUISITION`; only for custom links.
         package var tokenType: String?
@@ -112,7 +103,6 @@ extension NotificationPayload {
     package struct AppData: Sendable, Hashable {
         /// The Apple ID of the app; missing in the sandbox.
         package var appAppleId: Int64?
-        /// The bundle identifier of the app.
         package var bundleId: String?
         /// `Production` or `Sandbox`.
         package var environment: String?
@@ -126,7 +116,6 @@ extension NotificationPayload {
 extension NotificationPayload: SignedClaims {
     package static let kinds: [SignedKind] = [.notification]
 
-    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
         notificationType = try claims.object.text("notificationType")
         let subtype = claims.text("subtype")
@@ -142,19 +131,15 @@ extension NotificationPayload: SignedClaims {
         self.claims = claims.object.bytes
     }
 
-    /// The time of signing.
     package var signingDate: Timestamp? { signedDate }
-    /// The bundle identifier of the app.
     package var claimedBundleId: String? {
         data?.bundleId ?? summary?.bundleId ?? externalPurchaseToken?.bundleId ?? appData?.bundleId
             ?? unknownContainer?.bundleId
     }
-    /// The Apple ID of the app.
     package var claimedAppAppleId: Int64? {
         data?.appAppleId ?? summary?.appAppleId ?? externalPurchaseToken?.appAppleId ?? appData?.appAppleId
             ?? unknownContainer?.appAppleId
     }
-    /// The App Store environment.
     package var claimedEnvironment: String? {
         data?.environment ?? summary?.environment ?? appData?.environment ?? externalPurchaseToken?.environment
             ?? unknownContainer?.environment
@@ -162,7 +147,6 @@ extension NotificationPayload: SignedClaims {
 }
 
 extension NotificationPayload {
-    /// Whether the notification has a container that this version knows.
     package var hasKnownContainer: Bool {
         data != nil || summary != nil || externalPurchaseToken != nil || appData != nil
     }

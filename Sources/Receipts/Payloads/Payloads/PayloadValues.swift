@@ -2,15 +2,11 @@
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/type
 package struct ProductType: RawRepresentable, Sendable, Hashable {
-    /// The value as written in payloads.
     package let rawValue: String
 
-    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A subscription that renews automatically.
     package static let autoRenewable = Self(rawValue: "Auto-Renewable Subscription")
-    /// A product that is bought once.
     package static let nonConsumable = Self(rawValue: "Non-Consumable")
     /// A product that can be bought any number of times.
     package static let consumable = Self(rawValue: "Consumable")
@@ -34,10 +30,8 @@ package struct ProductType: RawRepresentable, Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/inappownershiptype
 package struct OwnershipType: RawRepresentable, Sendable, Hashable {
-    /// The value as Apple writes it.
     package let rawValue: String
 
-    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
     /// Bought by the customer.
@@ -50,10 +44,8 @@ package struct OwnershipType: RawRepresentable, Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/offertype
 package struct OfferType: RawRepresentable, Sendable, Hashable {
-    /// Apple's number.
     package let rawValue: Int64
 
-    /// Accepts any number, including those without a name here.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// For new subscribers.
@@ -70,19 +62,15 @@ package struct OfferType: RawRepresentable, Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/offerdiscounttype
 package struct OfferDiscountType: RawRepresentable, Sendable, Hashable {
-    /// The value as Apple writes it.
     package let rawValue: String
 
-    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Free of charge.
     package static let freeTrial = Self(rawValue: "FREE_TRIAL")
     /// Paid period by period.
     static let payAsYouGo = Self(rawValue: "PAY_AS_YOU_GO")
     /// Paid once in advance for several periods.
     static let payUpFront = Self(rawValue: "PAY_UP_FRONT")
-    /// Paid once.
     package static let oneTime = Self(rawValue: "ONE_TIME")
 }
 
@@ -93,7 +81,6 @@ package struct NotificationType: RawRepresentable, Sendable, Hashable {
     /// The value as Apple writes it, for example `DID_RENEW`.
     package let rawValue: String
 
-    /// Accepts any text, including values without a name here.
     package init(rawValue: String) { self.rawValue = rawValue }
 
     package static let test = Self(rawValue: "TEST")

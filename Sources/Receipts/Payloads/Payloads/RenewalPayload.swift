@@ -6,7 +6,6 @@ package import ReceiptBridgeBase
 package struct RenewalPayload: Sendable, Hashable {
     /// The identifier of the subscription.
     package var originalTransactionId: String?
-    /// The current product.
     package var productId: String?
     /// The product of the next period.
     package var autoRenewProductId: String?
@@ -44,7 +43,6 @@ package struct RenewalPayload: Sendable, Hashable {
     package var currency: String?
     /// The UUID the app set for the customer. Apple sends it in lower case.
     package var appAccountToken: String?
-    /// The identifier of the customer's download of the app.
     package var appTransactionId: String?
     /// `Production`, `Sandbox`, `Xcode` or `LocalTesting`; missing in 2021.
     package var environment: String?
@@ -57,7 +55,6 @@ package struct RenewalPayload: Sendable, Hashable {
     /// The items of the next period with the Advanced Commerce API, as their JSON bytes.
     package var advancedCommerceInfo: [UInt8]?
 
-    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
     package init() {}
@@ -66,7 +63,6 @@ package struct RenewalPayload: Sendable, Hashable {
 extension RenewalPayload: SignedClaims {
     package static let kinds: [SignedKind] = [.renewal]
 
-    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
         originalTransactionId = try claims.object.text("originalTransactionId")
         productId = claims.text("productId")
@@ -95,11 +91,8 @@ extension RenewalPayload: SignedClaims {
         self.claims = claims.object.bytes
     }
 
-    /// The time of signing.
     package var signingDate: Timestamp? { signedDate }
-    /// Always `nil`, because renewals contain no bundle identifier.
     package var claimedBundleId: String? { nil }
-    /// The App Store environment.
     package var claimedEnvironment: String? { environment }
     /// Renewals contain no bundle identifier.
     package static var namesApp: Bool { false }

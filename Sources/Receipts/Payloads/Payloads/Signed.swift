@@ -4,7 +4,6 @@ import ReceiptBridgeBase
 ///
 /// For input from outside, only `SignedPayloadVerifier` creates values of this type.
 package struct Signed<Payload: Sendable>: Sendable {
-    /// The decoded payload.
     package let payload: Payload
     /// The whole compact JWS, which can be passed on to others.
     package let text: String
@@ -20,9 +19,8 @@ extension Signed: Equatable where Payload: Equatable {}
 extension Signed: Hashable where Payload: Hashable {}
 
 extension Signed where Payload: SignedClaims {
-    /// Parses a JWS from the store without verifying it again, because it was verified before it was stored.
-    ///
-    /// Returns `nil` if the text cannot be parsed. In that case the stored row is damaged.
+    /// Parses a JWS from the store without verifying it again, because it was verified before it was stored. Returns
+    /// `nil` for a damaged row.
     package init?(storedText text: String) {
         let bytes = Array(text.utf8)
         let span = bytes.span

@@ -14,9 +14,7 @@ package struct TransactionPayload: Sendable, Hashable {
     package var originalTransactionId: String?
     /// The identifier of a subscription period, the same in all its restorations. May be missing for family members.
     package var webOrderLineItemId: String?
-    /// The bundle identifier of the app.
     package var bundleId: String?
-    /// The product identifier.
     package var productId: String?
     /// The subscription group; only for auto-renewable subscriptions.
     package var subscriptionGroupIdentifier: String?
@@ -55,7 +53,6 @@ package struct TransactionPayload: Sendable, Hashable {
     package var environment: String?
     /// The country of the storefront, three letters (ISO 3166-1).
     package var storefront: String?
-    /// Apple's number of the storefront.
     package var storefrontId: String?
     /// `PURCHASE` or `RENEWAL`.
     package var transactionReason: String?
@@ -63,7 +60,6 @@ package struct TransactionPayload: Sendable, Hashable {
     package var currency: String?
     /// The discount type: see `OfferDiscountType`.
     package var offerDiscountType: String?
-    /// The identifier of the customer's download of the app.
     package var appTransactionId: String?
     /// The duration of the offer (ISO 8601), for example `P1W`.
     package var offerPeriod: String?
@@ -81,7 +77,6 @@ package struct TransactionPayload: Sendable, Hashable {
     /// True if an upgrade replaced this transaction. Apple omits it otherwise.
     package var isUpgraded: Bool?
 
-    /// The payload as signed, in JSON. Fields that are not declared here remain available in it.
     package var claims: [UInt8] = []
 
     package init() {}
@@ -98,14 +93,12 @@ extension TransactionPayload {
         return known.first { $0.rawValue == type }
     }
 
-    /// Whether `type` says that the product is a consumable.
     package var isConsumable: Bool { type == ProductType.consumable.rawValue }
 }
 
 extension TransactionPayload: SignedClaims {
     package static let kinds: [SignedKind] = [.transaction]
 
-    /// Reads every field declared in the type. `claims` keeps the whole document.
     package init(_ claims: inout ClaimReader) throws(JSONFieldError) {
         transactionId = try claims.object.text("transactionId")
         originalTransactionId = try claims.object.text("originalTransactionId")
@@ -144,10 +137,7 @@ extension TransactionPayload: SignedClaims {
         self.claims = claims.object.bytes
     }
 
-    /// The time of signing.
     package var signingDate: Timestamp? { signedDate }
-    /// The bundle identifier of the app.
     package var claimedBundleId: String? { bundleId }
-    /// The App Store environment.
     package var claimedEnvironment: String? { environment }
 }

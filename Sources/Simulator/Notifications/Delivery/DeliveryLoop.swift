@@ -5,8 +5,7 @@ import Synchronization
 /// Sends queued notifications while the store runs, several concurrently, retries after failures, and counts the
 /// results.
 extension NotificationOutbox {
-    /// Runs until the task is canceled. Queued notifications stay queued for the next run. Throws if no HTTP client can
-    /// be started.
+    /// Queued notifications stay queued for the next run. Throws if no HTTP client can be started.
     func run() async throws {
         let sender = try NotificationSender()
         await withDiscardingTaskGroup { group in
@@ -38,16 +37,13 @@ extension NotificationOutbox {
         state.withLock { state in
             guard !Task.isCancelled, state.inFlight < state.concurrency,
                 let notification = state.queue.dequeue(at: .now)
-            else {
-                return nil
-            }
+            else { return nil }
             state.inFlight += 1
             return notification
         }
     }
 
-    /// Records the result of an attempt and schedules a retry. Duplicates are sent once and are not in the
-    /// notification history.
+    /// Schedules a retry. Duplicates are sent once and are not in the notification history.
     private func finish(_ notification: QueuedNotification, _ outcome: NotificationSender.AttemptResult?) {
         var notification = notification
         notification.attempts += 1
@@ -86,7 +82,6 @@ package struct DeliveryCounts: Sendable, Hashable {
     package var waiting = 0
     /// Duplicates, which the caller of `POST /events` asked for.
     package var copies = 0
-    /// Requests sent.
     package var attempts = 0
 
     /// The response to `GET /notifications/deliveries`.
@@ -107,7 +102,6 @@ struct QueuedNotification: Sendable {
     let environment: AppStoreEnvironment
     /// Factor by which the pauses before retries are shorter than Apple's.
     let speed: Double
-    /// Whether this is the second of two copies.
     let isCopy: Bool
     var attempts = 0
 }
@@ -131,7 +125,6 @@ struct DeliveryQueue {
         later.insert((due, notification), at: later.firstIndex { $0.due <= due } ?? later.endIndex)
     }
 
-    /// Removes and returns the next notification that is due.
     mutating func dequeue(at now: ContinuousClock.Instant) -> QueuedNotification? {
         if let last = later.last, last.due <= now {
             later.removeLast()

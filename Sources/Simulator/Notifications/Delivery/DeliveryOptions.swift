@@ -2,7 +2,6 @@
 package struct DeliveryOptions: Sendable, Hashable {
     /// Shares, from 0 to 1, of the notifications that are never sent, sent twice, or sent after later ones.
     package var lost = 0.0, doubled = 0.0, shuffled = 0.0
-    /// Maximum number of notifications in flight.
     package var concurrency = 8
     /// Factor by which the pauses before retries are shorter than Apple's, or `nil` for the store's own factor.
     package var speed: Double?
@@ -16,7 +15,6 @@ package struct DeliveryOptions: Sendable, Hashable {
 struct DeliveryFaults {
     /// The positions of the notifications that are sent, and whether this is the duplicate.
     let sendings: [(position: Int, isCopy: Bool)]
-    /// Number of notifications that are never sent.
     private(set) var lost = 0
 
     init(_ count: Int, _ options: DeliveryOptions) {

@@ -9,7 +9,6 @@ package final class NotificationOutbox: Sendable {
         var speed = 1.0
         /// Maximum of ``inFlight``, from the newest call to `POST /events`.
         var concurrency = 8
-        /// Notifications that were taken from the queue and whose attempt has not ended.
         var inFlight = 0
         /// When the next retry can be sent, or `nil` if no retry waits or too many notifications are in flight.
         var due: ContinuousClock.Instant? { inFlight < concurrency ? queue.due : nil }
@@ -20,15 +19,13 @@ package final class NotificationOutbox: Sendable {
     let issuer: JWSIssuer
     let verifyReceipt: SimulatedVerifyReceipt
     let state = Mutex(State())
-    /// Wakes the delivery if the queue has changed.
     let changes = AsyncSignal()
 
     init(log: NotificationLog, issuer: JWSIssuer, verifyReceipt: SimulatedVerifyReceipt) {
         (self.log, self.issuer, self.verifyReceipt) = (log, issuer, verifyReceipt)
     }
 
-    /// Sets the factor by which pauses before retries are shorter than Apple's, for calls that do not set it
-    /// themselves.
+    /// The factor by which pauses before retries are shorter than Apple's, for calls that do not set it.
     package func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
 
     package var counts: DeliveryCounts {
@@ -39,11 +36,8 @@ package final class NotificationOutbox: Sendable {
         }
     }
 
-    /// Stores and queues the notifications about events, in order.
-    ///
     /// Apple's notification history lists what was sent to a version 2 target. If no target was ever set, all
-    /// notifications count as delivered. If a target was set, but not for this environment, nothing is sent and
-    /// nothing is listed.
+    /// notifications count as delivered. If one was set, but not for this environment, nothing is sent or listed.
     package func post(_ outcomes: [EventOutcome], _ options: DeliveryOptions = .init()) {
         var entries: [NotificationLog.Entry] = []
         var drafts: [(entry: Int, type: NotificationV1Type?, target: NotificationTarget)] = []

@@ -2,7 +2,6 @@ import ReceiptBridgeTransport
 
 /// Posts the bodies of notifications, over connections that it keeps.
 struct NotificationSender: Sendable {
-    /// The outcome of one attempt.
     struct AttemptResult: Sendable, Hashable {
         let result: SendAttempt.Result
         /// Whether Apple would retry. It does not if the status is neither a success nor an error.
@@ -18,7 +17,6 @@ struct NotificationSender: Sendable {
         transport = try CurlTransport(configuration)
     }
 
-    /// Sends a body and waits for the response.
     func deliver(_ body: [UInt8], to target: NotificationTarget) async -> AttemptResult {
         do throws(TransportError) {
             let request = try HTTPRequest(

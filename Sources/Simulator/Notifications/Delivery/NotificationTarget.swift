@@ -10,7 +10,6 @@ import ReceiptBridgeTransport
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/enabling-app-store-server-notifications
 package struct NotificationTarget: Sendable, Hashable {
-    /// The version of App Store Server Notifications.
     package enum Version: Int64, Sendable, Hashable {
         case first = 1
         case second
@@ -33,7 +32,6 @@ package struct NotificationTarget: Sendable, Hashable {
 
 /// A registry of the targets of both environments.
 package final class TargetRegistry: Sendable {
-    /// The result of looking up the target of an environment.
     enum Finding: Sendable, Hashable {
         /// No target was ever set, for either environment.
         case neverSet
@@ -60,9 +58,7 @@ package final class TargetRegistry: Sendable {
     }
 
     /// Removes all targets. ``find(_:)`` then returns `none`, not `neverSet`.
-    package func removeAll() {
-        contents.withLock { $0.targets = [:] }
-    }
+    package func removeAll() { contents.withLock { $0.targets = [:] } }
 
     func find(_ environment: AppStoreEnvironment) -> Finding {
         contents.withLock {
@@ -71,24 +67,18 @@ package final class TargetRegistry: Sendable {
         }
     }
 
-    /// The response to `GET /notifications/targets`.
     var document: JSONValue {
         let targets = contents.withLock { $0.targets }
         return .array(
             [AppStoreEnvironment.production, .sandbox].compactMap { environment in
                 targets[environment].map {
-                    JSONValue([
-                        "environment": environment.rawValue, "url": $0.text,
-                        "version": $0.version.rawValue,
-                    ])
+                    JSONValue(["environment": environment.rawValue, "url": $0.text, "version": $0.version.rawValue])
                 }
             })
     }
 }
 
 extension NotificationTarget.Version {
-    /// Apple's pauses between an attempt and the next one.
-    ///
     /// Version 2: 1, 12, 24, 48 and 72 hours after the previous attempt. Version 1: 6, 24 and 48 hours. In the sandbox
     /// there are no retries.
     /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications

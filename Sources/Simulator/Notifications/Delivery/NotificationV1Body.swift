@@ -9,8 +9,7 @@ import ReceiptBridgeCryptography
 /// The outer members describe the event. `unified_receipt` describes the moment of sending, because developers
 /// observed that its `latest_receipt` differs between duplicates (https://developer.apple.com/forums/thread/716641).
 extension SimulatedVerifyReceipt {
-    /// Returns the body of a version 1 notification, or `nil` if the notification is not about a customer, because
-    /// version 1 has no such notifications.
+    /// `nil` if the notification is not about a customer, because version 1 has no such notifications.
     func notificationBody(
         _ notification: SimulatedNotification, as type: NotificationV1Type
     ) throws(CryptographyError) -> JSONValue? {
@@ -37,7 +36,6 @@ extension SimulatedVerifyReceipt {
         return .object(members)
     }
 
-    /// Returns the members about the renewal.
     private static func members(of renewal: SimulatedRenewal, isProduction: Bool) -> [JSONValue.Member] {
         let product = isProduction ? SimulatedProduct.named(renewal.autoRenewProductId) : nil
         return JSONValue.members([
@@ -95,11 +93,8 @@ enum NotificationV1Type: String, Sendable, Hashable {
     case revoked = "REVOKE"
     case consumptionRequest = "CONSUMPTION_REQUEST"
 
-    /// Returns the version 1 notifications about an event in the order of sending, each with the index of its version
-    /// 2 counterpart.
-    ///
-    /// Many events have no version 1 notification, for example a voluntary expiry, the end of a grace period, or a
-    /// one-time purchase.
+    /// In the order of sending, each with the index of its version 2 counterpart. Many events have no version 1
+    /// notification, for example a voluntary expiry, the end of a grace period, or a one-time purchase.
     static func all(of outcome: EventOutcome) -> [(index: Int, type: NotificationV1Type)] {
         outcome.notifications.enumerated().flatMap { index, notification in
             types(of: notification, outcome).map { (index, $0) }
@@ -140,7 +135,6 @@ enum NotificationV1Type: String, Sendable, Hashable {
         return previous?.product == transaction.product
     }
 
-    /// Returns whether the event turned off the renewal.
     private static func turnsOff(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
         let previous = notification.transaction.flatMap { outcome.before?.renewal(of: $0) }
         return previous?.willRenew == true && notification.renewal?.willRenew == false

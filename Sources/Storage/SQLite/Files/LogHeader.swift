@@ -25,9 +25,8 @@ struct LogHeader {
         pageSize = Int64(word(2))
     }
 
-    /// Returns why the log does not belong to a database; `nil` if it may, and without a log.
-    ///
-    /// - Parameter pageSize: of the database, in bytes.
+    /// Returns why the log does not belong to a database with pages of this size in bytes; `nil` if it may, and without
+    /// a log.
     static func damage(ofLogAt path: String, pageSize: Int64) -> String? {
         guard StoreFiles.size(of: path) > 0 else { return nil }
         // A server that begins the log again at this moment writes the header.

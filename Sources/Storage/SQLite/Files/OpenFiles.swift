@@ -11,7 +11,6 @@ import Synchronization
 /// truncates the log only after it copied all of it, when the index says that the log is empty.
 /// Source: https://www.sqlite.org/walformat.html, sections 1.1, 2.1 and 4.2.
 final class OpenFiles: Sendable {
-    /// What is wrong with the files.
     enum Loss: Sendable, Hashable { case database, log }
 
     private let path: String
@@ -38,10 +37,8 @@ final class OpenFiles: Sendable {
     }
 
     /// A file that is shorter than what was written to it; `nil` without one. A program may have truncated it while a
-    /// transaction wrote behind its end, so that the file is long again and has a hole.
-    ///
-    /// - Parameter db: the connection that writes. Only in a transaction no other process changes the database file at
-    ///   the same time.
+    /// transaction wrote behind its end, so that the file is long again and has a hole. The connection is the one that
+    /// writes: only in a transaction no other process changes the database file at the same time.
     func truncated(_ db: Database) -> Loss? {
         guard let file = SQLiteFile(SQLITE_FCNTL_FILE_POINTER, of: db), let bytes = file.size,
             let log = SQLiteFile(SQLITE_FCNTL_JOURNAL_POINTER, of: db), let index = file.logIndex,

@@ -7,21 +7,17 @@ package import GRDB
 /// The process that opens the file has an exclusive lock until it exits, however it exits. After a crash, the writes
 /// between two calls of ``commit()`` are either all there or all missing.
 package final class ProgressFile {
-    /// Path of the file.
     package let path: String
     private let queue: DatabaseQueue
     private var isInTransaction = false
 
     /// The schema version below, as `user_version`; 0 in a new file, and in files from before versions were numbered.
     private static let version: Int64 = 5
-    /// The oldest schema version that can still be read.
     private static let oldestVersion: Int64 = 2
 
-    /// Opens the file, or creates one that only this user can read. An existing file is checked completely first; if
-    /// it is damaged, it is refused and stays unchanged.
-    ///
-    /// - Throws: `locked` if another process has it open, `notADatabase` for a file that is damaged or no database,
-    ///   `changed` for one of another version.
+    /// Opens the file, or creates one that only this user can read. An existing file is checked completely first; if it
+    /// is damaged, it is refused and stays unchanged. Throws `locked` if another process has it open, `notADatabase`
+    /// for a file that is damaged or no database, `changed` for one of another version.
     package init(path: String) throws(StorageError) {
         self.path = path
         try StoreFiles.createIfMissing(path)
@@ -94,22 +90,18 @@ package final class ProgressFile {
         try commit()
     }
 
-    /// Returns the value stored under a key, or `nil` if there is none.
     package func state(_ key: String) throws(StorageError) -> [UInt8]? {
         try read { db in try db.row("SELECT value FROM state WHERE key = ?", [key])?.bytes(0) }
     }
 
-    /// Returns the value that ``save(encoding:as:)`` stored under a key, or `nil` if there is none.
-    ///
-    /// - Throws: `notADatabase` if the stored value cannot be decoded.
+    /// Decodes the value that ``save(encoding:as:)`` stored. Throws `notADatabase` if it cannot be decoded.
     package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(StorageError) -> Value? {
         guard let bytes = try state(key) else { return nil }
         do { return try StoredJSON.decode(type, from: bytes) } catch { throw damaged("the \(key)") }
     }
 
-    /// Returns the number whose digits are stored under a key; `nil` if none or an empty text is.
-    ///
-    /// - Throws: `notADatabase` for a number out of the range.
+    /// Returns the number whose digits are stored under a key; `nil` if none or an empty text is. Throws `notADatabase`
+    /// for a number out of the range.
     package func number(_ key: String, in range: ClosedRange<Int64>) throws(StorageError) -> Int64? {
         guard let digits = try state(key), !digits.isEmpty else { return nil }
         guard let number = Int64(String(decoding: digits, as: UTF8.self)), range.contains(number) else {
@@ -129,11 +121,41 @@ package final class ProgressFile {
         try save([UInt8](JSONEncoder().encode(value)), as: key)
     }
 
-    /// Stores a value under a key.
     package func save(_ value: [UInt8], as key: String) throws(StorageError) {
         try write { db in
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?)").execute(
                 arguments: [key, Data(value)])
+        }
+    }
+
+    /// Returns the numbers of a set. A number is added and removed alone, so that a large set is not written again.
+    ///
+    /// - Throws: `notADatabase` for a number below 0 or out of the range.
+    package func numbers(in set: String) throws(StorageError) -> Set<Int64> {
+        let keys = try read { db in
+            try db.texts(
+                "SELECT key FROM state WHERE key > ?1 || char(10) || '#' AND key < ?1 || char(10) || '$'", [set])
+        }
+        let numbers = keys.compactMap { Int64($0.dropFirst(set.count + 2)) }.filter {
+            (0...StoredNumber.integers.upperBound).contains($0)
+        }
+        guard numbers.count == keys.count else { throw damaged("the \(set)") }
+        return Set(numbers)
+    }
+
+    package func insert(_ number: Int64, into set: String) throws(StorageError) {
+        try save([], as: "\(set)\n#\(number)")
+    }
+
+    /// - Parameter number: `nil` for all numbers.
+    package func remove(_ number: Int64?, from set: String) throws(StorageError) {
+        try write { db in
+            try db.execute(
+                sql: """
+                    DELETE FROM state WHERE key > ?1 || char(10) || '#' AND key < ?1 || char(10) || '$'
+                        AND key = coalesce(?2, key)
+                    """,
+                arguments: [set, number.map { "\(set)\n#\($0)" }])
         }
     }
 

@@ -4,9 +4,7 @@
 package struct SQLName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    package init(_ text: String) {
-        self.text = text
-    }
+    package init(_ text: String) { self.text = text }
 
     package var description: String {
         "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""

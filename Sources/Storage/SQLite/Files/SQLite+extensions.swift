@@ -7,10 +7,9 @@ extension Database {
 
     /// Makes every later commit on this connection wait until the data is on disk.
     ///
-    /// GRDB sets `NORMAL` when it turns on WAL, after `prepareDatabase` ran, and in WAL mode `NORMAL` does not wait
-    /// for the disk. So call this on an open connection, outside a transaction.
-    ///
-    /// - Throws: ``StorageError`` `notDurable` if SQLite does not accept the setting.
+    /// GRDB sets `NORMAL` when it turns on WAL, after `prepareDatabase` ran, and in WAL mode `NORMAL` does not wait for
+    /// the disk. So call this on an open connection, outside a transaction. Throws `notDurable` if SQLite does not
+    /// accept the setting.
     package func requireDurableCommits(at path: String) throws {
         try execute(sql: "PRAGMA synchronous = FULL")
         let level = try synchronousLevel()
@@ -21,7 +20,6 @@ extension Database {
         }
     }
 
-    /// The effective value of `PRAGMA synchronous`.
     package func synchronousLevel() throws -> Int { Int(try integer("PRAGMA synchronous") ?? 0) }
 }
 

@@ -21,7 +21,6 @@ package struct SQLiteRow {
         self.statement = statement
     }
 
-    /// The value as stored.
     package func value(_ column: Int) -> DatabaseValue { row[column] }
 
     package func isNull(_ column: Int) -> Bool { value(column).isNull }
@@ -80,7 +79,6 @@ package struct SQLiteRow {
     /// The handle of the statement at this row. Only in ``GRDB/Database/forEachRow(_:_:while:_:)``.
     package var handle: SQLiteStatement { statement.sqliteStatement }
 
-    /// The error for a value of this column.
     package func damage(_ column: Int) -> DamagedValue {
         let (handle, index) = (statement.sqliteStatement, CInt(column))
         guard let table = sqlite3_column_table_name(handle, index), let name = sqlite3_column_origin_name(handle, index)
@@ -96,13 +94,11 @@ package struct SQLiteRow {
 
 /// Queries. The connection keeps the prepared statements.
 extension Database {
-    /// Returns all rows.
     package func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [SQLiteRow] {
         let statement = try cachedStatement(sql: sql)
         return try Row.fetchAll(statement, arguments: arguments).map { SQLiteRow($0, of: statement) }
     }
 
-    /// Returns the first row, or `nil` if the result is empty.
     package func row(_ sql: String, _ arguments: StatementArguments = []) throws -> SQLiteRow? {
         let statement = try cachedStatement(sql: sql)
         return try Row.fetchOne(statement, arguments: arguments).map { SQLiteRow($0, of: statement) }
@@ -123,22 +119,18 @@ extension Database {
         try row(sql, arguments)?.optionalInteger(0)
     }
 
-    /// As ``integer(_:_:)``.
     package func text(_ sql: String, _ arguments: StatementArguments = []) throws -> String? {
         try row(sql, arguments)?.optionalText(0)
     }
 
-    /// Returns the first column of all rows.
     package func integers(_ sql: String, _ arguments: StatementArguments = []) throws -> [Int64] {
         try rows(sql, arguments).map { try $0.integer(0) }
     }
 
-    /// Returns the first column of all rows.
     package func texts(_ sql: String, _ arguments: StatementArguments = []) throws -> [String] {
         try rows(sql, arguments).map { try $0.text(0) }
     }
 
-    /// Returns whether there is a row.
     package func exists(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
         try row(sql, arguments) != nil
     }

@@ -50,7 +50,6 @@ extension StorageError {
     }
 }
 
-/// Calls GRDB and converts its errors to ``StorageError``.
 package func asStorageError<Result>(at place: String, _ body: () throws -> Result) throws(StorageError) -> Result {
     do {
         return try body()

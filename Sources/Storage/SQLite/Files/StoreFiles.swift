@@ -35,7 +35,6 @@ package enum FileExposure: String, Sendable, CaseIterable {
 
 /// The files of a SQLite database: the database, `-wal` and `-shm`.
 package enum StoreFiles {
-    /// Returns the files that users other than the owner can read or change.
     package static func exposed(of path: String) -> [(path: String, exposure: FileExposure)] {
         [path, path + "-wal", path + "-shm"].compactMap { file in
             FileExposure(path: file).map { (file, $0) }
@@ -105,7 +104,6 @@ package struct FileIdentity: Sendable, Hashable {
     private let device: dev_t
     private let inode: ino_t
 
-    /// `nil` if there is no such file.
     package init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -8,9 +8,7 @@ package enum StoredJSON {
     /// Members whose numbers are only compared: the largest key of a table, and values of documents.
     private static let compared: Set<String> = ["size", "_0", "milliseconds"]
 
-    /// Decodes a value.
-    ///
-    /// - Throws: also for a number that no run has counted.
+    /// Throws an error also for a number that no run has counted.
     package static func decode<Value: Decodable>(_ type: Value.Type, from json: [UInt8]) throws -> Value {
         let data = Data(json)
         guard hasCounts(try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed), of: "") else {

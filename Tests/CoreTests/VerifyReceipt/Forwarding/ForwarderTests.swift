@@ -56,9 +56,7 @@ struct ForwarderTests {
         let own = "0c1f2a8e-6b37-4f0a-9d0e-3a2b1c4d5e6f"
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
         let appStore = bridge.bridge.appStore
-        func token() -> String? {
-            bridge.targets.all.last?.json?["customer"]?["appAccountToken"]?.text
-        }
+        func token() -> String? { bridge.targets.all.last?.json?["customer"]?["appAccountToken"]?.text }
         try await bridge.forwarding {
             // No transaction has a token; the history is looked up once and stored.
             for count in 1...2 {
@@ -104,8 +102,7 @@ struct ForwarderTests {
         #expect(
             HMAC.hex(Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))
                 == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
-        #expect(
-            HMAC.hex([], key: []) == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
+        #expect(HMAC.hex([], key: []) == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
     }
 
     @Test(
@@ -200,9 +197,7 @@ struct ForwarderTests {
 
     @Test("A target that responds slowly gets more and more deliveries at once, up to the maximum", arguments: [3, 24])
     func adaptive(maximum: Int) async throws {
-        let bridge = try ForwardingTestProxy([
-            ForwardingTestProxy.target(.raw) { $0.concurrency = maximum }
-        ])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw) { $0.concurrency = maximum }])
         let counts = Mutex((inFlight: 0, most: 0))
         bridge.targets.answer { _ in
             counts.withLock { counts in
@@ -307,9 +302,7 @@ struct ForwarderTests {
     ) throws -> (ForwardingTestProxy, ForwardingTestProxy) {
         let targets = [try ForwardingTestProxy.target(.raw, change: change)]
         let first = try ForwardingTestProxy(targets)
-        return (
-            first, try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
-        )
+        return (first, try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder))
     }
 
     /// Returns the ends of all leases, in milliseconds.

@@ -1,14 +1,19 @@
 package import ReceiptBridgeAppStore
 import ReceiptBridgeReceipts
 
-/// The reason why there is no view of a customer: a stable code for clients, an HTTP status, and a sentence for people.
-package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvertible {
+/// The reason why an operation has no result, for example why there is no view of a customer: a stable code for
+/// clients, an HTTP status, and a sentence for people.
+package struct OperationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure, by the names that clients see.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The body is not a JSON object with one of the two keys.
+        /// The body or a query parameter has the wrong form.
         case malformedRequest
         /// Not 1 to 20 digits, or only zeros.
         case malformedTransactionId
+        /// Not 1 to 64 letters and digits.
+        case malformedOrderId
+        /// Not a UUID.
+        case malformedAccountToken
         /// Several apps are configured, and the request names none.
         case bundleIdRequired
         /// The text is not a receipt.
@@ -19,44 +24,57 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
         case unknownApp
         /// The app has no key for the App Store Server API, and there is no receipt to answer from.
         case serverAPINotConfigured
+        /// The operation needs a store, and none is configured.
+        case storeNotConfigured
         /// The App Store does not know the transaction.
         case transactionNotFound
+        /// The store has no such notification.
+        case notificationNotFound
         /// The customer's account no longer exists.
         case accountNotFound
+        /// The time in which Apple accepts the information is over.
+        case deadlinePassed
         /// Not signed by the App Store, or the signature does not match this text.
         case notAuthentic
         /// The app denies sandbox purchases.
         case sandboxDenied
+        /// The customer did not consent, so Apple does not allow the call.
+        case consentMissing
+        /// The input breaks one of Apple's rules. Nothing was sent.
+        case invalidInput
+        /// The App Store refused the request for a reason that stays.
+        case rejected
+        /// The App Store's response is unusable, and a retry will not help.
+        case upstreamFailed
         /// This configuration cannot tell whether it is authentic.
         case notVerifiable
         /// Authentic, but a member that decides has another type than documented.
         case unexpectedType
-        /// The App Store's response is unusable, and a retry will not help.
-        case upstreamFailed
         /// The App Store is unavailable at the moment.
         case upstreamUnavailable
         /// The hourly rate limit is used up.
         case budgetSpent
+        /// The store cannot be read or written at the moment.
+        case storeUnavailable
 
         /// The HTTP status of the response.
         package var httpStatus: Int {
             switch self {
-            case .malformedRequest, .malformedTransactionId, .bundleIdRequired, .notAReceipt, .notASignedTransaction:
+            case .malformedRequest, .malformedTransactionId, .malformedOrderId, .malformedAccountToken,
+                .bundleIdRequired, .notAReceipt, .notASignedTransaction:
                 400
-            case .unknownApp, .serverAPINotConfigured, .transactionNotFound, .accountNotFound: 404
-            case .notAuthentic, .sandboxDenied: 422
+            case .unknownApp, .serverAPINotConfigured, .storeNotConfigured, .transactionNotFound,
+                .notificationNotFound, .accountNotFound:
+                404
+            case .deadlinePassed: 409
+            case .notAuthentic, .sandboxDenied, .consentMissing, .invalidInput, .rejected: 422
             case .upstreamFailed: 502
-            case .notVerifiable, .unexpectedType, .upstreamUnavailable, .budgetSpent: 503
+            case .notVerifiable, .unexpectedType, .upstreamUnavailable, .budgetSpent, .storeUnavailable: 503
             }
         }
 
         /// Whether the failure is on the App Store's side, and says nothing about the customer.
-        var isAppStoreFailure: Bool {
-            switch self {
-            case .upstreamFailed, .upstreamUnavailable, .budgetSpent: true
-            default: false
-            }
-        }
+        var isAppStoreFailure: Bool { [.upstreamFailed, .upstreamUnavailable, .budgetSpent].contains(self) }
     }
 
     /// The kind of failure.
@@ -70,18 +88,15 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
     package let isKeyRefused: Bool
 
     package init(_ code: Code, _ reason: String, retryAfter: Int? = nil, isKeyRefused: Bool = false) {
-        self.code = code
-        self.reason = reason
-        self.retryAfter = retryAfter
-        self.isKeyRefused = isKeyRefused
+        (self.code, self.reason, self.retryAfter, self.isKeyRefused) = (code, reason, retryAfter, isKeyRefused)
     }
 
     /// The code and the reason, for example `transactionNotFound: the App Store does not know this transaction`.
     package var description: String { "\(code.rawValue): \(reason)" }
 }
 
-/// Maps failures of decoding, signature checks and the Server API to errors of the customer view. No other place does.
-extension CustomerViewError {
+/// Maps failures of decoding, signature checks and the Server API. No other place does.
+extension OperationError {
     /// The `Retry-After` if the App Store sends none, in seconds.
     private static let defaultRetryAfter = 10
 

@@ -1,0 +1,89 @@
+/// Works on many items, a few at a time, until a limit, a signal or a failure whose cause is not a single item. The
+/// results are passed on in the order of the items, so that a checkpoint can be the last item.
+package struct Run: Sendable {
+    /// The reason to stop before the next item, after so many; `nil` to continue.
+    private let reason: @Sendable (_ started: Int64) -> RunStop?
+    /// Number of items that are worked on at the same time, and that are ahead of the first one without a result.
+    private let (workers, ahead): (Int, Int)
+    /// Whether items that are worked on are canceled when the run stops, because they can take an hour. Their results
+    /// are not passed on.
+    private let cancels: Bool
+
+    /// Time between two checks for a reason to stop.
+    private static let tick = Duration.milliseconds(500)
+
+    package init(
+        workers: Int = 4, ahead: Int = 64, cancels: Bool = false,
+        _ reason: @escaping @Sendable (_ started: Int64) -> RunStop?
+    ) {
+        (self.workers, self.ahead) = (max(workers, 1), max(workers, ahead))
+        (self.cancels, self.reason) = (cancels, reason)
+    }
+
+    private enum Event<Output: Sendable>: Sendable {
+        case result(Int64, Output)
+        case tick
+    }
+
+    /// Works on all items.
+    ///
+    /// - Parameters:
+    ///   - next: returns the next item; `nil` at the end.
+    ///   - perform: an error ends the run, and cancels the items that are worked on.
+    ///   - stop: returns the reason to stop after a result.
+    ///   - finish: receives the results.
+    /// - Returns: The reason for stopping early; `nil` if every item was tried.
+    package func run<Item: Sendable, Output: Sendable, Failure: Error>(
+        next: () async throws(Failure) -> Item?,
+        perform: @escaping @Sendable (Item) async throws(Failure) -> Output,
+        stop isStopping: (Output) -> RunStop? = { _ in nil }, tick: () -> Void = {},
+        finish: (Item, Output) async throws(Failure) -> Void
+    ) async throws(Failure) -> RunStop? {
+        try await withTaskGroup(of: Event<Result<Output, Failure>>.self) { group in
+            defer { group.cancelAll() }
+            return await Result { () async throws(Failure) -> RunStop? in
+                var (started, finished, stop) = (Int64(0), Int64(0), RunStop?.none)
+                var items: [Int64: Item] = [:]
+                var results: [Int64: Output] = [:]
+                group.addTask { await Self.nextTick() }
+                while true {
+                    while stop == nil, items.count - results.count < workers, items.count < ahead,
+                        let item = try await next()
+                    {
+                        stop = reason(started)
+                        guard stop == nil else { break }
+                        let position = started
+                        items[position] = item
+                        started += 1
+                        group.addTask {
+                            .result(position, await Result { () async throws(Failure) in try await perform(item) })
+                        }
+                    }
+                    guard !items.isEmpty, stop == nil || !cancels, let event = await group.next() else { return stop }
+                    switch event {
+                    case .tick:
+                        if cancels { stop = stop ?? reason(started) }
+                        tick()
+                        // Sleeping ends at once in a canceled task.
+                        if !Task.isCancelled { group.addTask { await Self.nextTick() } }
+                    case .result(let position, let result):
+                        let output = try result.get()
+                        results[position] = output
+                        stop = stop ?? isStopping(output)
+                    }
+                    while let output = results.removeValue(forKey: finished),
+                        let item = items.removeValue(forKey: finished)
+                    {
+                        finished += 1
+                        try await finish(item, output)
+                    }
+                }
+            }
+        }.get()
+    }
+
+    private static func nextTick<Output>() async -> Event<Output> {
+        try? await Task.sleep(for: tick)
+        return .tick
+    }
+}

@@ -1,0 +1,74 @@
+import ReceiptBridgeAdministration
+import ReceiptBridgeBase
+import ReceiptBridgeCore
+import ReceiptBridgeCryptography
+import ReceiptBridgeResponses
+import ReceiptBridgeServer
+import ReceiptBridgeSimulator
+import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
+import Testing
+import ReceiptBridgeTestSupport
+import ReceiptBridgeTransport
+
+@Suite("Customers that are erased while the App Store is asked about them")
+struct ErasedCustomerTests {
+    /// Erases all customers before each answer.
+    private struct ErasingTransport: HTTPTransport {
+        let transport: any HTTPTransport
+        let store: any Store
+        let ids: [TransactionIdentifier]
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            for id in ids { _ = try? await store.personalData.erase(ErasureRequest(.transaction(id)), at: .now) }
+            return try await transport.send(request)
+        }
+
+        func shutDown(grace: Duration) async { await transport.shutDown(grace: grace) }
+    }
+
+    @Test(
+        "They are not stored again, by a sweep or a reconciliation",
+        arguments: StoreTestEngine.available, ["sweep", "reconcile"])
+    func erased(on engine: StoreTestEngine, by run: String) async throws {
+        let stage = try await StoreStage(engine)
+        let (store, appStore) = (stage.store, try SharedSimulator.store(customers: 6))
+        let port = try await appStore.start()
+        let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        var settings = ProxyConfiguration(of: appStore, port: port)
+        settings.apps = [AppConfiguration(of: appStore)]
+        let graph = try ServiceGraph(
+            settings: settings, transport: curl, store: store, tables: .bundled, logger: .silent,
+            now: { SharedSimulator.noon })
+        for outcome in appStore.events.make(40, seed: 3) {
+            for notification in outcome.notifications {
+                _ = try? await graph.notifications.receive(appStore.body(of: notification))
+            }
+        }
+        let ids = appStore.world.customers.flatMap(\.transactions).compactMap {
+            TransactionIdentifier(rawValue: $0.transactionId)
+        }
+        let before = try await store.refunds.countRefundTargets(after: 0)
+        #expect(before > 0)
+        let erasing = ErasingTransport(transport: curl, store: store, ids: ids)
+        let clients = try ServerAPISource.batch(
+            settings: settings, transport: erasing, trust: TrustStore(settings: settings), share: 1, store: store,
+            now: { SharedSimulator.noon })
+        if run == "sweep" {
+            var checkpoint = try SweepCheckpoint(
+                of: .sqlite(path: TemporaryFolder().path("bridge.sqlite")), for: "store")
+            let targets = try await RefundTargets(in: store.refunds, checkpoint)
+            let sweep = RefundSweep(clients: clients, store: store, limits: .init(), monitor: RunMonitor(SweepCounts()))
+            #expect(try await sweep.run(targets, &checkpoint) == nil)
+        } else {
+            let reconciliation = Reconciliation(
+                receiver: graph.notifications, store: store, clients: clients.clients, window: 86_400 * 365,
+                progress: RunMonitor(ReconciliationCounts(ReconciliationRow(startedAt: .now, window: 0))))
+            #expect(try await reconciliation.runHoldingLease() != nil)
+        }
+        #expect(try await store.refunds.countRefundTargets(after: 0) == 0)
+        await curl.shutDown(grace: .zero)
+        await appStore.stop()
+        await store.close()
+    }
+}
