@@ -95,7 +95,7 @@ struct RefundSweepTests {
 
     @Test("A list that was changed since an unfinished sweep is begun again, whatever its name")
     func edited() async throws {
-        let stage = try await CommandFixture(customers: 4)
+        let stage = try await CommandFixture(customers: 8)
         let ids = stage.customers().compactMap(\.transactions.first?.originalTransactionId)
         try #require(ids.count > 2)
         let words = ["refunds", "sweep", "--ids", "ids.txt", "--budget", "1"]

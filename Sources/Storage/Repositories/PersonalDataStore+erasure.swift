@@ -83,7 +83,8 @@ extension PersonalDataStore {
                     AND coalesce(accountToken, transactions) IS NOT NULL ORDER BY known.id
                 """, [.integer(app)]
             ) { (row) throws(StorageError) in
-                try row.personalIdentifiers(2).contains(tokenText) ? try row.personalIdentifiers(1) : nil
+                try row.personalIdentifiers(inText: 2).contains(tokenText)
+                    ? try row.personalIdentifiers(inText: 1) : nil
             } _: { identifiers in
                 found.formUnion(identifiers)
             }

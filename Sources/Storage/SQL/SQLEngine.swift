@@ -294,6 +294,10 @@ extension SQLRow {
         PersonalIdentifierScanner.all(in: try storedBytes(column))
     }
 
+    func personalIdentifiers(inText column: Int) throws(StorageError) -> Set<String> {
+        PersonalIdentifierScanner.all(in: try text(column).utf8)
+    }
+
     /// The key of a row of a page, in the first column. In a damaged file a key can come again, and reading after it
     /// would never end.
     fileprivate func key(after last: SQLValue) throws(StorageError) -> SQLValue {

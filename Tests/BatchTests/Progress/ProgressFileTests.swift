@@ -68,7 +68,7 @@ struct ProgressFileTests {
             try ledger.remove(nil, from: "a")
             #expect(try ledger.numbers(in: "a") == [] && ledger.numbers(in: "a b") == [9] && ledger.state("a") == [1])
             for text in ["-1", "x", "9223372036854775807"] {
-                try ledger.save([], as: "a #\(text)")
+                try ledger.save([], as: "a\n#\(text)")
                 #expect(throws: StorageError.self, "\(text)") { try ledger.numbers(in: "a") }
                 try ledger.remove(nil, from: "a")
             }

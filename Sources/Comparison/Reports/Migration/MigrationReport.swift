@@ -14,7 +14,6 @@ package struct Refusal: Sendable, Hashable {
     /// Human-readable reason.
     package let reason: String
 
-    /// Creates a refusal.
     package init(row: Int64, id: String, code: String, place: String, reason: String) {
         (self.row, self.id, self.code, self.place, self.reason) = (row, id, code, place, reason)
     }
@@ -69,8 +68,6 @@ package struct MigrationReport: Sendable {
     package let options: Options
     let result: MigrationResult
 
-    /// Creates a report.
-    ///
     /// - Parameters:
     ///   - source: Path of the source, or `-` for standard input.
     ///   - destination: Path of the destination.
