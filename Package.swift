@@ -168,7 +168,7 @@ package.targets += targets(
     in: "Tests",
     """
     CTestSupport COpenSSL
-    TestSupport AppStore Base Core CTestSupport Cryptography Receipts Simulator Logging
+    TestSupport AppStore Base Core CTestSupport Cryptography Receipts Simulator Transport Logging
     HTTPTestServer
     StorageTestSupport Base Cryptography Storage
     BaseTests Base TestSupport
@@ -181,14 +181,15 @@ package.targets += targets(
     LibraryTests Base Library Simulator TestSupport
     StorageTests Administration Base Core Cryptography Responses Server Simulator Storage StorageTestSupport \
     TestSupport Transport GRDB
-    CoreTests AppStore Base Comparison Core Cryptography Receipts Responses Server Simulator Storage TestSupport \
-    Transport Logging InMemoryLogging GRDB ServiceLifecycle
+    CoreTests AppStore Base Comparison Core Cryptography Receipts Responses Server Simulator Storage \
+    StorageTestSupport TestSupport Transport Logging InMemoryLogging GRDB ServiceLifecycle
     ComparisonTests Base Comparison Cryptography Receipts Simulator TestSupport
     ServerTests Administration AppStore Base Comparison Core Cryptography HTTPTestServer Receipts Responses Server \
-    Simulator Storage TestSupport Transport Logging ServiceLifecycle
+    Simulator Storage StorageTestSupport TestSupport Transport Logging ServiceLifecycle
     BatchTests AppStore Base Batch Comparison Core Cryptography Receipts Responses Simulator Storage TestSupport \
     Transport Logging GRDB
-    AdministrationTests Administration AppStore Base Core Cryptography Receipts Simulator Storage Transport
+    AdministrationTests Administration AppStore Base Core Cryptography Receipts Simulator Storage TestSupport \
+    Transport
     SimulatorTests Base Cryptography HTTPTestServer Simulator TestSupport
     EndToEndTests Base Cryptography HTTPTestServer Responses Simulator Storage TestSupport Transport receipt-bridge GRDB
     """)

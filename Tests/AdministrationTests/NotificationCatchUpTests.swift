@@ -6,6 +6,7 @@ import ReceiptBridgeCryptography
 import Foundation
 import ReceiptBridgeCore
 import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 import ReceiptBridgeTransport
 
@@ -15,41 +16,29 @@ struct NotificationCatchUpTests {
 
     /// An App Store with one notification per hour in random order, three per page, whose pagination tokens expire
     /// after a few pages.
-    private final class AppStore: HTTPTransport {
-        private let life: Int
-        private let isCircling: Bool
-
-        init(life: Int, isCircling: Bool = false) { (self.life, self.isCircling) = (life, isCircling) }
-
-        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            guard let body = try? JSONValue(reading: request.body), let from = body["startDate"]?.integer,
-                let until = body["endDate"]?.integer
-            else { return HTTPResponse(status: 400) }
-            let first = NotificationCatchUpTests.start.milliseconds
+    private func appStore(life: Int, isCircling: Bool = false) -> ScriptedAppStore {
+        ScriptedAppStore { request in
+            guard let from = request.json?["startDate"]?.integer, let until = request.json?["endDate"]?.integer else {
+                return 400
+            }
+            let first = Self.start.milliseconds
             let span = from..<until
             var hours = Array(Int64(0)..<48).filter { span.contains(first + $0 * 3_600_000) }
             hours.sort { ($0 * 31) % 48 < ($1 * 31) % 48 }
-            let token = request.url.text.split(separator: "=").dropFirst().last.flatMap { Int($0) } ?? 0
+            let token = request.url.split(separator: "=").dropFirst().last.flatMap { Int($0) } ?? 0
             if token / 3 >= life {
-                return answer(400, .object(["errorCode": .number(4_000_017), "errorMessage": .string("expired")]))
+                return .json(.object(["errorCode": .number(4_000_017), "errorMessage": .string("expired")]), http: 400)
             }
             let page = hours.dropFirst(token).prefix(3)
             let hasMore = isCircling || page.endIndex < hours.count
             let records = page.map { hour -> JSONValue in
                 .object(["signedPayload": .string("hour.\(hour).x"), "sendAttempts": .array([])])
             }
-            return answer(
-                200,
+            return .json(
                 .object([
                     "notificationHistory": .array(records), "hasMore": .bool(hasMore),
                     "paginationToken": hasMore ? .string("\(isCircling ? token % 2 + 1 : page.endIndex)") : nil,
                 ]))
-        }
-
-        func shutDown(grace: Duration) async {}
-
-        private func answer(_ status: Int, _ value: JSONValue) -> HTTPResponse {
-            HTTPResponse(status: status, body: value.bytes)
         }
     }
 
@@ -73,7 +62,7 @@ struct NotificationCatchUpTests {
         var checkpoints: [Timestamp] = []
         var counts = NotificationCatchUp.Counts()
         let catchUp = NotificationCatchUp(
-            client: try client(AppStore(life: life)), environment: .production, receiver: nil,
+            client: try client(appStore(life: life)), environment: .production, receiver: nil,
             query: try HistoryFilter().query)
         let end = Self.start.advanced(by: .days(2))
         let isDone = try await catchUp.run(
@@ -91,7 +80,7 @@ struct NotificationCatchUpTests {
     @Test("Tokens that come again are an error, not an endless history")
     func circling() async throws {
         let catchUp = NotificationCatchUp(
-            client: try client(AppStore(life: 100, isCircling: true)), environment: .production, receiver: nil,
+            client: try client(appStore(life: 100, isCircling: true)), environment: .production, receiver: nil,
             query: try HistoryFilter().query)
         let end = Self.start.advanced(by: .days(1))
         let error = await #expect(throws: UpstreamError.self) {
@@ -103,7 +92,7 @@ struct NotificationCatchUpTests {
     @Test("A checkpoint can stop the run")
     func stopped() async throws {
         let catchUp = NotificationCatchUp(
-            client: try client(AppStore(life: 100)), environment: .production, receiver: nil,
+            client: try client(appStore(life: 100)), environment: .production, receiver: nil,
             query: try HistoryFilter().query)
         let end = Self.start.advanced(by: .days(2))
         let isDone = try await catchUp.run(

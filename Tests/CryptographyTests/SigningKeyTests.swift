@@ -82,23 +82,16 @@ struct SigningKeyTests {
     @Test(
         "Text that is not a private key is refused in words, and nothing of it is shown",
         arguments: [
-            ("", "the private key is empty"), (" \n", "the private key is empty"),
-            ("canary", "the private key does not begin with -----BEGIN PRIVATE KEY-----"),
-            ("-----BEGIN PRIVATE KEY-----\ncanary\n", "the private key is incomplete: its last line is missing"),
-            (
-                "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
-                "the text of the private key is damaged"
-            ),
-            (
-                #"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"#,
-                #"the private key has no line breaks, or they are written as \n"#
-            ),
-            ("-----BEGIN CERTIFICATE-----\nAAAA\n", "a private key is expected, and this is a certificate"),
-            ("-----BEGIN canary-----\nAAAA\n", "a private key is expected, and this is something else"),
-            (
-                "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n",
-                "the private key is encrypted; an unencrypted one is expected, as App Store Connect provides it"
-            ),
+            "": "the private key is empty", " \n": "the private key is empty",
+            "canary": "the private key does not begin with -----BEGIN PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\ncanary\n": "the private key is incomplete: its last line is missing",
+            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n": "the text of the private key is damaged",
+            #"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"#:
+                #"the private key has no line breaks, or they are written as \n"#,
+            "-----BEGIN CERTIFICATE-----\nAAAA\n": "a private key is expected, and this is a certificate",
+            "-----BEGIN canary-----\nAAAA\n": "a private key is expected, and this is something else",
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n":
+                "the private key is encrypted; an unencrypted one is expected, as App Store Connect provides it",
         ])
     func malformed(text: String, reason: String) {
         let error = #expect(throws: CryptographyError.self) { try SigningKey(privateKeyPEM: text) }

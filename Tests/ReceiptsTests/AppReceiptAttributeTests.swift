@@ -279,9 +279,7 @@ struct AppReceiptAttributeTests {
             Attribute(17, raw: DEREncoder.set(.init(repeating: Attribute(99, raw: [1]).der, count: many))).der,
             1, .tooMany
         ),
-        (
-            "many object identifiers", Attribute(98, raw: .init(repeating: 0x06, count: 20 * many)).der, 1, nil
-        ),
+        ("many object identifiers", Attribute(98, raw: .init(repeating: 0x06, count: 20 * many)).der, 1, nil),
     ]
 
     // T13
@@ -301,8 +299,7 @@ struct AppReceiptAttributeTests {
             Attribute(17, raw: DEREncoder.set([Attribute.text(1703, "\(id)").der])).der
         }
         let receipt = try appReceipt(
-            MintedReceipts.app(
-                payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + purchases)))
+            MintedReceipts.app(payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + purchases)))
         #expect(receipt.purchases.map(\.transactionId) == (0..<5_000).map { "\($0)" })
     }
 }

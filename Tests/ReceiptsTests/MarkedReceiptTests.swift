@@ -192,20 +192,14 @@ struct MarkedReceiptTests {
         let offset = text.utf8.distance(from: text.startIndex, to: slash)
         let cut = String(text.prefix(1_000))
         for (text, expected) in [
-            (
-                text.replacing("/", with: ":"),
-                "notBase64 at text: U+003A at offset \(offset) is not a character of base64"
-            ),
-            (
-                String(text.prefix(500)) + "\u{A0}?" + text.dropFirst(501),
-                "notBase64 at text: U+00A0 at offset 500 is not a character of base64"
-            ),
-            (cut, "truncated at SignedData: the data ends at byte 750, before the end of the container"),
-            (
-                Self.lines(cut, "<br />"),
-                "truncated at SignedData: the data ends at byte \((1_000 + 13 * 3) * 3 / 4), before the end of the container"
-            ),
-        ] {
+            text.replacing("/", with: ":"):
+                "notBase64 at text: U+003A at offset \(offset) is not a character of base64",
+            String(text.prefix(500)) + "\u{A0}?" + text.dropFirst(501):
+                "notBase64 at text: U+00A0 at offset 500 is not a character of base64",
+            cut: "truncated at SignedData: the data ends at byte 750, before the end of the container",
+            Self.lines(cut, "<br />"):
+                "truncated at SignedData: the data ends at byte \((1_000 + 13 * 3) * 3 / 4), before the end of the container",
+        ] as KeyValuePairs {
             for decoder in [try Self.decoder.get(), try Decoders.tolerant] {
                 #expect(decoder.inspect(Array(text.utf8).span).failure?.description == expected)
             }

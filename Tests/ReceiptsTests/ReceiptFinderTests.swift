@@ -284,47 +284,35 @@ struct ReceiptFinderTests {
     func names() throws {
         let base64 = Base64.encode(try ReceiptInputTests.Samples.shared.app)
         for (text, description) in [
-            ("{}", "notAReceipt at text: a JSON object without a receipt"),
-            ("[{\"a\":1}]", "notAReceipt at text: a JSON array without a receipt"),
-            (
-                Base64.encode(Array(#"{"a":"\#(String(repeating: "b", count: 80))"}"#.utf8)),
-                "notAReceipt at text: a JSON object without a receipt"
-            ),
-            ("a=b&c=d", "notAReceipt at text: a form without a receipt"),
-            ("{a", "notAReceipt at text: begins as an object or a list, but is neither JSON nor a property list"),
-            ("730000000009001", "notAReceipt at text: a number, which may be a transaction id, instead of a receipt"),
-            ("null", "notAReceipt at text: the name of an empty value, such as null, instead of a receipt"),
-            ("<html><body>502</body></html>", "notAReceipt at text: XML or HTML instead of a receipt"),
-            ("/var/mobile/receipt", "notAReceipt at text: a path or an address instead of a receipt"),
-            ("6f1c9a9e-1111-4a1b-8a1b-0123456789ab", "notAReceipt at text: a UUID instead of a receipt"),
-            ("GPA.1234-5678", "notAReceipt at text: an order id of Google Play instead of a receipt"),
-            ("abcdef.AO-J1Oxyz", "notAReceipt at text: a purchase token of Google Play instead of a receipt"),
-            (
-                #"{"json":"{\"packageName\":\"com.example.app\",\"purchaseToken\":\"abc.AO-J1Oxyz\"}"}"#,
-                "notAReceipt at text: a purchase of Google Play instead of a receipt"
-            ),
-            (#"{"orderId":"GPA.1234-5678"}"#, "notAReceipt at text: a purchase of Google Play instead of a receipt"),
-            (#"{"orderId":"1234","purchaseToken":"abc"}"#, "notAReceipt at text: a JSON object without a receipt"),
-            (
-                #"{"userId":"u","receiptId":"\#(String(repeating: "aB3_", count: 12))=:3:11"}"#,
-                "notAReceipt at text: a receipt of the Amazon Appstore instead of a receipt"
-            ),
-            (
-                String(repeating: "aB3_", count: 12) + "=:3:11",
-                "notAReceipt at text: a receipt id of the Amazon Appstore instead of a receipt"
-            ),
-            (
-                #"{"InAppPurchaseData":"{\"applicationId\":1,\"purchaseToken\":\"00000\"}"}"#,
-                "notAReceipt at text: a purchase of Huawei AppGallery instead of a receipt"
-            ),
-            ("Please wait...", "notBase64 at text: U+002E at offset 11 is not a character of base64"),
-            ("AAAA", "notAReceipt at bytes: neither a PKCS#7 container nor a property list"),
-            ("", "empty at text: the text is empty"),
-            (
-                #"{"r":"\#(base64.prefix(1_000))"}"#,
-                "truncated at SignedData: the data ends at byte 750, before the end of the container"
-            ),
-        ] {
+            "{}": "notAReceipt at text: a JSON object without a receipt",
+            "[{\"a\":1}]": "notAReceipt at text: a JSON array without a receipt",
+            Base64.encode(Array(#"{"a":"\#(String(repeating: "b", count: 80))"}"#.utf8)):
+                "notAReceipt at text: a JSON object without a receipt",
+            "a=b&c=d": "notAReceipt at text: a form without a receipt",
+            "{a": "notAReceipt at text: begins as an object or a list, but is neither JSON nor a property list",
+            "730000000009001": "notAReceipt at text: a number, which may be a transaction id, instead of a receipt",
+            "null": "notAReceipt at text: the name of an empty value, such as null, instead of a receipt",
+            "<html><body>502</body></html>": "notAReceipt at text: XML or HTML instead of a receipt",
+            "/var/mobile/receipt": "notAReceipt at text: a path or an address instead of a receipt",
+            "6f1c9a9e-1111-4a1b-8a1b-0123456789ab": "notAReceipt at text: a UUID instead of a receipt",
+            "GPA.1234-5678": "notAReceipt at text: an order id of Google Play instead of a receipt",
+            "abcdef.AO-J1Oxyz": "notAReceipt at text: a purchase token of Google Play instead of a receipt",
+            #"{"json":"{\"packageName\":\"com.example.app\",\"purchaseToken\":\"abc.AO-J1Oxyz\"}"}"#:
+                "notAReceipt at text: a purchase of Google Play instead of a receipt",
+            #"{"orderId":"GPA.1234-5678"}"#: "notAReceipt at text: a purchase of Google Play instead of a receipt",
+            #"{"orderId":"1234","purchaseToken":"abc"}"#: "notAReceipt at text: a JSON object without a receipt",
+            #"{"userId":"u","receiptId":"\#(String(repeating: "aB3_", count: 12))=:3:11"}"#:
+                "notAReceipt at text: a receipt of the Amazon Appstore instead of a receipt",
+            String(repeating: "aB3_", count: 12) + "=:3:11":
+                "notAReceipt at text: a receipt id of the Amazon Appstore instead of a receipt",
+            #"{"InAppPurchaseData":"{\"applicationId\":1,\"purchaseToken\":\"00000\"}"}"#:
+                "notAReceipt at text: a purchase of Huawei AppGallery instead of a receipt",
+            "Please wait...": "notBase64 at text: U+002E at offset 11 is not a character of base64",
+            "AAAA": "notAReceipt at bytes: neither a PKCS#7 container nor a property list",
+            "": "empty at text: the text is empty",
+            #"{"r":"\#(base64.prefix(1_000))"}"#:
+                "truncated at SignedData: the data ends at byte 750, before the end of the container",
+        ] as KeyValuePairs {
             #expect(try Self.decoder.get().inspect(Array(text.utf8).span).failure?.description == description)
         }
     }

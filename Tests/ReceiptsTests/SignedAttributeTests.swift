@@ -78,9 +78,7 @@ struct SignedAttributeTests {
         Attributes("messageDigest in pieces") { digest, _ in
             [
                 contentType,
-                attribute(
-                    "1.2.840.113549.1.9.4",
-                    DEREncoder.value(tag: 0x24, parts: [DEREncoder.octetString(digest)])),
+                attribute("1.2.840.113549.1.9.4", DEREncoder.value(tag: 0x24, parts: [DEREncoder.octetString(digest)])),
             ]
         },
         Attributes("33 attributes") { digest, _ in

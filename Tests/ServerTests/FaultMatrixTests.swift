@@ -127,23 +127,6 @@ struct FaultMatrixTests {
         }
     }
 
-    /// Counts the requests that are really sent.
-    final class Counting: HTTPTransport {
-        private let transport: CurlTransport
-        private let sent = Mutex(0)
-
-        init(_ transport: CurlTransport) { self.transport = transport }
-
-        var count: Int { sent.withLock { $0 } }
-
-        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            sent.withLock { $0 += 1 }
-            return try await transport.send(request)
-        }
-
-        func shutDown(grace: Duration) async {}
-    }
-
     /// A proxy with one order of sources, and its store.
     struct TestProxy: Sendable {
         let order: [AnswerSource]
@@ -235,10 +218,7 @@ struct FaultMatrixTests {
                     order: order, store: try SQLiteStore(path: folder.path("\(index).sqlite")), stage: stage, curl: curl
                 )
             }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for bridge in bridges { group.addTask { try await bridge.learn(bodies) } }
-                try await group.waitForAll()
-            }
+            try await concurrently(bridges) { bridge in try await bridge.learn(bodies) }
             let rows = Rows()
             // The stages have the same customers, so what the proxies learned from one is true of all.
             try await withThrowingTaskGroup(of: Void.self) { lanes in
@@ -296,7 +276,7 @@ struct FaultMatrixTests {
         try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for (index, bridge) in bridges.enumerated() {
                 group.addTask {
-                    let counting = Counting(bridge.curl)
+                    let counting = ScriptedAppStore { _ in .received(by: bridge.curl) }
                     let pipeline = try bridge.pipeline(
                         at: fault.url?(stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
                         CircuitBreakingTransport(counting))
@@ -317,11 +297,11 @@ struct FaultMatrixTests {
                     }
                     // For each receipt three requests to verifyReceipt, and six to the Server API, where the sandbox
                     // is looked up as well and the statuses are requested once beside the history.
-                    #expect(counting.count <= 18, "\(name)")
+                    #expect(counting.requests.count <= 18, "\(name)")
                     let sources = Set(cells.map(\.source.rawValue)).sorted().joined(separator: "/")
                     let longest = cells.map(\.elapsed).max() ?? .zero
                     let milliseconds = Int(longest / .milliseconds(1))
-                    return (index, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.count)×")
+                    return (index, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.requests.count)×")
                 }
             }
             var texts = Array(repeating: "", count: bridges.count)
@@ -432,7 +412,7 @@ struct FaultMatrixTests {
             let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
             let bridge = TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
             try await bridge.learn(bodies)
-            let counting = Counting(curl)
+            let counting = ScriptedAppStore { _ in .received(by: curl) }
             let guarded = CircuitBreakingTransport(
                 counting,
                 policy: .init(probeInterval: .milliseconds(400), minimumTimeout: .milliseconds(100)))
@@ -447,7 +427,9 @@ struct FaultMatrixTests {
             for _ in 0..<200 { #expect(await ask() == .stored) }
             let took = ContinuousClock.now - began
             // Five failures open the circuit breaker; then there is one probe per pause.
-            #expect(counting.count <= 5 + Int(took / .milliseconds(200)) + 1, "\(counting.count) in \(took)")
+            #expect(
+                counting.requests.count <= 5 + Int(took / .milliseconds(200)) + 1,
+                "\(counting.requests.count) in \(took)")
             #expect(guarded.states.map(\.state) != [.closed])
             stage.set([])
             #expect(await eventually { await ask() == .apple })

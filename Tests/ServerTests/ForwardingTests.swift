@@ -46,9 +46,7 @@ struct ForwardingTests {
         let payload = JSONValue.object([
             "notificationType": .string("TEST"), "notificationUUID": .string(uuid), "version": .string("2.0"),
             "signedDate": .number(SharedSimulator.noon.milliseconds),
-            "data": .object([
-                "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
-            ]),
+            "data": .object(["bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production")]),
         ])
         return JSONValue.object(["signedPayload": .string(try proxy.store.pki.jwsSigner.jws(payload: payload))]).bytes
     }
@@ -103,8 +101,7 @@ struct ForwardingTests {
         await later.close()
     }
 
-    @Test(
-        "A target that hangs, lies, redirects or never ends does not delay others, and the log has no secrets")
+    @Test("A target that hangs, lies, redirects or never ends does not delay others, and the log has no secrets")
     func badConsumers() async throws {
         let folder = try TemporaryFolder()
         let replies: [@Sendable (Int) -> Reply] = [

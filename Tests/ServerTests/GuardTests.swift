@@ -78,9 +78,7 @@ struct GuardTests {
 
     @Test(
         "outageStatus changes the number or the HTTP status of a 21005 of ours; the metrics count 21005",
-        arguments: [
-            ("21005", 200, 21005), ("21100", 200, 21100), ("21199", 200, 21199), ("503", 503, 21005),
-        ])
+        arguments: [("21005", 200, 21005), ("21100", 200, 21100), ("21199", 200, 21199), ("503", 503, 21005)])
     func outageStatus(configured: String, http: Int, number: Int) async throws {
         let (answer, metrics) = try await limited(try #require(OutageStatus(configured)))
         let limited = try #require(answer)

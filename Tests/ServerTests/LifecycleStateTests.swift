@@ -4,6 +4,7 @@ import ReceiptBridgeCore
 import Foundation
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -46,10 +47,8 @@ struct LifecycleStateTests {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
         let store = try SQLiteStore(path: path)
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
-        let row = RevocationRow(
-            transactionId: "1", webOrderLineItemId: nil, date: Timestamp(milliseconds: 77_777), reason: 0)
+        let scope = try AppScope.of()
+        let row = RevocationRow("1", at: 77_777, reason: 0)
         try await store.save(revoked: [row], valid: [], askedAt: .now, of: scope)
         await store.close()
         // The last column of the only row: a date of three bytes, which becomes text.

@@ -133,21 +133,18 @@ struct ListenerCertificateTests {
             #expect(try findings(sample.chain, sample.key) == expected, "sample \(index)")
         }
         for (yaml, expected) in [
-            ("tls: {certificate: tls/chain.pem}", ["tls.privateKey: expected the path of a PEM file"]),
-            (
-                "tls: {}",
-                ["tls.certificate: expected the path of a PEM file", "tls.privateKey: expected the path of a PEM file"]
-            ),
-            ("tls: yes", ["tls: expected keys and values"]),
-            (
-                "tls: {certificate: [tls/chain.pem], privateKey: tls/key.pem}",
-                ["tls.certificate: expected the path of a PEM file"]
-            ),
-            (
-                "tls: {certificate: tls/chain.pem, privateKey: tls/key.pem, protocols: [h2]}",
-                ["tls.protocols: unknown key"]
-            ),
-        ] {
+            "tls: {certificate: tls/chain.pem}": ["tls.privateKey: expected the path of a PEM file"],
+            "tls: {}":
+                [
+                    "tls.certificate: expected the path of a PEM file",
+                    "tls.privateKey: expected the path of a PEM file",
+                ],
+            "tls: yes": ["tls: expected keys and values"],
+            "tls: {certificate: [tls/chain.pem], privateKey: tls/key.pem}":
+                ["tls.certificate: expected the path of a PEM file"],
+            "tls: {certificate: tls/chain.pem, privateKey: tls/key.pem, protocols: [h2]}":
+                ["tls.protocols: unknown key"],
+        ] as KeyValuePairs {
             #expect(try findings(pair.chainPEM, pair.keyPEM, yaml) == expected.map { "bridge.yaml: \($0)" }, "\(yaml)")
         }
     }

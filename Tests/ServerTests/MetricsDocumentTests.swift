@@ -74,9 +74,7 @@ struct MetricsDocumentTests {
             "notifications_refused_total": [NotificationRejection.Code.allCases.map(\.rawValue)],
             "store_errors_total": [StorageError.Code.allCases.map(\.rawValue)],
             "shadow_comparisons_total": [apps, ["equal", "different", "failed", "dropped"]],
-            "rollout_responses_total": [
-                apps, ["equal", "different", "failed", "dropped", "otherSource", "waiting"],
-            ],
+            "rollout_responses_total": [apps, ["equal", "different", "failed", "dropped", "otherSource", "waiting"]],
             "revocations_seen_total": [apps, environments],
         ]
     }

@@ -7,6 +7,7 @@ import ReceiptBridgeResponses
 import ReceiptBridgeServer
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
@@ -389,8 +390,7 @@ struct OperationsRouteTests {
         let refunded = try #require(all.first { $0.revocation != nil && $0.revocation?.type != "FAMILY_REVOKE" })
         let kept = try #require(
             all.first { $0.revocation == nil && $0.originalTransactionId != refunded.originalTransactionId })
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)), environment: .production)
+        let scope = try AppScope.of(SimulatedApp.first.bundleId)
         func text(_ payload: JSONValue) throws -> String { try simulator.pki.jwsSigner.jws(payload: payload) }
         for (uuid, id, hours) in [
             ("refunded", refunded.transactionId, Int64(49)), ("kept", kept.transactionId, 50),
@@ -400,8 +400,7 @@ struct OperationsRouteTests {
             let inner = try text(.object(["transactionId": .string(id)]))
             _ = try await store.notifications.save(
                 NotificationRow(
-                    uuid: uuid, version: 2, type: "CONSUMPTION_REQUEST", subtype: nil, signedDate: date,
-                    receivedAt: date,
+                    uuid, "CONSUMPTION_REQUEST", at: date.milliseconds,
                     text: try text(.object(["data": .object(["signedTransactionInfo": .string(inner)])]))),
                 NotificationUpdate(), of: scope)
         }

@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import ReceiptBridgeServer
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Synchronization
 import Testing
 import ReceiptBridgeTestSupport
@@ -17,7 +18,7 @@ struct RetentionServiceTests {
         // The 400 days have passed now, in half an hour, in 100 minutes, in ten hours.
         for (name, minutes) in [("a", -1), ("b", 30), ("c", 100), ("d", 600)] as [(String, Int64)] {
             try await store.revocations.saveIdentifiers(
-                CustomerIdentifiers(originalTransactionIds: ["1\(minutes + 1)"], transactionIds: []),
+                CustomerIdentifiers(["1\(minutes + 1)"]),
                 of: Array(name.utf8), at: begin.advanced(by: .milliseconds(minutes * 60_000 - 400 * Self.day)))
         }
         let clock = Mutex(begin)
@@ -61,14 +62,12 @@ struct RetentionServiceTests {
     func clock() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let scope = try AppScope.of()
         let begin = Timestamp(milliseconds: 20_000 * Self.day)
         func receive(_ uuid: String, _ days: Int64) async throws {
             let time = begin.advanced(by: .milliseconds(days * Self.day))
             _ = try await store.notifications.save(
-                NotificationRow(
-                    uuid: uuid, version: 2, type: "TEST", subtype: nil, signedDate: time, receivedAt: time, text: "a"),
+                NotificationRow(uuid, "TEST", at: time.milliseconds, text: "a"),
                 NotificationUpdate(), of: scope)
         }
         try await receive("old", 0)

@@ -169,10 +169,7 @@ struct StatusPageTests {
             settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
         }) { proxy in
             let question = try proxy.question()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<4 { group.addTask { try await post(proxy, question) } }
-                try await group.waitForAll()
-            }
+            try await concurrently(0..<4) { _ in try await post(proxy, question) }
             let (page, _) = try await page(proxy)
             let codes = page.all("section").first { $0.attributes["class"] == "warnings" }?.text ?? ""
             #expect(codes.contains("storeNotOpen") && codes.contains("upstreamFailing"))

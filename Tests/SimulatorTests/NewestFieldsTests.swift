@@ -40,9 +40,7 @@ struct NewestFieldsTests {
                 let row = transaction.row(customer.environment, signedDate: Shared.noon)
                 let names = Set(keys(row))
                 #expect(
-                    names.isDisjoint(with: [
-                        "advancedCommerceInfo", "commitmentInfo", "previousOriginalTransactionId",
-                    ]))
+                    names.isDisjoint(with: ["advancedCommerceInfo", "commitmentInfo", "previousOriginalTransactionId"]))
                 #expect(row["billingPlanType"]?.text == (transaction.isAutoRenewable ? "BILLED_UPFRONT" : nil))
             }
         }

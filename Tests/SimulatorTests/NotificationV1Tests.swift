@@ -49,9 +49,7 @@ struct NotificationV1Tests {
         #expect(body["original_transaction_id"] == Int64(row.originalTransactionId).map(JSONValue.number))
         let unified = try #require(body["unified_receipt"])
         #expect(
-            keys(unified) == [
-                "status", "environment", "latest_receipt_info", "latest_receipt", "pending_renewal_info",
-            ])
+            keys(unified) == ["status", "environment", "latest_receipt_info", "latest_receipt", "pending_renewal_info"])
         #expect(unified["status"] == .number(0))
         #expect(unified["environment"] == .string("Production"))
         let rows = try #require(unified["latest_receipt_info"]?.elements)

@@ -30,9 +30,7 @@ struct ServerAPIAccessTests {
     }
 
     private func header(alg: String = "ES256", kid: String? = nil, typ: String? = nil) -> JSONValue {
-        .object([
-            "alg": .string(alg), "kid": .string(kid ?? store.credentials.keyId), "typ": typ.map(JSONValue.string),
-        ])
+        .object(["alg": .string(alg), "kid": .string(kid ?? store.credentials.keyId), "typ": typ.map(JSONValue.string)])
     }
 
     @Test("Every invalid token gets 401 without a body")

@@ -1,6 +1,8 @@
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Archived responses in the store")
@@ -25,7 +27,7 @@ struct ArchiveStoreTests {
 
     @Test(
         "A response replaces the previous one to the same request, and an unchanged one is updated once a day",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func replacement(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let archive = stage.store.archive
@@ -47,19 +49,17 @@ struct ArchiveStoreTests {
         #expect(usage.count == 1 && usage.bytes == second.size)
     }
 
-    @Test("The same response of another environment replaces the stored one", arguments: StoreTestEngine.available)
+    @Test("The same response of another environment replaces the stored one", arguments: engines)
     func environments(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         _ = try await save(row(question(1)), at: 1, on: stage)
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        let sandbox = stage.scope.sandbox
         let change = try await stage.store.archive.save(row(question(1)), of: sandbox, at: Timestamp(milliseconds: 2))
         #expect(change == ArchiveChange(bytes: 0, deleted: []))
         #expect(try await stage.store.archive.archivedResponse(to: question(1))?.scope == sandbox)
     }
 
-    @Test(
-        "At most eight responses to one receipt, and eight about the same purchases, are stored",
-        arguments: StoreTestEngine.available)
+    @Test("At most eight responses to one receipt, and eight about the same purchases, are stored", arguments: engines)
     func perCustomer(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         _ = try await save(row(question(200), originals: ["5"]), at: 0, on: stage)
@@ -78,7 +78,7 @@ struct ArchiveStoreTests {
 
     @Test(
         "Responses from before a time are deleted, and then the oldest until the size is reached, in batches",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func deletion(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let archive = stage.store.archive
@@ -92,15 +92,10 @@ struct ArchiveStoreTests {
         #expect(try await !archive.deleteArchivedResponses(before: before, downTo: 2 * size + 1))
         #expect(try await archive.lastGoodUsage() == (2, 2 * size))
         #expect(try await archive.archivedResponse(to: question(4)) != nil)
-        try await withThrowingTaskGroup { group in
-            for index in 0..<600 {
-                group.addTask {
-                    _ = try await save(
-                        row(question(UInt8(index % 200), UInt8(1 + index / 200)), originals: ["many \(index)"]),
-                        at: 1_000, on: stage)
-                }
-            }
-            try await group.waitForAll()
+        try await concurrently(0..<600) { index in
+            _ = try await save(
+                row(question(UInt8(index % 200), UInt8(1 + index / 200)), originals: ["many \(index)"]),
+                at: 1_000, on: stage)
         }
         #expect(try await archive.lastGoodUsage().count == 602)
         var calls = 1

@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -30,22 +31,16 @@ private struct ClusterStage {
 struct ClusterStoreTests {
     private static let now = Timestamp(milliseconds: 1_700_000_000_000)
 
-    private static func transaction(_ id: String) -> TransactionRow {
-        TransactionRow(
-            transactionId: id, originalTransactionId: "11", appTransactionId: "17", isSubscription: true,
-            signedDate: now, revocation: nil, text: "\(id)@1")
-    }
-
     @Test("What one server stores, the others read once, and it does not read it itself")
     func changes() async throws {
         let stage = try await ClusterStage(2)
         let (writer, reader) = (stage.clusters[0], stage.clusters[1])
         try await stage.stores[0].customers.save(
             CustomerRow(
-                askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: nil,
-                transactions: [Self.transaction("12")], statuses: [], renewals: [], aliases: []), of: stage.scope)
+                [TransactionRow("12", "11", at: Self.now.milliseconds, download: "17")], at: Self.now.milliseconds),
+            of: stage.scope)
         try await stage.stores[0].revocations.save(
-            revoked: [RevocationRow(transactionId: "12", webOrderLineItemId: nil, date: Self.now, reason: nil)],
+            revoked: [RevocationRow("12", at: Self.now.milliseconds)],
             valid: ["13"], askedAt: .now, of: stage.scope)
         let page = try await reader.changes(since: nil)
         #expect(

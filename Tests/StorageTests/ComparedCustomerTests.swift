@@ -1,4 +1,5 @@
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 @Suite("Compared customers in the store")
@@ -15,9 +16,7 @@ struct ComparedCustomerTests {
         try await store.comparisons.comparedCustomers(since: day).map(\.count)
     }
 
-    @Test(
-        "A customer is counted once across days and restarts, on the last day of a comparison",
-        arguments: StoreTestEngine.available)
+    @Test("A customer is counted once across days and restarts, on the last day of a comparison", arguments: engines)
     func once(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let first = stage.store
@@ -31,7 +30,7 @@ struct ComparedCustomerTests {
         #expect(try await count(since: 13, in: second) == [])
     }
 
-    @Test("Of more customers than the limit those compared last are stored", arguments: StoreTestEngine.available)
+    @Test("Of more customers than the limit those compared last are stored", arguments: engines)
     func bounded(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let store = stage.store

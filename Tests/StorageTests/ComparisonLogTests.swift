@@ -1,4 +1,5 @@
 import ReceiptBridgeStorage
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Comparisons in the store")
@@ -16,8 +17,7 @@ struct ComparisonLogTests {
             path: "receipt.x", count: count, first: first, last: last, examples: examples)
     }
 
-    @Test(
-        "Counts are added up by day, and a difference has three examples at most", arguments: StoreTestEngine.available)
+    @Test("Counts are added up by day, and a difference has three examples at most", arguments: engines)
     func counts(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let log = stage.store.comparisons
@@ -36,27 +36,22 @@ struct ComparisonLogTests {
 
     @Test(
         "Several processes add the same differences in any order at the same time, and no count is lost",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func concurrent(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let stores = [stage.store, try await stage.second(), try await stage.second(), try await stage.second()]
-        try await withThrowingTaskGroup { group in
-            for (index, store) in stores.enumerated() {
-                group.addTask {
-                    for round in 0..<25 {
-                        let order = (0..<20).map { ($0 * 7 + index * 5 + round) % 20 }
-                        try await store.comparisons.add(
-                            comparisons: order.map { comparison("\($0)") },
-                            differences: order.map { difference("\($0)", examples: [[UInt8($0)]]) },
-                            customers: [
-                                ComparedCustomers(
-                                    day: 10, bundleId: "com.example.app", environment: "Production",
-                                    digests: order.map { Int64($0) })
-                            ])
-                    }
-                }
+        try await concurrently(stores.enumerated()) { (index, store) in
+            for round in 0..<25 {
+                let order = (0..<20).map { ($0 * 7 + index * 5 + round) % 20 }
+                try await store.comparisons.add(
+                    comparisons: order.map { comparison("\($0)") },
+                    differences: order.map { difference("\($0)", examples: [[UInt8($0)]]) },
+                    customers: [
+                        ComparedCustomers(
+                            day: 10, bundleId: "com.example.app", environment: "Production",
+                            digests: order.map { Int64($0) })
+                    ])
             }
-            try await group.waitForAll()
         }
         let (comparisons, differences) = try await stage.store.comparisons.comparisons(since: 0)
         #expect(comparisons.count == 20 && comparisons.allSatisfy { $0.count == 100 })

@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -8,26 +9,10 @@ struct ConcurrentStoreTests {
     /// Number of servers, each with connections of its own.
     private static let servers = 4
 
-    private func transaction(_ id: Int, at date: Int64, download: Int? = nil, revoked: Bool = false) -> TransactionRow {
-        TransactionRow(
-            transactionId: "\(id)", originalTransactionId: "\(id)", appTransactionId: download.map { "d\($0)" },
-            isSubscription: true, signedDate: Timestamp(milliseconds: date),
-            revocation: revoked
-                ? RevocationRow(
-                    transactionId: "\(id)", webOrderLineItemId: nil, date: Timestamp(milliseconds: date), reason: 0)
-                : nil,
-            text: "\(id)@\(date)")
-    }
-
     private func customer(_ ids: [Int], at date: Int64, aliases: [String] = []) -> CustomerRow {
         CustomerRow(
-            askedAt: Timestamp(milliseconds: date), signedDate: Timestamp(milliseconds: date), appAppleId: 7,
-            revision: "r", transactions: ids.map { transaction($0, at: date, download: ids[0]) },
-            statuses: ids.map {
-                StatusRow(
-                    originalTransactionId: "\($0)", status: 1, subscriptionGroupIdentifier: "g",
-                    clock: Timestamp(milliseconds: date))
-            }, renewals: [], aliases: aliases)
+            ids.map { TransactionRow("\($0)", at: date, download: "d\(ids[0])") }, at: date,
+            statuses: ids.map { StatusRow("\($0)", group: "g", at: date) }, aliases: aliases)
     }
 
     private func stores(of stage: StoreStage) async throws -> [any Store] {
@@ -42,21 +27,16 @@ struct ConcurrentStoreTests {
         _ body: @escaping @Sendable (Action, any Store) async throws -> Void
     ) async throws {
         let workers = 16 * stores.count
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for worker in 0..<workers {
-                group.addTask {
-                    for index in stride(from: worker, to: actions.count, by: workers) {
-                        try await body(actions[index], stores[worker % stores.count])
-                    }
-                }
+        try await concurrently(0..<workers) { worker in
+            for index in stride(from: worker, to: actions.count, by: workers) {
+                try await body(actions[index], stores[worker % stores.count])
             }
-            try await group.waitForAll()
         }
     }
 
     @Test(
         "Notifications about the same purchases arrive in any order at four servers: the newest record of each is stored, and all others as history",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func newest(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let stores = try await stores(of: stage)
@@ -75,23 +55,18 @@ struct ConcurrentStoreTests {
         events += events.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }
         events.shuffle(using: &generator)
         try await perform(events, on: stores) { event, store in
-            let date = Timestamp(milliseconds: event.date)
             let original = "\(event.id)"
             let isLast = event.date == versions.upperBound
             let update = NotificationUpdate(
-                transaction: transaction(event.id, at: event.date, revoked: isLast && event.id % 2 == 0),
-                renewal: RenewalRow(originalTransactionId: original, signedDate: date, text: "renewal \(event.date)"),
-                status: StatusRow(
-                    originalTransactionId: original, status: isLast ? 2 : 1, subscriptionGroupIdentifier: nil,
-                    clock: date), needsLookup: event.date % 2 == 0)
-            let row = NotificationRow(
-                uuid: "\(event.id) \(event.date)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date,
-                receivedAt: date, text: "text")
+                transaction: TransactionRow(
+                    original, at: event.date, revoked: isLast && event.id % 2 == 0 ? event.date : nil),
+                renewal: RenewalRow(original, at: event.date, "renewal \(event.date)"),
+                status: StatusRow(original, isLast ? 2 : 1, at: event.date), needsLookup: event.date % 2 == 0)
+            let row = NotificationRow("\(event.id) \(event.date)", at: event.date)
             _ = try await store.notifications.save(row, update, of: stage.scope)
         }
         for ids in known {
-            let keys = CustomerIdentifiers(originalTransactionIds: ids.map { "\($0)" }, transactionIds: [])
-            let stored = try #require(try await stage.store.customers.customer(of: keys, in: stage.scope))
+            let stored = try #require(try await stage.find(ids.map { "\($0)" }))
             #expect(stored.revokedTransactionIds == Set(ids.filter { $0 % 2 == 0 }.map { "\($0)" }))
             #expect(stored.subscriptions.map(\.status) == [2, 2, 2, 2] && stored.needsLookup)
             #expect(stored.subscriptions.allSatisfy { $0.renewal == "renewal \(versions.upperBound)" })
@@ -118,7 +93,7 @@ struct ConcurrentStoreTests {
 
     @Test(
         "Histories that overlap arrive in any order at four servers: they become one customer with all purchases and aliases",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func merges(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let stores = try await stores(of: stage)
@@ -133,9 +108,7 @@ struct ConcurrentStoreTests {
         }
         for chain in chains {
             let ids = (links.lowerBound...links.upperBound).map { (chain + 1) * 100 + $0 }
-            let keys = CustomerIdentifiers(
-                originalTransactionIds: ids.map { "\($0)" }, transactionIds: ids.dropLast().map { "9\($0)" })
-            let stored = try await stage.store.customers.customer(of: keys, in: stage.scope)
+            let stored = try await stage.find(ids.map { "\($0)" }, ids.dropLast().map { "9\($0)" })
             #expect(Set(stored?.transactions ?? []) == Set(ids.map { "\($0)@1000" }), "\(chain)")
             #expect(stored?.needsLookup == false)
         }

@@ -11,8 +11,7 @@ struct ConsumptionCaseTests {
         about original: String = "11", in scope: AppScope, _ store: any Store, token: String? = nil
     ) async throws {
         let row = TransactionRow(
-            transactionId: original, originalTransactionId: original, appTransactionId: nil, isSubscription: false,
-            signedDate: Timestamp(milliseconds: time), revocation: nil, appAccountToken: token,
+            original, at: time, isSubscription: false, token: token,
             text: CustomerDataFixture.jws("{\"transactionId\":\"\(original)\"}"))
         _ = try await store.notifications.save(
             NotificationRow(
@@ -34,9 +33,7 @@ struct ConsumptionCaseTests {
         }
     }
 
-    @Test(
-        "Every stored request is a case; the first answer and the first decision count",
-        arguments: StoreTestEngine.available)
+    @Test("Every stored request is a case; the first answer and the first decision count", arguments: engines)
     func cases(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let store = stage.store
@@ -66,10 +63,10 @@ struct ConsumptionCaseTests {
         #expect(try await store.consumption.consumptionCases(filter, after: first.id, limit: 9).map(\.uuid) == ["b"])
     }
 
-    @Test("Open requests are those that are neither answered nor too old", arguments: StoreTestEngine.available)
+    @Test("Open requests are those that are neither answered nor too old", arguments: engines)
     func open(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        let sandbox = stage.scope.sandbox
         for (uuid, time) in [("old", Int64(50)), ("a", 100), ("b", 200), ("answered", 90)] {
             try await receive(uuid, at: time, in: stage.scope, stage.store)
         }
@@ -83,13 +80,11 @@ struct ConsumptionCaseTests {
             ])
     }
 
-    @Test(
-        "Notifications are listed by app, environment, type, time and purchase, page by page",
-        arguments: StoreTestEngine.available)
+    @Test("Notifications are listed by app, environment, type, time and purchase, page by page", arguments: engines)
     func list(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let store = stage.store
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        let sandbox = stage.scope.sandbox
         try await receive("a", "DID_RENEW", at: 100, signed: 90, in: stage.scope, store)
         try await receive("b", "REFUND", at: 200, about: "12", in: stage.scope, store)
         try await receive("c", "REFUND", at: 300, about: "11", in: sandbox, store)
@@ -121,24 +116,20 @@ struct ConsumptionCaseTests {
 
     @Test(
         "A token leads to customers and to purchases without one, and no longer once the record has another token",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func tokens(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let store = stage.store
         func row(_ id: String, _ original: String, token: String?) -> TransactionRow {
-            TransactionRow(
-                transactionId: id, originalTransactionId: original, appTransactionId: nil, isSubscription: true,
-                signedDate: Timestamp(milliseconds: 1_000), revocation: nil, appAccountToken: token, text: "text \(id)")
+            TransactionRow(id, original, token: token, text: "text \(id)")
         }
         try await store.customers.save(
             CustomerRow(
-                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1_000), appAppleId: 7,
-                revision: "r",
-                transactions: [
+                [
                     row("11", "11", token: Self.token), row("12", "11", token: Self.token),
                     row("13", "13", token: Self.token),
                     row("14", "14", token: nil),
-                ], statuses: [], renewals: [], aliases: []), of: stage.scope)
+                ], asked: 1), of: stage.scope)
         try await receive("n", "DID_RENEW", at: 100, about: "21", in: stage.scope, store, token: Self.token)
         try await receive("m", "DID_RENEW", at: 100, about: "31", in: stage.scope, store)
         func found() async throws -> [String] {
@@ -154,7 +145,7 @@ struct ConsumptionCaseTests {
         #expect(try await store.customers.transactionsWithoutToken(limit: 9).isEmpty)
     }
 
-    @Test("A transaction that an earlier version stored gets its token once", arguments: StoreTestEngine.available)
+    @Test("A transaction that an earlier version stored gets its token once", arguments: engines)
     func earlier(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let transfer = try #require(stage.store as? any StoreTransfer)

@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -57,7 +58,7 @@ struct DamagedNumberTests {
     }
 
     // T23
-    @Test("A number out of the range of its column costs its row", arguments: StoreTestEngine.available)
+    @Test("A number out of the range of its column costs its row", arguments: engines)
     func outOfRange(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let use = try StoreUse(stage.scope, Self.prefix)
@@ -91,23 +92,18 @@ struct DamagedNumberTests {
         await stage.store.close()
     }
 
-    @Test("A damaged delivery does not hold up later ones of its purchase", arguments: StoreTestEngine.available)
+    @Test("A damaged delivery does not hold up later ones of its purchase", arguments: engines)
     func head(on engine: StoreTestEngine) async throws {
         for (column, number) in [
             ("attempts", Int64.max), ("bodiesSent", -1), ("queuedAt", .max), ("leasedUntil", .max),
             ("nextAttempt", .max), ("nextAttempt", 253_402_300_800_000),
         ] {
             let stage = try await StoreStage(engine)
-            let target = ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+            let target = stage.scope.target()
             for index in 0..<3 {
-                let date = Timestamp(milliseconds: Int64(index))
-                let row = NotificationRow(
-                    uuid: "\(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date, receivedAt: date,
-                    text: "text \(index)")
-                let status = StatusRow(
-                    originalTransactionId: "1", status: 1, subscriptionGroupIdentifier: nil, clock: date)
-                _ = try await stage.store.notifications.save(
-                    row, NotificationUpdate(status: status), of: stage.scope, for: [target])
+                let row = NotificationRow("\(index)", at: Int64(index), text: "text \(index)")
+                let status = StatusRow("1", at: Int64(index))
+                try await stage.receive(row, NotificationUpdate(status: status), for: [target])
             }
             try await run(
                 stage.store, "UPDATE delivery SET \(column) = $1 WHERE id = (SELECT min(id) FROM delivery)",
@@ -124,7 +120,7 @@ struct DamagedNumberTests {
         }
     }
 
-    @Test("A damaged lease is free", arguments: StoreTestEngine.available)
+    @Test("A damaged lease is free", arguments: engines)
     func lease(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         for (column, number) in [("expiresAt", Int64.max), ("expiresAt", 253_402_300_000_000), ("term", .max)] {

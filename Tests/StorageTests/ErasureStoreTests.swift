@@ -20,15 +20,10 @@ struct ErasureStoreTests {
     }
 
     private func save(_ transactions: [TransactionRow], aliases: [String] = [], on stage: StoreStage) async throws {
-        try await stage.store.customers.save(
-            CustomerRow(
-                askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r", transactions: transactions,
-                statuses: [], renewals: [], aliases: aliases), of: stage.scope)
+        try await stage.save(CustomerRow(transactions, at: Self.now.milliseconds, aliases: aliases))
     }
 
-    @Test(
-        "An erasure deletes the customer from every repository, and keeps other customers",
-        arguments: StoreTestEngine.available)
+    @Test("An erasure deletes the customer from every repository, and keeps other customers", arguments: engines)
     func whole(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let data = stage.store.personalData
@@ -54,13 +49,13 @@ struct ErasureStoreTests {
 
     @Test(
         "An account token selects all customers with the token in a record, case-insensitively, and no others",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func token(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let data = stage.store.personalData
         try await fill(Self.other, token: Self.otherToken, on: stage)
         try await fill(Self.mine, token: Self.token, on: stage)
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        let sandbox = stage.scope.sandbox
         try await CustomerDataFixture("20000000000000", token: Self.token, in: sandbox).save(to: stage.store)
         let token = try #require(UUID(uuidString: Self.token))
         let narrow = try await data.footprint(of: ErasureRequest(.accountToken(token), environment: .sandbox))
@@ -77,7 +72,7 @@ struct ErasureStoreTests {
 
     @Test(
         "A customer known only from an archived response is found by every id and by the token in it, with all purchases",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func answers(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let data = stage.store.personalData
@@ -105,7 +100,7 @@ struct ErasureStoreTests {
 
     @Test(
         "Purchases that only receipts connect are found with all their renewals, in any order of the receipts",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func receipts(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let data = stage.store.personalData
@@ -113,17 +108,17 @@ struct ErasureStoreTests {
         let renewal = "62000000000002"
         for (id, original) in [(first, first), (second, second), (renewal, second), (third, third), (other, other)] {
             let row = CustomerDataFixture.transaction(id, original)
-            _ = try await stage.store.notifications.save(
+            try await stage.receive(
                 NotificationRow(
-                    uuid: id, version: 2, type: "DID_RENEW", subtype: nil, signedDate: Self.now, receivedAt: Self.now,
+                    id, at: Self.now.milliseconds,
                     text: CustomerDataFixture.jws("{\"data\":{\"signedTransactionInfo\":\"\(row.text)\"}}")),
-                NotificationUpdate(transaction: row), of: stage.scope)
+                NotificationUpdate(transaction: row))
         }
         // The receipt that leads to the third purchase is read before the one that leads to the second.
         let receipts: [(digest: [UInt8], originals: [String])] = [([1], [second, third]), ([2], [first, second])]
         for receipt in receipts {
             try await stage.store.revocations.saveIdentifiers(
-                CustomerIdentifiers(originalTransactionIds: receipt.originals, transactionIds: []), of: receipt.digest,
+                CustomerIdentifiers(receipt.originals), of: receipt.digest,
                 at: Self.now)
         }
         let preview = try await data.footprint(of: request(renewal))
@@ -137,7 +132,7 @@ struct ErasureStoreTests {
         #expect(try await !data.footprint(of: request(other)).isEmpty)
     }
 
-    @Test("Customers with the same alias are erased as one customer", arguments: StoreTestEngine.available)
+    @Test("Customers with the same alias are erased as one customer", arguments: engines)
     func sharedAlias(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let ids = ["61000000000001", "62000000000001"]
@@ -149,27 +144,19 @@ struct ErasureStoreTests {
         #expect(try await stage.store.personalData.footprint(of: request(ids[1])).isEmpty)
     }
 
-    @Test("Only the ids and dates of refunded purchases can be kept", arguments: StoreTestEngine.available)
+    @Test("Only the ids and dates of refunded purchases can be kept", arguments: engines)
     func revocations(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await fill(Self.mine, token: Self.token, on: stage)
         let erasure = try await stage.store.personalData.erase(request(keeps: true), at: Self.now)
         #expect(erasure.keptRevocations == 2 && !erasure.kinds.contains { $0.name == "revocations" })
         let remaining = try await stage.store.revocations.revoked(in: stage.scope)
-        #expect(
-            Set(remaining) == [
-                RevocationRow(
-                    transactionId: "\(Self.mine)2", webOrderLineItemId: nil, date: Timestamp(milliseconds: 4_000),
-                    reason: nil),
-                RevocationRow(
-                    transactionId: "\(Self.mine)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
-                    reason: nil),
-            ])
+        #expect(Set(remaining) == [RevocationRow("\(Self.mine)2", at: 4_000), RevocationRow("\(Self.mine)9")])
     }
 
     @Test(
         "A customer is found by an alias, and an alias that is another customer's id is not erased",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func aliases(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let data = stage.store.personalData
@@ -178,11 +165,10 @@ struct ErasureStoreTests {
         let other = CustomerDataFixture.transaction("\(Self.mine)8", "\(Self.mine)8", download: "99999999999999")
         try await save([other], on: stage)
         #expect(try await !data.erase(request(), at: Self.now).isEmpty)
-        let keys = CustomerIdentifiers(originalTransactionIds: ["\(Self.mine)8"], transactionIds: [])
-        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.transactions == [other.text])
+        #expect(try await stage.find(["\(Self.mine)8"])?.transactions == [other.text])
     }
 
-    @Test("Erasing an unknown customer erases nothing and records no erasure", arguments: StoreTestEngine.available)
+    @Test("Erasing an unknown customer erases nothing and records no erasure", arguments: engines)
     func unknown(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await fill(Self.other, token: nil, on: stage)

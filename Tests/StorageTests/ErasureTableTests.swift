@@ -6,7 +6,7 @@ import Testing
 /// What an erasure leaves in the tables of a store. `ErasureStoreTests` has the rules that its methods show.
 @Suite("Erasure from the tables of a store")
 struct ErasureTableTests {
-    @Test("Every table is either erased or exempt with a reason", arguments: StoreTestEngine.available)
+    @Test("Every table is either erased or exempt with a reason", arguments: engines)
     func everyTable(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let rules = ErasureRule.erased(engine.dialect)
@@ -21,9 +21,7 @@ struct ErasureTableTests {
         #expect(try await Set(stage.counts().keys) == Set(declared))
     }
 
-    @Test(
-        "An erasure deletes the rows of the customer from every table, and no others",
-        arguments: StoreTestEngine.available)
+    @Test("An erasure deletes the rows of the customer from every table, and no others", arguments: engines)
     func whole(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await CustomerDataFixture("84000000000000", token: nil, in: stage.scope).save(to: stage.store)

@@ -32,16 +32,12 @@ struct EventReplayTests {
     @Test(
         "The events, replayed into an empty view, give the customers of the store",
         // RECEIPT_BRIDGE_TEST_EVENTS=10000 needs several minutes in a debug build.
-        .timeLimit(.minutes(30)), arguments: StoreTestEngine.available)
+        .timeLimit(.minutes(30)), arguments: engines)
     func replay(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let appStore = try SharedSimulator.store(customers: Self.size.customers)
-        let port = try await appStore.start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        try await change(stage.store, appStore, port, transport)
+        try await appStore.serving { try await change(stage.store, appStore, $0, $1) }
         try await compare(stage.store, appStore)
-        await transport.shutDown()
-        await appStore.stop()
         await stage.store.close()
     }
 
@@ -87,8 +83,7 @@ struct EventReplayTests {
             if let id = changed.last {
                 try await store.revocations.save(
                     revoked: [
-                        RevocationRow(
-                            transactionId: id, webOrderLineItemId: nil, date: SharedSimulator.noon, reason: nil)
+                        RevocationRow(id, at: SharedSimulator.noon.milliseconds)
                     ], valid: Array(changed.prefix(1)), askedAt: .now, of: Self.scopes[0])
             }
             if round % 8 == 0, let id = changed.first.flatMap(TransactionIdentifier.init(rawValue:)) {
@@ -125,8 +120,7 @@ struct EventReplayTests {
         for scope in Self.scopes {
             for (key, customer) in replay.customers(in: scope) {
                 let originals = Set(customer.subscriptions.keys).union([key]).sorted()
-                let keys = CustomerIdentifiers(
-                    originalTransactionIds: [], transactionIds: customer.transactions.keys.sorted())
+                let keys = CustomerIdentifiers([], customer.transactions.keys.sorted())
                 if let stored = try await store.customers.customer(of: keys, in: scope) {
                     customers += 1
                     #expect(try EventReplay.Customer(stored) == customer, "\(originals)")

@@ -16,16 +16,12 @@ struct EventStoreTests {
 
     /// A transaction whose payload has a product and the date of signing.
     private func transaction(
-        _ id: String, _ original: String = first, product: String = "pro", at date: Int64, isRefunded: Bool = false,
-        download: String? = nil
+        _ id: String, _ original: String = first, product: String = "pro", at date: Int64, isRefunded: Bool = false
     ) -> TransactionRow {
         TransactionRow(
-            transactionId: id, originalTransactionId: original, appTransactionId: download, isSubscription: true,
+            transactionId: id, originalTransactionId: original, appTransactionId: nil, isSubscription: true,
             signedDate: Timestamp(milliseconds: date),
-            revocation: isRefunded
-                ? RevocationRow(
-                    transactionId: id, webOrderLineItemId: "55", date: Timestamp(milliseconds: 7), reason: 1,
-                    signedDate: Timestamp(milliseconds: date)) : nil,
+            revocation: isRefunded ? RevocationRow(id, lineItem: "55", at: 7, reason: 1, signed: date) : nil,
             text: Self.jws(
                 """
                 {"transactionId":"\(id)","originalTransactionId":"\(original)","productId":"\(product)",\
@@ -35,35 +31,30 @@ struct EventStoreTests {
 
     private func renewal(_ original: String = first, at date: Int64, renews: Int = 1) -> RenewalRow {
         RenewalRow(
-            originalTransactionId: original, signedDate: Timestamp(milliseconds: date),
-            text: Self.jws(
+            original, at: date,
+            Self.jws(
                 "{\"originalTransactionId\":\"\(original)\",\"autoRenewStatus\":\(renews),\"signedDate\":\(date)}"))
     }
 
     private func status(_ status: Int, _ original: String = first, at date: Int64) -> StatusRow {
-        StatusRow(
-            originalTransactionId: original, status: status, subscriptionGroupIdentifier: "g",
-            clock: Timestamp(milliseconds: date))
+        StatusRow(original, status, group: "g", at: date)
     }
 
     private func notify(
         _ uuid: String, _ update: NotificationUpdate, at date: Int64, on stage: StoreStage
     ) async throws {
-        _ = try await stage.store.notifications.save(
-            NotificationRow(
-                uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: Timestamp(milliseconds: date),
-                receivedAt: Timestamp(milliseconds: date), text: Self.jws("{}")), update, of: stage.scope)
+        try await stage.receive(NotificationRow(uuid, at: date, text: Self.jws("{}")), update)
     }
 
     private func lookUp(
         _ transactions: [TransactionRow], _ statuses: [StatusRow] = [], _ renewals: [RenewalRow] = [], at date: Int64,
         on stage: StoreStage
     ) async throws {
-        try await stage.store.customers.save(
-            CustomerRow(
-                askedAt: Timestamp(milliseconds: date), signedDate: Timestamp(milliseconds: date), appAppleId: nil,
-                revision: "r", transactions: transactions, statuses: statuses, renewals: renewals, aliases: []),
-            of: stage.scope)
+        try await stage.save(CustomerRow(transactions, at: date, statuses: statuses, renewals: renewals))
+    }
+
+    private func refund(_ id: String) -> RefundRow {
+        RefundRow(transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
     }
 
     /// The events as `customer type body`.
@@ -78,9 +69,7 @@ struct EventStoreTests {
 
     private func last(_ store: any Store) async throws -> Int64 { try await store.events.eventHorizon() }
 
-    @Test(
-        "A notification gives one event with the records that it changed, a repeated one none",
-        arguments: StoreTestEngine.available)
+    @Test("A notification gives one event with the records that it changed, a repeated one none", arguments: engines)
     func notifications(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let update = NotificationUpdate(
@@ -129,9 +118,7 @@ struct EventStoreTests {
         await stage.store.close()
     }
 
-    @Test(
-        "A lookup gives an event with what differs, and none if only the dates of signing do",
-        arguments: StoreTestEngine.available)
+    @Test("A lookup gives an event with what differs, and none if only the dates of signing do", arguments: engines)
     func lookups(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let other = "\(Self.first.dropLast())1"
@@ -166,7 +153,7 @@ struct EventStoreTests {
 
     @Test(
         "Customers that turn out to be one are merged under the smaller key, also one known from notifications only",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func merges(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await lookUp([transaction(Self.second, Self.second, at: 10)], at: 10, on: stage)
@@ -207,24 +194,17 @@ struct EventStoreTests {
         await stage.store.close()
     }
 
-    @Test(
-        "A refund of a sweep and revocations of verifyReceipt give events, known ones do not",
-        arguments: StoreTestEngine.available)
+    @Test("A refund of a sweep and revocations of verifyReceipt give events, known ones do not", arguments: engines)
     func revocations(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
         let start = try await last(stage.store)
-        let refund = RefundRow(
-            transaction: transaction(Self.first, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
         for _ in 1...2 {
-            try await stage.store.refunds.save([refund], in: stage.scope, at: Timestamp(milliseconds: 30))
+            try await stage.store.refunds.save([refund(Self.first)], in: stage.scope, at: Timestamp(milliseconds: 30))
         }
         for _ in 1...2 {
             try await stage.store.revocations.save(
-                revoked: [
-                    RevocationRow(
-                        transactionId: "8", webOrderLineItemId: nil, date: Timestamp(milliseconds: 3), reason: nil)
-                ], valid: [Self.first], askedAt: .now, of: stage.scope)
+                revoked: [RevocationRow("8", at: 3)], valid: [Self.first], askedAt: .now, of: stage.scope)
         }
         #expect(
             try await events(stage.store, after: start) == [
@@ -242,17 +222,13 @@ struct EventStoreTests {
         await stage.store.close()
     }
 
-    @Test("An export continues from its file, and cuts off what it repeats", arguments: StoreTestEngine.available)
+    @Test("An export continues from its file, and cuts off what it repeats", arguments: engines)
     func follow(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let folder = try TemporaryFolder()
         let (file, path) = (folder.path("cursor"), folder.path("refunds.jsonl"))
         func refund(_ id: String) async throws {
-            try await stage.store.refunds.save(
-                [
-                    RefundRow(
-                        transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
-                ], in: stage.scope, at: Timestamp(milliseconds: 30))
+            try await stage.store.refunds.save([self.refund(id)], in: stage.scope, at: Timestamp(milliseconds: 30))
         }
         func export(_ type: EventType? = .refund) async throws -> Int {
             var cursor = try EventCursor(at: file)
@@ -278,14 +254,12 @@ struct EventStoreTests {
         await stage.store.close()
     }
 
-    @Test("More events than one block has sequences for are in their order", arguments: StoreTestEngine.available)
+    @Test("More events than one block has sequences for are in their order", arguments: engines)
     func manyEvents(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let ids = (0...1_100).map { "\(730000000001000 + $0)" }
         for some in [ids.dropLast(), ids.suffix(1)] {
-            let refunds = some.map { id in
-                RefundRow(transaction: transaction(id, id, at: 20, isRefunded: true), date: Timestamp(milliseconds: 7))
-            }
+            let refunds = some.map(refund)
             try await stage.store.refunds.save(refunds, in: stage.scope, at: Timestamp(milliseconds: 30))
         }
         for some in [ids.dropLast(), ids.suffix(1)] {
@@ -295,7 +269,7 @@ struct EventStoreTests {
         await stage.store.close()
     }
 
-    @Test("Events expire by themselves, and nothing is recorded if that is off", arguments: StoreTestEngine.available)
+    @Test("Events expire by themselves, and nothing is recorded if that is off", arguments: engines)
     func retention(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
@@ -309,15 +283,12 @@ struct EventStoreTests {
         let silent = try await stage.reopened(recordsEvents: false)
         #expect(!silent.events.recordsEvents)
         try await silent.customers.save(
-            CustomerRow(
-                askedAt: Timestamp(milliseconds: 20), signedDate: Timestamp(milliseconds: 20), appAppleId: nil,
-                revision: nil, transactions: [transaction(Self.first, product: "max", at: 20)], statuses: [],
-                renewals: [], aliases: []), of: stage.scope)
+            CustomerRow([transaction(Self.first, product: "max", at: 20)], at: 20), of: stage.scope)
         #expect(try await events(silent) == [])
         await silent.close()
     }
 
-    @Test("An export is one line for each event, as JSON or CSV", arguments: StoreTestEngine.available)
+    @Test("An export is one line for each event, as JSON or CSV", arguments: engines)
     func export(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await lookUp([transaction(Self.first, at: 10)], at: 10, on: stage)
@@ -362,14 +333,9 @@ struct EventStoreTests {
     func horizon() async throws {
         let schema = try await TestSchema()
         let store = try await PostgreSQLStore(schema.configuration, place: schema.name)
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        let scope = AppScope(bundleId: bundleId, environment: .production)
+        let scope = try AppScope.of()
         @Sendable func save(_ id: String) async throws {
-            try await store.customers.save(
-                CustomerRow(
-                    askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1), appAppleId: nil,
-                    revision: nil, transactions: [transaction(id, id, at: 1)], statuses: [], renewals: [], aliases: []),
-                of: scope)
+            try await store.customers.save(CustomerRow([transaction(id, id, at: 1)], at: 1), of: scope)
         }
         @Sendable func customers() async throws -> [String] {
             var rows: [EventRow] = []

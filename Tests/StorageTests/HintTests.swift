@@ -20,15 +20,15 @@ struct HintTests {
     // T29
     @Test(
         "Only the newest version 1 notifications of one day, app and environment are kept, up to the limit; version 2 is not counted",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func budget(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine, hintsPerDay: 3)
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        let sandbox = stage.scope.sandbox
         for index in 0..<3 {
             let row = NotificationRow(
                 uuid: "signed \(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
                 receivedAt: Timestamp(milliseconds: 5), text: "text")
-            _ = try await stage.store.notifications.save(row, NotificationUpdate(), of: stage.scope)
+            try await stage.receive(row)
         }
         try await save("yesterday", at: Self.day - 1, on: stage)
         for index in 0..<5 { try await save("today \(index)", at: Self.day + Int64(index), on: stage) }
@@ -49,7 +49,7 @@ struct HintTests {
         #expect(row.text == "5 7 701 702 703 704 705 706 707 708 709 710 711 712 713 714")
     }
 
-    @Test("A version 1 notification is erased by any of its ids", arguments: StoreTestEngine.available)
+    @Test("A version 1 notification is erased by any of its ids", arguments: engines)
     func erasure(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let row = NotificationRow(
@@ -64,32 +64,26 @@ struct HintTests {
         #expect(try await stage.store.notifications.notificationCount() == 1)
     }
 
-    @Test(
-        "A version 1 notification marks the customers with its ids for a lookup, once",
-        arguments: StoreTestEngine.available)
+    @Test("A version 1 notification marks the customers with its ids for a lookup, once", arguments: engines)
     func staleness(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let keys = CustomerIdentifiers(originalTransactionIds: ["81"], transactionIds: [])
         func lookUp(at time: Int64) async throws {
-            let row = CustomerRow(
-                askedAt: Timestamp(milliseconds: time), signedDate: Timestamp(milliseconds: time), appAppleId: nil,
-                revision: "r", transactions: [CustomerDataFixture.transaction("82", "81", at: time)], statuses: [],
-                renewals: [], aliases: [])
-            try await stage.store.customers.save(row, of: stage.scope)
+            let row = CustomerRow([CustomerDataFixture.transaction("82", "81", at: time)], at: time)
+            try await stage.save(row)
         }
         try await lookUp(at: 1)
         let row = NotificationRow(
             hint: "h", type: "CANCEL", naming: try identifiers("82"), receivedAt: Timestamp(milliseconds: 2))
-        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
+        #expect(try await stage.find(["81"])?.needsLookup == false)
         let outcome = try await stage.store.notifications.save(hint: row, about: try identifiers("82"), of: stage.scope)
         #expect(outcome == .stored(isNew: false))
-        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == true)
+        #expect(try await stage.find(["81"])?.needsLookup == true)
         try await lookUp(at: 3)
         let again = NotificationRow(
             hint: "h", type: "CANCEL", naming: try identifiers("82"), receivedAt: Timestamp(milliseconds: 4))
         #expect(
             try await stage.store.notifications.save(hint: again, about: try identifiers("82"), of: stage.scope)
                 == .repeated)
-        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
+        #expect(try await stage.find(["81"])?.needsLookup == false)
     }
 }

@@ -83,9 +83,7 @@ struct ImportStoreTests {
                 identifiers: identifiers))
     }
 
-    @Test(
-        "Rows that share an identifier belong to one customer, in any order of rows",
-        arguments: StoreTestEngine.available)
+    @Test("Rows that share an identifier belong to one customer, in any order of rows", arguments: engines)
     func customers(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         try await world.add(
@@ -105,9 +103,7 @@ struct ImportStoreTests {
         #expect(try await world.store.imports.activeCustomers(of: world.run, scopes, at: 200) == 1)
     }
 
-    @Test(
-        "Customers with the latest expiry dates come first, those without a date last",
-        arguments: StoreTestEngine.available)
+    @Test("Customers with the latest expiry dates come first, those without a date last", arguments: engines)
     func order(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         try await world.add(
@@ -116,9 +112,7 @@ struct ImportStoreTests {
         #expect(try await world.waiting(isActiveFirst: true).map(\.identifiers) == [["2"], ["3"], ["1"], ["4"]])
     }
 
-    @Test(
-        "A history merges waiting customers with its identifiers, so that they are not looked up",
-        arguments: StoreTestEngine.available)
+    @Test("A history merges waiting customers with its identifiers, so that they are not looked up", arguments: engines)
     func histories(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         try await world.add(
@@ -133,7 +127,7 @@ struct ImportStoreTests {
 
     @Test(
         "Of customers that turn out to be the same, the one with data stays, and is looked up again",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func merged(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         try await world.add(World.group("1"), World.group("2"))
@@ -153,7 +147,7 @@ struct ImportStoreTests {
 
     @Test(
         "Failed lookups are retried, those that were not found are not, and a refresh keeps the data",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func failures(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         try await world.add(World.group("1"), World.group("2"), World.group(download: "9"))
@@ -169,9 +163,7 @@ struct ImportStoreTests {
         #expect(try await world.store.imports.staleCustomers(of: world.run) == 1)
     }
 
-    @Test(
-        "A customer has a token if its rows have the same one, and none if they have two",
-        arguments: StoreTestEngine.available)
+    @Test("A customer has a token if its rows have the same one, and none if they have two", arguments: engines)
     func tokens(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         try await world.add(World.group("1", token: "AB"), World.group("1", token: "ab"), World.group("2", token: "cd"))
@@ -190,7 +182,7 @@ struct ImportStoreTests {
 
     @Test(
         "An account token selects customers by the token of a row, and by that of a transaction that was found",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func erasedToken(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         let token = UUID()
@@ -208,7 +200,7 @@ struct ImportStoreTests {
         #expect(try await world.waiting().map(\.identifiers) == [["7305"]])
     }
 
-    @Test("A chunk whose lease has passed to another worker stores nothing", arguments: StoreTestEngine.available)
+    @Test("A chunk whose lease has passed to another worker stores nothing", arguments: engines)
     func leases(on engine: StoreTestEngine) async throws {
         let world = try await World(engine)
         let imports = world.store.imports

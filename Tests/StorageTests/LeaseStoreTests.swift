@@ -10,7 +10,7 @@ struct LeaseStoreTests {
     /// A holder of this process.
     private static func holder(_ name: String) -> String { "\(DeliveryLease.process)/\(name)" }
 
-    @Test("Of eight that claim a task at the same time, one gets it", arguments: StoreTestEngine.available)
+    @Test("Of eight that claim a task at the same time, one gets it", arguments: engines)
     func contention(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         var stores = [stage.store]
@@ -36,7 +36,7 @@ struct LeaseStoreTests {
 
     @Test("An expired lease is taken over with a higher term, and its last holder is fenced")
     func takeover() async throws {
-        for engine in StoreTestEngine.available {
+        for engine in engines {
             let stage = try await StoreStage(engine)
             let other = try await stage.second()
             let first = try #require(
@@ -67,7 +67,7 @@ struct LeaseStoreTests {
 
     @Test("Work stops when its lease was lost, and is not started while another process has it")
     func work() async throws {
-        for engine in StoreTestEngine.available {
+        for engine in engines {
             let stage = try await StoreStage(engine)
             let leases = stage.store.leases
             let lease = try #require(

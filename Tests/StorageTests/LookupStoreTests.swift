@@ -13,7 +13,7 @@ struct LookupStoreTests {
         try texts.map { try #require(TransactionIdentifier(rawValue: $0)) }
     }
 
-    @Test("The first presenter stays, for another process too", arguments: StoreTestEngine.available)
+    @Test("The first presenter stays, for another process too", arguments: engines)
     func presenters(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let other = try await stage.second()
@@ -34,7 +34,7 @@ struct LookupStoreTests {
         #expect(try await claim([ids[2]], Self.second, other) == [ids[2]: Self.second])
         #expect(try await claim(ids, Self.first, stage.store) == two.merging([ids[2]: Self.second]) { $1 })
         #expect(try await claim(ids, nil, other).count == 3)
-        let sandbox = AppScope(bundleId: stage.scope.bundleId, environment: .sandbox)
+        let sandbox = stage.scope.sandbox
         #expect(try await claim([ids[0]], Self.second, other, sandbox) == [ids[0]: Self.second])
         // Retention deletes them with the customers.
         var retention = Retention()
@@ -47,7 +47,7 @@ struct LookupStoreTests {
         await stage.store.close()
     }
 
-    @Test("U+0000 in a signed text is stored as U+FFFD", arguments: StoreTestEngine.available)
+    @Test("U+0000 in a signed text is stored as U+FFFD", arguments: engines)
     func zeros(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let row = NotificationRow(
@@ -56,14 +56,13 @@ struct LookupStoreTests {
         let transaction = TransactionRow(
             transactionId: "1\0", originalTransactionId: "2\0", appTransactionId: "\03", isSubscription: true,
             signedDate: Self.now,
-            revocation: RevocationRow(transactionId: "1\0", webOrderLineItemId: "\04", date: Self.now, reason: 0),
+            revocation: RevocationRow("1\0", lineItem: "\04", at: Self.now.milliseconds, reason: 0),
             text: "text")
         var update = NotificationUpdate(transaction: transaction)
-        update.renewal = RenewalRow(originalTransactionId: "2\0", signedDate: Self.now, text: "text")
-        update.status = StatusRow(
-            originalTransactionId: "2\0", status: 1, subscriptionGroupIdentifier: "g\0", clock: Self.now)
+        update.renewal = RenewalRow("2\0", at: Self.now.milliseconds, "text")
+        update.status = StatusRow("2\0", group: "g\0", at: Self.now.milliseconds)
         for outcome in [NotificationOutcome.stored(isNew: true), .repeated] {
-            #expect(try await stage.store.notifications.save(row, update, of: stage.scope) == outcome)
+            #expect(try await stage.receive(row, update) == outcome)
         }
         let stored = try await stage.store.notifications.notification("abc\u{FFFD}def")?.summary
         #expect(stored?.type == "T\u{FFFD}" && stored?.subtype == "\u{FFFD}S")
@@ -73,7 +72,7 @@ struct LookupStoreTests {
         await stage.store.close()
     }
 
-    @Test("One purchase that many users present at once has one presenter", arguments: StoreTestEngine.available)
+    @Test("One purchase that many users present at once has one presenter", arguments: engines)
     func presentersAtOnce(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let other = try await stage.second()
@@ -94,7 +93,7 @@ struct LookupStoreTests {
         await stage.store.close()
     }
 
-    @Test("Revocations are found by transaction and by line item", arguments: StoreTestEngine.available)
+    @Test("Revocations are found by transaction and by line item", arguments: engines)
     func revocations(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let rows = ["1", "2", "3"].map {
@@ -126,10 +125,10 @@ struct LookupStoreTests {
         await stage.store.close()
     }
 
-    @Test("Identifiers are found by the digest of the receipt", arguments: StoreTestEngine.available)
+    @Test("Identifiers are found by the digest of the receipt", arguments: engines)
     func identifiers(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let keys = CustomerIdentifiers(originalTransactionIds: ["11", "12"], transactionIds: ["13"])
+        let keys = CustomerIdentifiers(["11", "12"], ["13"])
         try await stage.store.revocations.saveIdentifiers(keys, of: [1, 0, 2], at: Self.now)
         #expect(try await stage.store.revocations.customerIdentifiers(of: [1, 0, 2]) == keys)
         #expect(try await stage.store.revocations.customerIdentifiers(of: [1, 0]) == nil)

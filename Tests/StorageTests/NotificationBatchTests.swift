@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -16,23 +17,14 @@ struct NotificationBatchTests {
     init() async throws {
         schema = try await TestSchema()
         store = try await PostgreSQLStore(schema.configuration, place: schema.name)
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = AppScope(bundleId: bundleId, environment: .production)
-    }
-
-    private func transaction(_ id: String, of original: String, at date: Int64) -> TransactionRow {
-        TransactionRow(
-            transactionId: id, originalTransactionId: original, appTransactionId: nil, isSubscription: true,
-            signedDate: Timestamp(milliseconds: date), revocation: nil, text: "\(id)@\(date)")
+        scope = try AppScope.of()
     }
 
     private func save(
         _ uuid: String, _ transaction: TransactionRow, to store: PostgreSQLStore, of scope: AppScope? = nil,
         needsLookup: Bool = false
     ) async throws -> NotificationOutcome {
-        let row = NotificationRow(
-            uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: transaction.signedDate,
-            receivedAt: transaction.signedDate, text: "text")
+        let row = NotificationRow(uuid, at: transaction.signedDate.milliseconds)
         let update = NotificationUpdate(transaction: transaction, needsLookup: needsLookup)
         return try await store.save(row, update, of: scope ?? self.scope, for: [])
     }
@@ -54,13 +46,9 @@ struct NotificationBatchTests {
     @Test("New transactions of one customer that share a statement get places of their own, and the latest date counts")
     func customer() async throws {
         let originals = (101...160).map(String.init)
-        try await store.save(
-            CustomerRow(
-                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1), appAppleId: nil,
-                revision: nil, transactions: originals.map { transaction($0, of: $0, at: 1) }, statuses: [],
-                renewals: [], aliases: []), of: scope)
+        try await store.save(CustomerRow(originals.map { TransactionRow($0, $0, at: 1) }, at: 1), of: scope)
         let outcomes = try await save(
-            originals.enumerated().map { ("n\($1)", transaction("9\($1)", of: $1, at: 1_000 + Int64($0))) },
+            originals.enumerated().map { ("n\($1)", TransactionRow("9\($1)", $1, at: 1_000 + Int64($0))) },
             needsLookup: true)
         #expect(outcomes.count == 60 && outcomes.values.allSatisfy { $0 == .stored(isNew: true) })
         let rows = try await schema.run(
@@ -79,8 +67,8 @@ struct NotificationBatchTests {
 
     @Test("Of notifications about one transaction that arrive together, each sees the records of those before it")
     func dependent() async throws {
-        var notifications = (1...40).map { ("v\($0)", transaction("1", of: "1", at: Int64($0))) }
-        notifications += (1...20).map { ("o\($0)", transaction("2\($0)", of: "2\($0)", at: 1)) }
+        var notifications = (1...40).map { ("v\($0)", TransactionRow("1", "1", at: Int64($0))) }
+        notifications += (1...20).map { ("o\($0)", TransactionRow("2\($0)", "2\($0)", at: 1)) }
         let outcomes = try await save(notifications)
         #expect(outcomes["v40"] == .stored(isNew: true))
         let isNew = outcomes.values.count { $0 == .stored(isNew: true) }
@@ -103,11 +91,11 @@ struct NotificationBatchTests {
     func identifiers() async throws {
         let reader = try await PostgreSQLStore(schema.configuration, place: schema.name)
         let original = #"a "quoted\" text, {with} all,NULL é"#
-        #expect(try await save("1", transaction("\\", of: original, at: 1), to: store) == .stored(isNew: true))
+        #expect(try await save("1", TransactionRow("\\", original, at: 1), to: store) == .stored(isNew: true))
         let changes = try await reader.changes(since: nil).changes
         #expect(changes == [StoredChange(.event, of: [original], transactions: ["\\"], in: scope)])
         // What is already stored is not a change.
-        #expect(try await save("1", transaction("\\", of: original, at: 1), to: store) == .repeated)
+        #expect(try await save("1", TransactionRow("\\", original, at: 1), to: store) == .repeated)
         #expect(try await reader.changes(since: nil).changes.count == 1)
         await reader.close()
         await store.close()
@@ -115,13 +103,12 @@ struct NotificationBatchTests {
 
     @Test("Of two apps that name the same UUID at the same time, one notification is stored with its records")
     func sameUUID() async throws {
-        let other = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.other")), environment: .production)
+        let other = try AppScope.of("com.example.other")
         let outcomes = try await withThrowingTaskGroup(of: NotificationOutcome.self) { group in
             for id in 1...20 {
                 for app in [scope, other] {
                     group.addTask {
-                        try await save("\(id)", transaction("1\(id)", of: "1\(id)", at: 1), to: store, of: app)
+                        try await save("\(id)", TransactionRow("1\(id)", "1\(id)", at: 1), to: store, of: app)
                     }
                 }
             }
@@ -151,7 +138,7 @@ struct NotificationBatchTests {
             SELECT app, '1', '1', id, 0, 1, '', '' FROM owner
             """)
         for date in 2...6 as ClosedRange<Int64> {
-            let outcome = try await save("\(date)", transaction("1", of: "1", at: date), to: store, needsLookup: true)
+            let outcome = try await save("\(date)", TransactionRow("1", "1", at: date), to: store, needsLookup: true)
             #expect(outcome == .stored(isNew: true))
         }
         await store.close()
@@ -169,24 +156,18 @@ struct NotificationBatchTests {
 
     @Test("A notification that cannot be stored does not hold up those that arrive with it")
     func invalid() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for id in 1...40 {
-                group.addTask {
-                    // PostgreSQL cannot hold U+0000.
-                    let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "\0")
-                    do throws(StorageError) {
-                        let row = NotificationRow(
-                            uuid: "\(id)", version: 2, type: "\(id)", subtype: nil, signedDate: nil,
-                            receivedAt: Timestamp(milliseconds: 1), text: "text")
-                        _ = try await store.save(
-                            row, NotificationUpdate(), of: scope, for: id % 10 == 0 ? [target] : [])
-                        #expect(id % 10 != 0)
-                    } catch {
-                        #expect(id % 10 == 0)
-                    }
-                }
+        try await concurrently(1...40) { id in
+            // PostgreSQL cannot hold U+0000.
+            let target = scope.target("raw", "\0")
+            do throws(StorageError) {
+                let row = NotificationRow(
+                    uuid: "\(id)", version: 2, type: "\(id)", subtype: nil, signedDate: nil,
+                    receivedAt: Timestamp(milliseconds: 1), text: "text")
+                _ = try await store.save(row, NotificationUpdate(), of: scope, for: id % 10 == 0 ? [target] : [])
+                #expect(id % 10 != 0)
+            } catch {
+                #expect(id % 10 == 0)
             }
-            try await group.waitForAll()
         }
         #expect(try await store.notificationCount() == 36)
         await store.close()

@@ -8,22 +8,8 @@ import ReceiptBridgeTestSupport
 struct OperationStoreTests {
     private static let begin = Timestamp(milliseconds: 5_000)
 
-    private func transaction(_ id: String, _ original: String, at date: Int64, refunded: Int64? = nil) -> TransactionRow
-    {
-        TransactionRow(
-            transactionId: id, originalTransactionId: original, appTransactionId: "d\(original)", isSubscription: true,
-            signedDate: Timestamp(milliseconds: date),
-            revocation: refunded.map {
-                RevocationRow(transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: $0), reason: 0)
-            }, text: "\(id)@\(date)")
-    }
-
-    private func save(_ id: String, _ originals: [String], on stage: StoreStage) async throws {
-        try await stage.store.customers.save(
-            CustomerRow(
-                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1_000), appAppleId: 7,
-                revision: "r", transactions: originals.map { transaction($0, $0, at: 1_000) }, statuses: [],
-                renewals: [], aliases: []), of: stage.scope)
+    private func save(_ originals: [String], on stage: StoreStage) async throws {
+        try await stage.save(CustomerRow(originals.map { TransactionRow($0, download: "d\($0)") }))
     }
 
     /// Returns the targets of the first page, which is the only one of a small store.
@@ -34,11 +20,11 @@ struct OperationStoreTests {
         return page.targets
     }
 
-    @Test("The pages of targets contain every customer once", arguments: StoreTestEngine.available)
+    @Test("The pages of targets contain every customer once", arguments: engines)
     func pages(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let count = RefundTargetPage.size / 2 + 100
-        for number in 1...count { try await save("r", ["\(number)1", "\(number)2"], on: stage) }
+        for number in 1...count { try await save(["\(number)1", "\(number)2"], on: stage) }
         let first = try await stage.store.refunds.refundTargets(after: 0)
         let second = try await stage.store.refunds.refundTargets(after: try #require(first.next))
         #expect(first.targets.count == RefundTargetPage.size / 2 && second.next == nil)
@@ -55,53 +41,47 @@ struct OperationStoreTests {
         try await stage.store.events.events(after: 0, upTo: .max, of: .refund, limit: 9).map(\.customer)
     }
 
-    @Test(
-        "A refund takes effect at once, marks its customer for a lookup, and gives one event",
-        arguments: StoreTestEngine.available)
+    @Test("A refund takes effect at once, marks its customer for a lookup, and gives one event", arguments: engines)
     func refund(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        try await save("a", ["11", "12"], on: stage)
+        try await save(["11", "12"], on: stage)
         // A history signs every refund again.
         for date in [Int64(2_000), 3_000, 2_500] {
             let row = RefundRow(
-                transaction: transaction("12", "12", at: date, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
+                transaction: TransactionRow("12", at: date, download: "d12", revoked: 1_500),
+                date: Timestamp(milliseconds: 1_500))
             try await stage.store.refunds.save([row], in: stage.scope, at: Self.begin)
         }
         #expect(try await stage.store.revocations.revoked(in: stage.scope).map(\.transactionId) == ["12"])
-        let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
-        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == true)
+        #expect(try await stage.find(["11"])?.needsLookup == true)
         #expect(try await refunds(on: stage) == ["11"])
         // The refund was reversed and then repeated, which is a new refund.
         let again = RefundRow(
-            transaction: transaction("12", "12", at: 4_000, refunded: 2_500), date: Timestamp(milliseconds: 2_500))
+            transaction: TransactionRow("12", at: 4_000, download: "d12", revoked: 2_500),
+            date: Timestamp(milliseconds: 2_500))
         try await stage.store.refunds.save([again], in: stage.scope, at: Self.begin)
         #expect(try await refunds(on: stage) == ["11", "11"])
         let stored = try await stage.store.refunds.reportedRefunds(of: ["11", "12"], in: stage.scope)
         #expect(stored.mapValues(\.text) == ["12": "12@4000"] && stored["12"]?.isReported == true)
     }
 
-    @Test(
-        "A refund that is already known does not mark its customer as stale, and gives one event",
-        arguments: StoreTestEngine.available)
+    @Test("A refund that is already known does not mark its customer as stale, and gives one event", arguments: engines)
     func known(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        try await stage.store.customers.save(
-            CustomerRow(
-                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 2_000), appAppleId: 7,
-                revision: "r", transactions: [transaction("11", "11", at: 2_000, refunded: 1_500)], statuses: [],
-                renewals: [], aliases: []), of: stage.scope)
+        try await stage.save(
+            CustomerRow([TransactionRow("11", at: 2_000, download: "d11", revoked: 1_500)], at: 2_000, asked: 1))
         let row = RefundRow(
-            transaction: transaction("11", "11", at: 3_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
+            transaction: TransactionRow("11", at: 3_000, download: "d11", revoked: 1_500),
+            date: Timestamp(milliseconds: 1_500))
         for _ in 0..<2 { try await stage.store.refunds.save([row], in: stage.scope, at: Self.begin) }
-        let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
-        #expect(try await stage.store.customers.customer(of: keys, in: stage.scope)?.needsLookup == false)
+        #expect(try await stage.find(["11"])?.needsLookup == false)
         #expect(try await refunds(on: stage) == ["11"])
     }
 
-    @Test("A refund that a history contains twice counts once", arguments: StoreTestEngine.available)
+    @Test("A refund that a history contains twice counts once", arguments: engines)
     func repeated(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        try await save("a", ["11"], on: stage)
+        try await save(["11"], on: stage)
         // Signed again, with the same content.
         let rows = [Int64(2_000), 3_000].map { date in
             RefundRow(

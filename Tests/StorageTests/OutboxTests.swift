@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 @Suite("Outbox in the store")
@@ -11,19 +12,11 @@ struct OutboxTests {
         _ purchases: [String], at times: [Int64]? = nil, on stage: StoreStage, _ targets: ForwardingTargetKey...
     ) async throws {
         for (index, purchase) in purchases.enumerated() {
-            let date = Timestamp(milliseconds: times?[index] ?? Int64(index))
-            let row = NotificationRow(
-                uuid: "\(index)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date, receivedAt: date,
-                text: "text \(index)")
-            let status = StatusRow(
-                originalTransactionId: purchase, status: 1, subscriptionGroupIdentifier: nil, clock: date)
-            _ = try await stage.store.notifications.save(
-                row, NotificationUpdate(status: status), of: stage.scope, for: targets)
+            let date = times?[index] ?? Int64(index)
+            let row = NotificationRow("\(index)", at: date, text: "text \(index)")
+            let status = StatusRow(purchase, at: date)
+            try await stage.receive(row, NotificationUpdate(status: status), for: targets)
         }
-    }
-
-    private func target(_ stage: StoreStage) -> ForwardingTargetKey {
-        ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
     }
 
     private func claim(
@@ -32,10 +25,10 @@ struct OutboxTests {
         try await store.outbox.claim(to: target, by: lessee, limit: limit)
     }
 
-    @Test("Two workers never get the same delivery, nor two about one purchase", arguments: StoreTestEngine.available)
+    @Test("Two workers never get the same delivery, nor two about one purchase", arguments: engines)
     func exclusive(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let target = target(stage)
+        let target = stage.scope.target()
         try await receive(["1", "2", "1", "3", "2"], on: stage, target)
         let other = try await stage.second()
         let first = try await claim("a", limit: 2, on: stage.store, target)
@@ -47,15 +40,13 @@ struct OutboxTests {
         await other.close()
     }
 
-    @Test(
-        "The targets with a delivery that is due and not leased are found together",
-        arguments: StoreTestEngine.available)
+    @Test("The targets with a delivery that is due and not leased are found together", arguments: engines)
     func dueTargets(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let (outbox, leased) = (stage.store.outbox, target(stage))
+        let (outbox, leased) = (stage.store.outbox, stage.scope.target())
         let (due, delivered) = (
-            ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "camel", url: leased.url),
-            ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/other")
+            stage.scope.target("camel", leased.url),
+            stage.scope.target("raw", "http://127.0.0.1:9/other")
         )
         try await receive(["1"], on: stage, leased, due, delivered)
         try await outbox.pass(.days(-36_500))
@@ -72,10 +63,10 @@ struct OutboxTests {
 
     @Test(
         "Of two deliveries about one purchase the one stored first is sent first, although its time is later",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func storedFirst(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let target = target(stage)
+        let target = stage.scope.target()
         try await receive(["1", "1"], at: [5, 4], on: stage, target)
         #expect(try await claim("a", on: stage.store, target).map(\.uuid) == ["0"])
     }
@@ -87,7 +78,7 @@ struct OutboxTests {
         // A store in a file belongs to one machine, which has one clock.
         guard StoreTestEngine.available.contains(.postgresql) else { return }
         let stage = try await StoreStage(.postgresql)
-        let (outbox, target) = (stage.store.outbox, target(stage))
+        let (outbox, target) = (stage.store.outbox, stage.scope.target())
         let other = Timestamp.now.advanced(by: difference)
         try await receive(["1", "2"], at: [other.milliseconds, 5], on: stage, target)
         let first = try await outbox.claim(to: target, by: "a")
@@ -111,7 +102,7 @@ struct OutboxTests {
     func clockSetBack() async throws {
         guard StoreTestEngine.available.contains(.postgresql) else { return }
         let stage = try await StoreStage(.postgresql)
-        let (outbox, target) = (stage.store.outbox, target(stage))
+        let (outbox, target) = (stage.store.outbox, stage.scope.target())
         try await receive(["1", "1", "2"], on: stage, target)
         try await outbox.write([
             SQLStatement(
@@ -130,10 +121,10 @@ struct OutboxTests {
         #expect(try await claim("a", on: stage.store, target).map(\.uuid) == ["1"])
     }
 
-    @Test("Concurrent workers get each delivery once", arguments: StoreTestEngine.available)
+    @Test("Concurrent workers get each delivery once", arguments: engines)
     func concurrent(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let target = target(stage)
+        let target = stage.scope.target()
         try await receive((0..<60).map { "\($0)" }, on: stage, target)
         let claimed = try await withThrowingTaskGroup(of: [String].self) { group in
             for worker in 0..<6 {
@@ -151,11 +142,10 @@ struct OutboxTests {
         #expect(claimed.count == 60 && Set(claimed).count == 60)
     }
 
-    @Test(
-        "A lease that ran out is claimed again, and its failure no longer counts", arguments: StoreTestEngine.available)
+    @Test("A lease that ran out is claimed again, and its failure no longer counts", arguments: engines)
     func expiry(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let (outbox, target) = (stage.store.outbox, target(stage))
+        let (outbox, target) = (stage.store.outbox, stage.scope.target())
         try await receive(["1"], on: stage, target)
         let first = try #require(try await claim("a", on: stage.store, target).first)
         try await outbox.pass(.seconds(30))
@@ -174,10 +164,10 @@ struct OutboxTests {
 
     @Test(
         "A renewed lease lasts longer, also one that has ended; one that passed to another worker is not renewed",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func renewal(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let (outbox, target) = (stage.store.outbox, target(stage))
+        let (outbox, target) = (stage.store.outbox, stage.scope.target())
         try await receive(["1", "2", "3"], on: stage, target)
         let claimed = try await claim("a", on: stage.store, target)
         let ids = Set(claimed.map(\.id))
@@ -200,10 +190,10 @@ struct OutboxTests {
 
     @Test(
         "A lease that has ended is not taken over before the given time, and holds back its purchase until then",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func takingOver(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let (outbox, target) = (stage.store.outbox, target(stage))
+        let (outbox, target) = (stage.store.outbox, stage.scope.target())
         try await receive(["1", "1", "2"], on: stage, target)
         #expect(try await claim("a", limit: 1, on: stage.store, target).map(\.uuid) == ["0"])
         func takeOver(until end: Timestamp) async throws -> DeliveryClaim {
@@ -218,10 +208,10 @@ struct OutboxTests {
 
     @Test(
         "A late success is ignored during the attempt of another worker, and counts after its failure",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func lateSuccess(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let (outbox, target) = (stage.store.outbox, target(stage))
+        let (outbox, target) = (stage.store.outbox, stage.scope.target())
         try await receive(["1", "1"], on: stage, target)
         let late = try #require(try await claim("a", on: stage.store, target).first)
         try await outbox.pass(.minutes(1))
@@ -237,23 +227,19 @@ struct OutboxTests {
         #expect(try await outbox.deliveries().map(\.lastFailure) == [nil, nil])
     }
 
-    @Test(
-        "A delivery is found behind more than a hundred of a purchase that is in flight",
-        arguments: StoreTestEngine.available)
+    @Test("A delivery is found behind more than a hundred of a purchase that is in flight", arguments: engines)
     func crowd(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let target = target(stage)
+        let target = stage.scope.target()
         try await receive(Array(repeating: "1", count: 120) + ["2"], on: stage, target)
         #expect(try await claim("a", limit: 1, on: stage.store, target).map(\.uuid) == ["0"])
         #expect(try await claim("b", on: stage.store, target).map(\.uuid) == ["120"])
     }
 
-    @Test(
-        "A released delivery, and one queued again during its attempt, is due at once",
-        arguments: StoreTestEngine.available)
+    @Test("A released delivery, and one queued again during its attempt, is due at once", arguments: engines)
     func release(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let (outbox, target) = (stage.store.outbox, target(stage))
+        let (outbox, target) = (stage.store.outbox, stage.scope.target())
         try await receive(["1", "2"], on: stage, target)
         let claimed = try await claim("a", on: stage.store, target)
         try await outbox.release([claimed[1]])

@@ -8,32 +8,23 @@ import ReceiptBridgeTestSupport
 @Suite("Store on PostgreSQL", .enabled(if: TestSchema.database != nil, "needs PostgreSQL: make test-postgresql"))
 struct PostgreSQLStoreTests {
     private func scope() throws -> AppScope {
-        AppScope(bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        try AppScope.of()
     }
 
     private func notification(_ id: Int, at date: Int64) -> (NotificationRow, NotificationUpdate) {
-        let time = Timestamp(milliseconds: date)
-        let transaction = TransactionRow(
-            transactionId: "\(id)", originalTransactionId: "\(id)", appTransactionId: nil, isSubscription: true,
-            signedDate: time, revocation: nil, text: "\(id)@\(date)")
-        let row = NotificationRow(
-            uuid: "\(id) \(date)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: time, receivedAt: time,
-            text: "text")
-        return (row, NotificationUpdate(transaction: transaction))
+        (
+            NotificationRow("\(id) \(date)", at: date),
+            NotificationUpdate(transaction: TransactionRow("\(id)", at: date))
+        )
     }
 
     @Test("Servers that start at the same time with an empty database all open the store")
     func start() async throws {
         let schema = try await TestSchema()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    let store = try await PostgreSQLStore(schema.configuration, place: schema.name)
-                    #expect(try await store.notificationCount() == 0)
-                    await store.close()
-                }
-            }
-            try await group.waitForAll()
+        try await concurrently(0..<4) { _ in
+            let store = try await PostgreSQLStore(schema.configuration, place: schema.name)
+            #expect(try await store.notificationCount() == 0)
+            await store.close()
         }
         let slots = try await schema.run("SELECT count(*) FROM lockSlot").rows.first?.integer(0)
         #expect(slots == 65_536)
@@ -42,20 +33,15 @@ struct PostgreSQLStoreTests {
     @Test("The table of schema steps can be created by many servers at the same time")
     func stepTable() async throws {
         let schema = try await TestSchema()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<8 {
-                group.addTask {
-                    let client = PostgreSQLClient(schema.configuration)
-                    try await client.connected(within: .seconds(10))
-                    for _ in 0..<50 {
-                        _ = try await client.run(PostgreSQLStore.createStepTable)
-                        // The next server creates it again.
-                        _ = try await client.query(PostgreSQLQuery("DROP TABLE IF EXISTS schemaStep"))
-                    }
-                    await client.close()
-                }
+        try await concurrently(0..<8) { _ in
+            let client = PostgreSQLClient(schema.configuration)
+            try await client.connected(within: .seconds(10))
+            for _ in 0..<50 {
+                _ = try await client.run(PostgreSQLStore.createStepTable)
+                // The next server creates it again.
+                _ = try await client.query(PostgreSQLQuery("DROP TABLE IF EXISTS schemaStep"))
             }
-            try await group.waitForAll()
+            await client.close()
         }
     }
 

@@ -2,6 +2,7 @@ import ReceiptBridgeBase
 import ReceiptBridgeCore
 import ReceiptBridgeStorage
 import ReceiptBridgeStorageTestSupport
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Cases of one purchase")
@@ -44,7 +45,7 @@ struct PurchaseCaseTests {
 
     @Test(
         "An answer closes all requests about its transaction that were signed before it, whenever they arrive",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func answer(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let (store, scope) = (stage.store, stage.scope)
@@ -61,13 +62,11 @@ struct PurchaseCaseTests {
         #expect(open == [OpenConsumptionRequests(scope: scope, count: 2, oldest: Timestamp(milliseconds: 150))])
     }
 
-    @Test(
-        "A stored decision settles the cases before it at once, and the last one counts",
-        arguments: StoreTestEngine.available)
+    @Test("A stored decision settles the cases before it at once, and the last one counts", arguments: engines)
     func decision(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let (store, scope) = (stage.store, stage.scope)
-        let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
+        let sandbox = scope.sandbox
         try await receive(Report(uuid: "a", date: 100), in: scope, store)
         try await receive(Report(uuid: "b", date: 200), in: scope, store)
         try await receive(Report(uuid: "other", date: 100, transaction: "12"), in: scope, store)
@@ -86,7 +85,7 @@ struct PurchaseCaseTests {
         #expect(open.map(\.count) == [1, 1])
     }
 
-    @Test("The order of arrival does not matter", arguments: StoreTestEngine.available)
+    @Test("The order of arrival does not matter", arguments: engines)
     func order(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         var orders: [[Report]] = [[]]
@@ -107,21 +106,16 @@ struct PurchaseCaseTests {
         }
     }
 
-    @Test("Two decisions that arrive at once end with the last one", arguments: StoreTestEngine.available)
+    @Test("Two decisions that arrive at once end with the last one", arguments: engines)
     func concurrent(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let (store, scope) = (stage.store, stage.scope)
         for index in 0..<10 {
             let purchase = "3\(index)"
             try await receive(Report(uuid: "a", date: 100), purchase: purchase, in: scope, store)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for (type, date) in [("REFUND_DECLINED", Int64(300)), ("REFUND", 400), ("REFUND_REVERSED", 200)] {
-                    group.addTask {
-                        try await receive(
-                            Report(uuid: type, type: type, date: date), purchase: purchase, in: scope, store)
-                    }
-                }
-                try await group.waitForAll()
+            try await concurrently([("REFUND_DECLINED", Int64(300)), ("REFUND", 400), ("REFUND_REVERSED", 200)]) {
+                (type, date) in
+                try await receive(Report(uuid: type, type: type, date: date), purchase: purchase, in: scope, store)
             }
             #expect(try await cases(of: purchase, in: scope, store) == ["a - refunded"])
         }

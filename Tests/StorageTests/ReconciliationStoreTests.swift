@@ -12,18 +12,13 @@ struct ReconciliationStoreTests {
     private func transaction(
         _ id: String, _ original: String, ends: Int64?, at signed: Int64 = 10, refunded: Int64? = nil
     ) -> TransactionRow {
-        TransactionRow(
-            transactionId: id, originalTransactionId: original, appTransactionId: nil, isSubscription: ends != nil,
-            signedDate: date(signed),
-            revocation: refunded.map {
-                RevocationRow(
-                    transactionId: id, webOrderLineItemId: nil, date: date($0), reason: 0, signedDate: date(signed))
-            }, expiresDate: ends.map(date),
-            text: CustomerDataFixture.jws(
-                """
-                {"transactionId":"\(id)","originalTransactionId":"\(original)","expiresDate":\(ends ?? 0),\
-                "revocationDate":\(refunded ?? 0),"signedDate":\(signed)}
-                """))
+        let text = """
+            {"transactionId":"\(id)","originalTransactionId":"\(original)","expiresDate":\(ends ?? 0),\
+            "revocationDate":\(refunded ?? 0),"signedDate":\(signed)}
+            """
+        return TransactionRow(
+            id, original, at: signed, isSubscription: ends != nil, revoked: refunded, ends: ends,
+            text: CustomerDataFixture.jws(text))
     }
 
     private func customer(
@@ -31,11 +26,7 @@ struct ReconciliationStoreTests {
     ) -> CustomerRow {
         let originals = Set(transactions.map(\.originalTransactionId)).sorted()
         return CustomerRow(
-            askedAt: date(asked), signedDate: date(signed), appAppleId: nil, revision: "r", transactions: transactions,
-            statuses: originals.map {
-                StatusRow(
-                    originalTransactionId: $0, status: status, subscriptionGroupIdentifier: nil, clock: date(signed))
-            }, renewals: [], aliases: [])
+            transactions, at: signed, asked: asked, statuses: originals.map { StatusRow($0, status, at: signed) })
     }
 
     /// The identifiers of all pages.
@@ -67,7 +58,7 @@ struct ReconciliationStoreTests {
 
     @Test(
         "Customers are listed by the end of their newest period, without those that were asked about",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func ending(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let (store, scope) = (stage.store, stage.scope)
@@ -79,9 +70,7 @@ struct ReconciliationStoreTests {
         try await store.customers.save(customer([transaction("5", "5", ends: nil)]), of: scope)
         // Known only from a notification.
         _ = try await store.notifications.save(
-            NotificationRow(
-                uuid: "n", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date(10), receivedAt: date(10),
-                text: "text"), NotificationUpdate(transaction: transaction("6", "6", ends: 580)), of: scope)
+            NotificationRow("n", at: 10), NotificationUpdate(transaction: transaction("6", "6", ends: 580)), of: scope)
         #expect(try await ending(500, 901, store) == ["6", "3", "1"])
         #expect(try await ending(500, 900, store) == ["6", "3"])
         #expect(try await ending(581, 600, store).isEmpty)
@@ -89,27 +78,25 @@ struct ReconciliationStoreTests {
         #expect(try await ending(0, 1_000, begin: 3_000, store) == ["4", "6", "3", "1"])
         // A later period that a notification reports moves the customer.
         _ = try await store.notifications.save(
-            NotificationRow(
-                uuid: "m", version: 2, type: "DID_RENEW", subtype: nil, signedDate: date(20), receivedAt: date(20),
-                text: "text"), NotificationUpdate(transaction: transaction("7", "3", ends: 5_000, at: 20)), of: scope)
+            NotificationRow("m", at: 20), NotificationUpdate(transaction: transaction("7", "3", ends: 5_000, at: 20)),
+            of: scope)
         #expect(try await ending(500, 901, store) == ["6", "1"])
         #expect(try await ending(0, 9_000, store) == ["6", "1", "3"])
     }
 
-    @Test(
-        "Every customer is on one page, also if many subscriptions end together", arguments: StoreTestEngine.available)
+    @Test("Every customer is on one page, also if many subscriptions end together", arguments: engines)
     func pages(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let count = 2 * ReconciliationPage.size + 3
         let transactions = (0..<count).map { transaction("\($0 + 1)", "\($0 + 1)", ends: 500 + Int64($0 % 2)) }
-        try await stage.store.customers.save(customer(transactions), of: stage.scope)
+        try await stage.save(customer(transactions))
         let found = try await ending(0, 1_000, stage.store)
         #expect(found.count == count && Set(found).count == count)
-        try await stage.store.customers.save(customer(transactions, asked: 1_000), of: stage.scope)
+        try await stage.save(customer(transactions, asked: 1_000))
         #expect(try await ending(0, 1_000, stage.store).isEmpty)
     }
 
-    @Test("Customers that a refund marked need a lookup until one was stored", arguments: StoreTestEngine.available)
+    @Test("Customers that a refund marked need a lookup until one was stored", arguments: engines)
     func marked(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let (store, scope) = (stage.store, stage.scope)
@@ -129,7 +116,7 @@ struct ReconciliationStoreTests {
 
     @Test(
         "Customers who were looked up before a time need a lookup, those of the last one first, on pages",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func early(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let (store, scope) = (stage.store, stage.scope)
@@ -145,11 +132,10 @@ struct ReconciliationStoreTests {
         let page = try await store.reconciliations.customers(with: need, notAskedSince: date(0), after: .newest)
         try await store.reconciliations.markUnknown(try #require(page.targets.first?.customer))
         #expect(try await waiting(before: 500, in: stage) == ["2", "1"])
-        let keys = CustomerIdentifiers(originalTransactionIds: ["4"], transactionIds: [])
-        #expect(try await store.customers.customer(of: keys, in: scope)?.needsLookup == true)
+        #expect(try await stage.find(["4"])?.needsLookup == true)
         // Known again.
         try await store.customers.save(customer([transaction("4", "4", ends: 500)], asked: 700), of: scope)
-        #expect(try await store.customers.customer(of: keys, in: scope)?.needsLookup == false)
+        #expect(try await stage.find(["4"])?.needsLookup == false)
         let count = ReconciliationPage.size + 3
         try await withThrowingDiscardingTaskGroup { group in
             for id in 10..<(10 + count) {
@@ -166,11 +152,10 @@ struct ReconciliationStoreTests {
         #expect(found.count == count + 1 && Set(found).count == count + 1 && found.first == "2")
     }
 
-    @Test("The ends of transactions of an earlier version are added once", arguments: StoreTestEngine.available)
+    @Test("The ends of transactions of an earlier version are added once", arguments: engines)
     func expiries(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        try await stage.store.customers.save(
-            customer([transaction("1", "1", ends: 700), transaction("2", "2", ends: nil)]), of: stage.scope)
+        try await stage.save(customer([transaction("1", "1", ends: 700), transaction("2", "2", ends: nil)]))
         #expect(try await stage.store.reconciliations.transactionsWithoutExpiry(limit: 9).isEmpty)
         // A copied store has no ends, like one of an earlier version.
         let copy = try await StoreStage(engine)
@@ -194,7 +179,7 @@ struct ReconciliationStoreTests {
         #expect(try await ending(0, 1_000, store) == ["1"])
     }
 
-    @Test("The state of the last reconciliation is stored", arguments: StoreTestEngine.available)
+    @Test("The state of the last reconciliation is stored", arguments: engines)
     func state(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         #expect(try await stage.store.reconciliations.lastReconciliation() == nil)
@@ -203,7 +188,7 @@ struct ReconciliationStoreTests {
         #expect(try await stage.store.reconciliations.lastReconciliation() == row)
         (row.endedAt, row.continuesAt, row.notifications, row.customers) = (date(6), date(7), 1, 2)
         (row.different, row.refunds, row.failed) = (3, 4, 5)
-        row.history = [stage.scope: date(8), AppScope(bundleId: stage.scope.bundleId, environment: .sandbox): date(9)]
+        row.history = [stage.scope: date(8), stage.scope.sandbox: date(9)]
         row.refunded = [stage.scope: 4_711]
         try await stage.store.reconciliations.save(row)
         let reopened = try await stage.reopened()
@@ -212,10 +197,6 @@ struct ReconciliationStoreTests {
     }
 
     // MARK: - Reports
-
-    private func target(_ stage: StoreStage) -> ForwardingTargetKey {
-        ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "camel", url: "http://127.0.0.1:9/")
-    }
 
     /// Delivers what is due, and returns the bodies.
     private func reports(_ store: any Store, _ target: ForwardingTargetKey) async throws -> [JSONValue] {
@@ -230,11 +211,11 @@ struct ReconciliationStoreTests {
 
     @Test(
         "What a lookup of a reconciliation finds is queued once, also without events, and erased with its customer",
-        arguments: StoreTestEngine.available, [true, false])
+        arguments: engines, [true, false])
     func lookups(on engine: StoreTestEngine, recordsEvents: Bool) async throws {
         let stage = try await StoreStage(engine)
         let store = recordsEvents ? stage.store : try await stage.reopened(recordsEvents: false)
-        let (scope, target) = (stage.scope, target(stage))
+        let (scope, target) = (stage.scope, stage.scope.target("camel"))
         func reconcile(_ row: CustomerRow) async throws -> Bool {
             try await store.customers.save(row, of: scope, source: .reconcile, reportingTo: [target])
         }
@@ -268,19 +249,14 @@ struct ReconciliationStoreTests {
         if !recordsEvents { await store.close() }
     }
 
-    @Test(
-        "A refund that was not known is queued; one that a notification reported is not",
-        arguments: StoreTestEngine.available)
+    @Test("A refund that was not known is queued; one that a notification reported is not", arguments: engines)
     func refunds(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let (store, scope, target) = (stage.store, stage.scope, target(stage))
+        let (store, scope, target) = (stage.store, stage.scope, stage.scope.target("camel"))
         let known = transaction("1", "1", ends: 500, at: 20, refunded: 15)
         _ = try await store.notifications.save(
-            NotificationRow(
-                uuid: "n", version: 2, type: "REFUND", subtype: nil, signedDate: date(20), receivedAt: date(20),
-                text: "text"), NotificationUpdate(transaction: known), of: scope)
-        try await store.customers.save(
-            customer([known, transaction("2", "2", ends: 600)], signed: 20), of: scope)
+            NotificationRow("n", "REFUND", at: 20), NotificationUpdate(transaction: known), of: scope)
+        try await store.customers.save(customer([known, transaction("2", "2", ends: 600)], signed: 20), of: scope)
         // A history signs every refund again.
         let found = [
             transaction("1", "1", ends: 500, at: 30, refunded: 15),

@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 /// Every case of the rule what a notification or a refund history changes, without an engine.
@@ -23,29 +24,14 @@ struct RecordChangesTests {
 
     private static func time(_ date: Int64) -> Timestamp { Timestamp(milliseconds: date) }
 
-    private static func transaction(
-        _ id: String, at date: Int64, of original: String = "10", download: String? = nil, from previous: String? = nil,
-        isSubscription: Bool = true, revoked: Int64? = nil
-    ) -> TransactionRow {
-        TransactionRow(
-            transactionId: id, originalTransactionId: original, appTransactionId: download,
-            previousOriginalTransactionId: previous, isSubscription: isSubscription, signedDate: time(date),
-            revocation: revoked.map {
-                RevocationRow(
-                    transactionId: id, webOrderLineItemId: nil, date: time($0), reason: 0, signedDate: time(date))
-            }, text: "\(date)")
-    }
-
     private static func report(
         _ row: TransactionRow? = nil, renewal: Int64? = nil, status: Int64? = nil, of original: String = "10",
         needsLookup: Bool = false
     ) -> RecordReport {
         let update = NotificationUpdate(
             transaction: row,
-            renewal: renewal.map { RenewalRow(originalTransactionId: "10", signedDate: time($0), text: "r") },
-            status: status.map {
-                StatusRow(originalTransactionId: original, status: 1, subscriptionGroupIdentifier: nil, clock: time($0))
-            }, needsLookup: needsLookup)
+            renewal: renewal.map { RenewalRow("10", at: $0, "r") },
+            status: status.map { StatusRow(original, at: $0) }, needsLookup: needsLookup)
         let notification = NotificationRow(
             uuid: "u", version: 2, type: nil, subtype: nil, signedDate: time(900), receivedAt: time(901), text: "n")
         let texts = EncodedNotification(
@@ -97,62 +83,66 @@ struct RecordChangesTests {
 
     private static let records: [Case] = [
         Case(
-            "a new record without a customer", [report(transaction("10", at: 5))],
+            "a new record without a customer", [report(TransactionRow("10", at: 5))],
             ["new", "write 10@5 of none at 0", "notification of 10: transactions"]),
         Case(
-            "a newer record", [report(transaction("10", at: 6))],
+            "a newer record", [report(TransactionRow("10", at: 6))],
             ["new", "write 10@6 of 7 at 3", "keep the stored 10", "notification of k: transactions"], stored: known),
-        Case("the same record", [report(transaction("10", at: 5))], ["old", "notification of k: "], stored: known),
+        Case("the same record", [report(TransactionRow("10", at: 5))], ["old", "notification of k: "], stored: known),
         Case(
-            "an older record", [report(transaction("10", at: 4))], ["old", "keep 10@4", "notification of k: "],
+            "an older record", [report(TransactionRow("10", at: 4))], ["old", "keep 10@4", "notification of k: "],
             stored: known),
         Case(
-            "a newer record of a purchase without a customer", [report(transaction("10", at: 6))],
+            "a newer record of a purchase without a customer", [report(TransactionRow("10", at: 6))],
             ["new", "write 10@6 of none at 0", "keep the stored 10", "notification of 10: transactions"]
         ) { $0.records["10"] = StoredRecords.Record(signedDate: time(5), customer: nil) },
         Case(
-            "two versions, the newer one last", [report(transaction("10", at: 6)), report(transaction("10", at: 7))],
+            "two versions, the newer one last",
+            [report(TransactionRow("10", at: 6)), report(TransactionRow("10", at: 7))],
             [
                 "new", "new", "write 10@7 of 7 at 4", "keep the stored 10", "keep 10@6",
                 "notification of k: transactions", "notification of k: transactions",
             ], stored: known),
         Case(
-            "two versions, the newer one first", [report(transaction("10", at: 7)), report(transaction("10", at: 6))],
+            "two versions, the newer one first",
+            [report(TransactionRow("10", at: 7)), report(TransactionRow("10", at: 6))],
             [
                 "new", "old", "write 10@7 of 7 at 3", "keep the stored 10", "keep 10@6",
                 "notification of k: transactions", "notification of k: ",
             ], stored: known),
         Case(
-            "the same new record twice", [report(transaction("10", at: 5)), report(transaction("10", at: 5))],
+            "the same new record twice", [report(TransactionRow("10", at: 5)), report(TransactionRow("10", at: 5))],
             ["new", "old", "write 10@5 of none at 0", "notification of 10: transactions", "notification of 10: "]),
     ]
 
     private static let customers: [Case] = [
         Case(
-            "a new record of the customer's purchase", [report(transaction("11", at: 1, download: "d", from: "9"))],
+            "a new record of the customer's purchase",
+            [report(TransactionRow("11", "10", at: 1, download: "d", from: "9"))],
             ["new", "write 11@1 of 7 at 3", "notification of k: transactions"],
             stored: {
                 known(&$0); $0.downloads["d"] = 8; $0.purchases["9"] = 9
             }),
         Case(
             "a new subscription of the customer's download",
-            [report(transaction("20", at: 1, of: "20", download: "d"))],
+            [report(TransactionRow("20", at: 1, download: "d"))],
             ["new", "write 20@1 of 7 at 3", "stale 7 since 900", "notification of k: transactions"],
             stored: {
                 known(&$0); $0.downloads["d"] = 7
             }),
         Case(
             "another new purchase of the customer's download",
-            [report(transaction("20", at: 1, of: "20", download: "d", isSubscription: false))],
+            [report(TransactionRow("20", at: 1, download: "d", isSubscription: false))],
             ["new", "write 20@1 of 7 at 3", "notification of k: transactions"],
             stored: {
                 known(&$0); $0.downloads["d"] = 7
             }),
         Case(
-            "a subscription that was migrated", [report(transaction("20", at: 1, of: "20", download: "d", from: "10"))],
+            "a subscription that was migrated", [report(TransactionRow("20", at: 1, download: "d", from: "10"))],
             ["new", "write 20@1 of 7 at 3", "stale 7 since 900", "notification of k: transactions"], stored: known),
         Case(
-            "two new records of one customer", [report(transaction("11", at: 1)), report(transaction("12", at: 1))],
+            "two new records of one customer",
+            [report(TransactionRow("11", "10", at: 1)), report(TransactionRow("12", "10", at: 1))],
             [
                 "new", "new", "write 11@1 of 7 at 3", "write 12@1 of 7 at 4", "notification of k: transactions",
                 "notification of k: transactions",
@@ -160,46 +150,46 @@ struct RecordChangesTests {
         Case(
             "a purchase of a download that a report before it named",
             [
-                report(transaction("11", at: 1, download: "d")),
-                report(transaction("20", at: 1, of: "20", download: "d")),
+                report(TransactionRow("11", "10", at: 1, download: "d")),
+                report(TransactionRow("20", at: 1, download: "d")),
             ],
             [
                 "new", "new", "write 11@1 of 7 at 3", "write 20@1 of 7 at 4", "stale 7 since 900",
                 "notification of k: transactions", "notification of k: transactions",
             ], stored: known),
         Case(
-            "a notification that needs a lookup", [report(transaction("10", at: 5), needsLookup: true)],
+            "a notification that needs a lookup", [report(TransactionRow("10", at: 5), needsLookup: true)],
             ["old", "stale 7 since 900", "notification of k: "], stored: known),
         Case(
             "the same, about a transaction id", [report(status: 1, needsLookup: true)],
             ["old", "subscription 10 renewal -1 status 1", "stale 7 since 900", "notification of 10: statuses"]
         ) { $0.records["10"] = StoredRecords.Record(signedDate: time(5), customer: 7) },
         Case(
-            "the same, of no known customer", [report(transaction("10", at: 5), needsLookup: true)],
+            "the same, of no known customer", [report(TransactionRow("10", at: 5), needsLookup: true)],
             ["new", "write 10@5 of none at 0", "notification of 10: transactions"]),
         Case("a notification about nothing", [report()], ["old"]),
     ]
 
     private static let revocations: [Case] = [
         Case(
-            "a revoked record", [report(transaction("10", at: 6, revoked: 2))],
+            "a revoked record", [report(TransactionRow("10", at: 6, revoked: 2))],
             [
                 "new", "write 10@6 of 7 at 3", "keep the stored 10", "revoke 10",
                 "notification of k: transactions revocations",
             ], stored: known),
         Case(
-            "a revoked record that is older", [report(transaction("10", at: 4, revoked: 2))],
+            "a revoked record that is older", [report(TransactionRow("10", at: 4, revoked: 2))],
             ["old", "keep 10@4", "notification of k: "], stored: known),
         Case(
             "revoked, and then valid",
-            [report(transaction("11", at: 6, revoked: 2)), report(transaction("11", at: 7))],
+            [report(TransactionRow("11", "10", at: 6, revoked: 2)), report(TransactionRow("11", "10", at: 7))],
             [
                 "new", "new", "write 11@7 of none at 0", "keep 11@6", "reverse 11",
                 "notification of 10: transactions revocations", "notification of 10: transactions",
             ]),
         Case(
             "valid, and then revoked",
-            [report(transaction("10", at: 6)), report(transaction("10", at: 7, revoked: 2))],
+            [report(TransactionRow("10", at: 6)), report(TransactionRow("10", at: 7, revoked: 2))],
             [
                 "new", "new", "write 10@7 of 7 at 4", "keep the stored 10", "keep 10@6", "revoke 10",
                 "notification of k: transactions", "notification of k: transactions revocations",
@@ -213,7 +203,7 @@ struct RecordChangesTests {
         ("an answer to a later request", .asked(time(300_006)), false),
     ].map { (name: String, fact: FactTime?, isReversed: Bool) in
         Case(
-            "a valid record after \(name)", [report(transaction("10", at: 6))],
+            "a valid record after \(name)", [report(TransactionRow("10", at: 6))],
             ["new", "write 10@6 of 7 at 3", "keep the stored 10"] + (isReversed ? ["reverse 10"] : [])
                 + ["notification of k: transactions"], stored: revocation(fact))
     }
@@ -250,31 +240,31 @@ struct RecordChangesTests {
 
     private static let refunds: [Case] = [
         Case(
-            "a refund of a subscription", [refund(transaction("10", at: 6, revoked: 2), at: 2)],
+            "a refund of a subscription", [refund(TransactionRow("10", at: 6, revoked: 2), at: 2)],
             [
                 "new", "write 10@6 of 7 at 3", "keep the stored 10", "revoke 10", "stale 7 since 6",
                 "refund of k: transactions revocations",
             ], stored: known),
         Case(
-            "a refund that verifyReceipt reported", [refund(transaction("10", at: 6, revoked: 1), at: 1)],
+            "a refund that verifyReceipt reported", [refund(TransactionRow("10", at: 6, revoked: 1), at: 1)],
             [
                 "new", "write 10@6 of 7 at 3", "keep the stored 10", "revoke 10",
                 "refund of k: transactions revocations",
             ], stored: revocation(.asked(time(1)))),
         Case(
             "a refund that is stored, of which there was no event",
-            [refund(transaction("10", at: 5, revoked: 1), at: 1)], ["old", "refund of k: transactions revocations"],
+            [refund(TransactionRow("10", at: 5, revoked: 1), at: 1)], ["old", "refund of k: transactions revocations"],
             stored: revocation(.asked(time(1)))),
         Case(
-            "a refund that is stored, of which there was one", [refund(transaction("10", at: 5, revoked: 1), at: 1)],
+            "a refund that is stored, of which there was one", [refund(TransactionRow("10", at: 5, revoked: 1), at: 1)],
             ["old"], stored: revocation(.asked(time(1)), reported: 1)),
         Case(
             "a refund of a consumable, which is no revocation",
-            [refund(transaction("10", at: 6, isSubscription: false), at: 2)],
+            [refund(TransactionRow("10", at: 6, isSubscription: false), at: 2)],
             ["new", "write 10@6 of 7 at 3", "keep the stored 10", "refund of k: transactions"], stored: known),
         Case(
             "a refund of a consumable of which there was an event",
-            [refund(transaction("10", at: 6, isSubscription: false), at: 1)],
+            [refund(TransactionRow("10", at: 6, isSubscription: false), at: 1)],
             ["new", "write 10@6 of 7 at 3", "keep the stored 10"],
             stored: { stored in
                 known(&stored)
@@ -282,7 +272,7 @@ struct RecordChangesTests {
             }),
         Case(
             "a refund of another purchase",
-            [refund(transaction("10", at: 6, isSubscription: false, revoked: 2), at: 2)],
+            [refund(TransactionRow("10", at: 6, isSubscription: false, revoked: 2), at: 2)],
             [
                 "new", "write 10@6 of 7 at 3", "keep the stored 10", "revoke 10",
                 "refund of k: transactions revocations",
@@ -290,8 +280,8 @@ struct RecordChangesTests {
         Case(
             "a refund that a history has twice",
             [
-                refund(transaction("10", at: 6, revoked: 2), at: 2),
-                refund(transaction("10", at: 7, revoked: 2), at: 2),
+                refund(TransactionRow("10", at: 6, revoked: 2), at: 2),
+                refund(TransactionRow("10", at: 7, revoked: 2), at: 2),
             ],
             [
                 "new", "new", "write 10@7 of 7 at 4", "keep the stored 10", "keep 10@6", "revoke 10",

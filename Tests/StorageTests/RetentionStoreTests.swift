@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
 import ReceiptBridgeStorageTestSupport
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Retention")
@@ -15,18 +16,17 @@ struct RetentionStoreTests {
             transactionId: id, originalTransactionId: id, appTransactionId: nil, isSubscription: true,
             signedDate: ago(days),
             revocation: isRefunded
-                ? RevocationRow(transactionId: id, webOrderLineItemId: nil, date: ago(days), reason: 0) : nil,
+                ? RevocationRow(id, at: ago(days).milliseconds, reason: 0) : nil,
             text: "\(id) \(days)")
     }
 
     private func save(_ ids: [String], asked days: Int64, on stage: StoreStage) async throws {
-        try await stage.store.customers.save(
+        try await stage.save(
             CustomerRow(
-                askedAt: ago(days), signedDate: ago(days), appAppleId: nil, revision: "r",
-                transactions: ids.map { transaction($0, days) },
+                ids.map { transaction($0, days) }, at: ago(days).milliseconds,
                 statuses: ids.map {
-                    StatusRow(originalTransactionId: $0, status: 2, subscriptionGroupIdentifier: nil, clock: ago(days))
-                }, renewals: [], aliases: ["9\(ids[0])"]), of: stage.scope)
+                    StatusRow($0, 2, at: ago(days).milliseconds)
+                }, aliases: ["9\(ids[0])"]))
     }
 
     private func receive(
@@ -36,8 +36,7 @@ struct RetentionStoreTests {
         let row = NotificationRow(
             uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: ago(days), receivedAt: ago(days),
             text: uuid, rawBody: [1])
-        _ = try await stage.store.notifications.save(
-            row, NotificationUpdate(transaction: id.map { transaction($0, days) }), of: stage.scope, for: targetKeys)
+        try await stage.receive(row, NotificationUpdate(transaction: id.map { transaction($0, days) }), for: targetKeys)
     }
 
     private func expire(
@@ -65,7 +64,7 @@ struct RetentionStoreTests {
         return texts
     }
 
-    @Test("A time far ahead of the newest signed record is doubted", arguments: StoreTestEngine.available)
+    @Test("A time far ahead of the newest signed record is doubted", arguments: engines)
     func doubt(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let data = stage.store.personalData
@@ -80,37 +79,28 @@ struct RetentionStoreTests {
         await stage.store.close()
     }
 
-    @Test(
-        "A purchase stays readable after the notification that reported it has expired",
-        arguments: StoreTestEngine.available)
+    @Test("A purchase stays readable after the notification that reported it has expired", arguments: engines)
     func outlived(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let text = CustomerDataFixture.jws("{\"transactionId\":\"1\",\"productId\":\"com.example.app.yearly\"}")
-        let row = TransactionRow(
-            transactionId: "1", originalTransactionId: "1", appTransactionId: nil, isSubscription: true,
-            signedDate: ago(500), revocation: nil, text: text)
+        let row = TransactionRow("1", at: ago(500).milliseconds, text: text)
         let renewal = RenewalRow(
-            originalTransactionId: "1", signedDate: ago(500),
-            text: CustomerDataFixture.jws("{\"originalTransactionId\":\"1\",\"autoRenewStatus\":1}"))
+            "1", at: ago(500).milliseconds,
+            CustomerDataFixture.jws("{\"originalTransactionId\":\"1\",\"autoRenewStatus\":1}"))
         let notification = NotificationRow(
-            uuid: "n", version: 2, type: "SUBSCRIBED", subtype: nil, signedDate: ago(500), receivedAt: ago(500),
+            "n", "SUBSCRIBED", at: ago(500).milliseconds,
             text: CustomerDataFixture.jws(
                 "{\"data\":{\"signedTransactionInfo\":\"\(text)\",\"signedRenewalInfo\":\"\(renewal.text)\"}}"))
-        _ = try await stage.store.notifications.save(
-            notification, NotificationUpdate(transaction: row, renewal: renewal), of: stage.scope)
+        try await stage.receive(notification, NotificationUpdate(transaction: row, renewal: renewal))
         #expect(try await expire(on: stage) == ["notifications 1"])
         let id = try #require(TransactionIdentifier(rawValue: "1"))
         #expect(try await stage.store.customers.transaction(id, in: stage.scope) == text)
         // After a lookup there is a customer with that renewal info.
-        try await stage.store.customers.save(
+        try await stage.save(
             CustomerRow(
-                askedAt: ago(1), signedDate: ago(600), appAppleId: nil, revision: "r",
-                transactions: [transaction("1", 600)],
-                statuses: [
-                    StatusRow(originalTransactionId: "1", status: 1, subscriptionGroupIdentifier: nil, clock: ago(600))
-                ], renewals: [], aliases: []), of: stage.scope)
-        let keys = CustomerIdentifiers(originalTransactionIds: ["1"], transactionIds: [])
-        let customer = try await stage.store.customers.customer(of: keys, in: stage.scope)
+                [transaction("1", 600)], at: ago(600).milliseconds, asked: ago(1).milliseconds,
+                statuses: [StatusRow("1", at: ago(600).milliseconds)]))
+        let customer = try await stage.find(["1"])
         #expect(customer?.transactions == [text] && customer?.subscriptions.map(\.renewal) == [renewal.text])
     }
 
@@ -120,7 +110,7 @@ struct RetentionStoreTests {
             [RefundRow(transaction: transaction(id, days, isRefunded: true), date: ago(days))], in: stage.scope,
             at: ago(days))
         try await stage.store.revocations.saveIdentifiers(
-            CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []), of: Array(id.utf8),
+            CustomerIdentifiers(["\(days)"]), of: Array(id.utf8),
             at: ago(days))
         let (bundleId, environment) = (stage.scope.bundleId.rawValue, stage.scope.environment.rawValue)
         try await stage.store.comparisons.add(
@@ -138,9 +128,7 @@ struct RetentionStoreTests {
             ])
     }
 
-    @Test(
-        "Expired rows are deleted with their dependents; newer rows and revocations are kept",
-        arguments: StoreTestEngine.available)
+    @Test("Expired rows are deleted with their dependents; newer rows and revocations are kept", arguments: engines)
     func kinds(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let store = stage.store
@@ -187,11 +175,11 @@ struct RetentionStoreTests {
 
     @Test(
         "Completed deliveries expire early; waiting and abandoned ones stay as long as their notification",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func deliveries(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let outbox = stage.store.outbox
-        let targetKey = ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        let targetKey = stage.scope.target()
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
             try await receive(uuid, days, to: [targetKey], on: stage)
         }
@@ -211,14 +199,11 @@ struct RetentionStoreTests {
 
     @Test(
         "Many rows are deleted in small batches that can be stopped, and `nil` keeps rows forever",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func batches(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let total = 2_500
-        try await withThrowingTaskGroup { group in
-            for index in 0..<total { group.addTask { try await receive("\(index)", 500, on: stage) } }
-            try await group.waitForAll()
-        }
+        try await concurrently(0..<total) { index in try await receive("\(index)", 500, on: stage) }
         var forever = Retention()
         forever.notifications = nil
         #expect(try await expire(forever, on: stage).isEmpty)

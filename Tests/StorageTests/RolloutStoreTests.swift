@@ -35,8 +35,7 @@ struct RolloutStoreTests {
 
     private let noon = Timestamp(milliseconds: 43_200_000)
 
-    @Test(
-        "A rollout starts once, stops once, and another block is another rollout", arguments: StoreTestEngine.available)
+    @Test("A rollout starts once, stops once, and another block is another rollout", arguments: engines)
     func stop(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let first = try await stage.store.comparisons.rollout(key(on: stage), at: noon)
@@ -50,7 +49,7 @@ struct RolloutStoreTests {
         #expect(summary(try await reopened.comparisons.rollout(key("api 6.0 0.5", on: stage), at: later)) == "0 0")
     }
 
-    @Test("A stopped rollout keeps its counts, whatever is compared later", arguments: StoreTestEngine.available)
+    @Test("A stopped rollout keeps its counts, whatever is compared later", arguments: engines)
     func counts(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         try await add(1...3, different: [3], in: stage.store, of: stage)
@@ -61,9 +60,7 @@ struct RolloutStoreTests {
         #expect(try await counts("api 6.0 0.5", in: stage.store, of: stage) == "8 1")
     }
 
-    @Test(
-        "A customer is counted once over servers and restarts, and stays different",
-        arguments: StoreTestEngine.available)
+    @Test("A customer is counted once over servers and restarts, and stays different", arguments: engines)
     func once(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         let second = engine == .postgresql ? try await stage.second() : stage.store
@@ -87,7 +84,7 @@ struct RolloutStoreTests {
         #expect(try await reopened.comparisons.comparedCustomers(since: 0).map(\.count) == [10, 1])
     }
 
-    @Test("Only the customers compared last are kept and counted", arguments: StoreTestEngine.available)
+    @Test("Only the customers compared last are kept and counted", arguments: engines)
     func bounded(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
         var found: [String] = []

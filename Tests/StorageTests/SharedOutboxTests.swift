@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Synchronization
 import Testing
 import ReceiptBridgeTestSupport
@@ -49,26 +50,17 @@ struct SharedOutboxTests {
         }
     }
 
-    private func target(_ stage: StoreStage) -> ForwardingTargetKey {
-        ForwardingTargetKey(bundleId: stage.scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
-    }
-
     /// Queues deliveries of many purchases. Those of one purchase are due one after another, before those of the next.
     private func receive(_ purchases: Int, times: Int, on stage: StoreStage) async throws {
-        let targetKey = target(stage)
+        let targetKey = stage.scope.target()
         for position in 0..<times {
             try await withThrowingTaskGroup { group in
                 for purchase in 0..<purchases {
-                    let date = Timestamp(milliseconds: Int64(purchase * times + position))
+                    let date = Int64(purchase * times + position)
                     group.addTask {
-                        let row = NotificationRow(
-                            uuid: "\(purchase)-\(position)", version: 2, type: "DID_RENEW", subtype: nil,
-                            signedDate: date, receivedAt: date, text: "text")
-                        let status = StatusRow(
-                            originalTransactionId: "\(purchase)", status: 1, subscriptionGroupIdentifier: nil,
-                            clock: date)
-                        _ = try await stage.store.notifications.save(
-                            row, NotificationUpdate(status: status), of: stage.scope, for: [targetKey])
+                        let row = NotificationRow("\(purchase)-\(position)", at: date)
+                        let status = StatusRow("\(purchase)", at: date)
+                        try await stage.receive(row, NotificationUpdate(status: status), for: [targetKey])
                     }
                 }
                 try await group.waitForAll()
@@ -84,34 +76,29 @@ struct SharedOutboxTests {
 
     @Test(
         "Four servers deliver each notification once and those of a purchase in order, never two of one purchase at a time",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func shared(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let targetKey = target(stage)
+        let targetKey = stage.scope.target()
         try await receive(Self.purchases, times: Self.perPurchase, on: stage)
         let stores = [stage.store, try await stage.second(), try await stage.second(), try await stage.second()]
         let attempts = Attempts()
         let total = Self.purchases * Self.perPurchase
-        try await withThrowingTaskGroup { group in
-            for (index, store) in stores.enumerated() {
-                group.addTask {
-                    while attempts.delivered < total {
-                        let claimed = try await claim("server \(index)", from: store, targetKey)
-                        for delivery in claimed { attempts.begin(delivery.uuid) }
-                        try await withThrowingTaskGroup { settling in
-                            for delivery in claimed {
-                                settling.addTask {
-                                    attempts.end(delivery.uuid)
-                                    try await store.outbox.settle(delivery, .delivered(bodies: 1), at: .now)
-                                }
-                            }
-                            try await settling.waitForAll()
+        try await concurrently(stores.enumerated()) { (index, store) in
+            while attempts.delivered < total {
+                let claimed = try await claim("server \(index)", from: store, targetKey)
+                for delivery in claimed { attempts.begin(delivery.uuid) }
+                try await withThrowingTaskGroup { settling in
+                    for delivery in claimed {
+                        settling.addTask {
+                            attempts.end(delivery.uuid)
+                            try await store.outbox.settle(delivery, .delivered(bodies: 1), at: .now)
                         }
-                        if claimed.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
                     }
+                    try await settling.waitForAll()
                 }
+                if claimed.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             }
-            try await group.waitForAll()
         }
         #expect(attempts.mistakes.isEmpty, "\(attempts.mistakes.prefix(5))")
         #expect(attempts.delivered == total)
@@ -122,10 +109,10 @@ struct SharedOutboxTests {
 
     @Test(
         "The deliveries of a server that stopped are taken over at the end of the lease, and its late outcomes are ignored",
-        arguments: StoreTestEngine.available)
+        arguments: engines)
     func takenOver(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)
-        let targetKey = target(stage)
+        let targetKey = stage.scope.target()
         try await receive(20, times: 1, on: stage)
         let stopped = try await claim("stopped", from: stage.store, targetKey)
         #expect(stopped.count == 16)

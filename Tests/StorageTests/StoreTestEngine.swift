@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -14,6 +15,9 @@ enum StoreTestEngine: String, Sendable, CaseIterable {
 
     var dialect: SQLDialect { self == .sqlite ? .sqlite : .postgreSQL }
 }
+
+/// The engines that this machine can run.
+let engines = StoreTestEngine.available
 
 /// A new store of one engine.
 struct StoreStage {
@@ -37,8 +41,7 @@ struct StoreStage {
             case .postgresql: .schema(try await TestSchema())
             }
         store = try await Self.open(place, hintsPerDay: hintsPerDay)
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = AppScope(bundleId: bundleId, environment: .production)
+        scope = try AppScope.of()
     }
 
     /// Closes the store and opens it again, as after a restart.
@@ -49,6 +52,27 @@ struct StoreStage {
 
     /// Opens the same data a second time, as another process does.
     func second() async throws -> any Store { try await Self.open(place, hintsPerDay: hintsPerDay) }
+
+    // MARK: - What happens to customers
+
+    func save(_ customer: CustomerRow) async throws {
+        try await store.customers.save(customer, of: scope)
+    }
+
+    @discardableResult
+    func receive(
+        _ notification: NotificationRow, _ update: NotificationUpdate = NotificationUpdate(),
+        for targets: [ForwardingTargetKey] = []
+    ) async throws -> NotificationOutcome {
+        try await store.notifications.save(notification, update, of: scope, for: targets)
+    }
+
+    /// The customer with these original transaction ids and other ids.
+    func find(_ originals: [String], _ others: [String] = []) async throws -> StoredCustomer? {
+        try await store.customers.customer(of: CustomerIdentifiers(originals, others), in: scope)
+    }
+
+    // MARK: - What is in the database
 
     /// Returns the number of rows of each table of the database, whose name is in lower case.
     func counts() async throws -> [String: Int64] {

@@ -3,6 +3,7 @@ import ReceiptBridgeBase
 import Foundation
 import GRDB
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Synchronization
 import Testing
 import ReceiptBridgeTestSupport
@@ -149,13 +150,8 @@ struct StoreTransferTests {
         #expect(try await StoreDigest.all(of: database) == digests)
         #expect(digests.allSatisfy { $0.rows == 7 })
         // The database continues the numbers of the rows.
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.new"))
-        let scope = AppScope(bundleId: bundleId, environment: .sandbox)
-        try await database.revocations.save(
-            revoked: [
-                RevocationRow(
-                    transactionId: "1", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
-            ], valid: [], askedAt: .now, of: scope)
+        let scope = try AppScope.of("com.example.new", .sandbox)
+        try await database.revocations.save(revoked: [RevocationRow("1")], valid: [], askedAt: .now, of: scope)
         #expect(try await database.count(of: StoreTable.copied[0]) == 8)
         await database.close()
         await back.close()

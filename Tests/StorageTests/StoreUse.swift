@@ -17,7 +17,7 @@ struct StoreUse {
         (self.scope, self.prefix) = (scope, prefix)
         first = try #require(TransactionIdentifier(rawValue: "\(prefix)1"))
         second = try #require(TransactionIdentifier(rawValue: "\(prefix)2"))
-        target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        target = scope.target()
     }
 
     /// Inserts rows into every table.
@@ -29,8 +29,7 @@ struct StoreUse {
         try await CustomerDataFixture(prefix, token: nil, in: scope).save(to: store)
         _ = try await store.notifications.save(
             NotificationRow(
-                uuid: "request", version: 2, type: "CONSUMPTION_REQUEST", subtype: nil, signedDate: now,
-                receivedAt: now, text: CustomerDataFixture.jws("{}")),
+                "request", "CONSUMPTION_REQUEST", at: now.milliseconds, text: CustomerDataFixture.jws("{}")),
             NotificationUpdate(transaction: CustomerDataFixture.transaction("\(prefix)3", "\(prefix)1")),
             of: scope)
         try await store.comparisons.add(comparisons: [comparison], differences: [])
@@ -58,7 +57,7 @@ struct StoreUse {
     func run(_ store: some Store, _ table: String) async -> [any Error] {
         var errors: [any Error] = []
         func call(_ body: () async throws -> Void) async { do { try await body() } catch { errors.append(error) } }
-        let keys = CustomerIdentifiers(originalTransactionIds: [first.rawValue], transactionIds: [second.rawValue])
+        let keys = CustomerIdentifiers([first.rawValue], [second.rawValue])
         await call { _ = try await store.customer(of: keys, in: scope) }
         await call { _ = try await store.transaction(second, in: scope) }
         await call { _ = try await store.customers(withToken: "", limit: 9) }

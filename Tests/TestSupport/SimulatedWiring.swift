@@ -4,6 +4,7 @@ package import ReceiptBridgeCore
 import ReceiptBridgeCryptography
 package import Logging
 package import ReceiptBridgeSimulator
+package import ReceiptBridgeTransport
 
 extension AppConfiguration {
     /// The configuration of the first app of a simulated App Store, with its shared secret and its Server API key.
@@ -27,10 +28,17 @@ extension ProxyConfiguration {
     ///     - verifyReceipt: base URL of verifyReceipt, for example `http://127.0.0.1:8090`.
     ///     - serverAPI: base URL of the App Store Server API.
     package init(of store: SimulatedStore, verifyReceipt: String, serverAPI: String) {
+        self.init(trusting: store.pki, verifyReceipt: verifyReceipt, serverAPI: serverAPI)
+    }
+
+    /// By default the App Store is one without a socket, for example a ``ScriptedAppStore``.
+    package init(
+        trusting pki: TestPKI, verifyReceipt: String = "http://127.0.0.1:9", serverAPI: String = "http://127.0.0.1:9"
+    ) {
         self.init()
         deadline = Self.patience
-        trustedRoots = store.pki.roots.map(\.certificate)
-        intermediates = store.pki.intermediates.map(\.certificate)
+        trustedRoots = pki.roots.map(\.certificate)
+        intermediates = pki.intermediates.map(\.certificate)
         self.verifyReceipt.production = "\(verifyReceipt)/production/verifyReceipt"
         self.verifyReceipt.sandbox = "\(verifyReceipt)/sandbox/verifyReceipt"
         self.serverAPI.production = "\(serverAPI)/production"
@@ -40,6 +48,19 @@ extension ProxyConfiguration {
     /// - Parameter port: port of both services on 127.0.0.1.
     package init(of store: SimulatedStore, port: Int) {
         self.init(of: store, verifyReceipt: "http://127.0.0.1:\(port)", serverAPI: "http://127.0.0.1:\(port)")
+    }
+}
+
+extension SimulatedStore {
+    /// Runs `work` while this App Store serves its port, and shuts everything down afterwards.
+    package func serving<Value>(_ work: (_ port: Int, CurlTransport) async throws -> Value) async throws -> Value {
+        let port = try await start()
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let result: Result<Value, any Error>
+        do { result = .success(try await work(port, transport)) } catch { result = .failure(error) }
+        await transport.shutDown()
+        await stop()
+        return try result.get()
     }
 }
 

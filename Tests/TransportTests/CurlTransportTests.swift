@@ -118,9 +118,7 @@ struct CurlTransportTests {
             ("gzip and another", respond(["Content-Encoding: gzip, br"]), .protocolError),
             ("br", respond(["Content-Encoding: br"]), .protocolError),
             ("deflate", respond(["Content-Encoding: deflate"], Array(gzip[10..<24])), .protocolError),
-            (
-                "as a transfer coding", .chunked([gzip], headers: ["Transfer-Encoding: gzip"]), .protocolError
-            ),
+            ("as a transfer coding", .chunked([gzip], headers: ["Transfer-Encoding: gzip"]), .protocolError),
         ]
         return rows + (1...8).map { ("without \($0) bytes", respond([coding], Array(gzip.dropLast($0))), .truncated) }
     }()

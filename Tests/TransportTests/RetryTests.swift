@@ -8,9 +8,7 @@ struct RetryTests {
 
     @Test(
         "Delays double up to the maximum, and half of each is random",
-        arguments: [
-            (1, 0.0, 50), (1, 1.0, 100), (2, 0.0, 100), (2, 0.5, 150), (3, 0.0, 150), (3, 1.0, 300),
-        ])
+        arguments: [(1, 0.0, 50), (1, 1.0, 100), (2, 0.0, 100), (2, 0.5, 150), (3, 0.0, 150), (3, 1.0, 300)])
     func pauses(attempts: Int, random: Double, milliseconds: Int) {
         let delay = policy.delay(after: attempts, remaining: .seconds(9), random: random)
         #expect(delay == .milliseconds(milliseconds))

@@ -12,24 +12,6 @@ struct ConfigurationFindingsTests {
         #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
     private static let app = "bundleId: com.example.app"
 
-    /// The findings, without the file's name if they begin with it, and without the folder; empty if there are none.
-    private func findings(
-        _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
-        flags: [ConfigurationEnvironment.Flag] = []
-    ) throws -> [String] {
-        let folder = try folder ?? TemporaryFolder()
-        defer { withExtendedLifetime(folder) {} }
-        let file = URL(filePath: try folder.write("bridge.yaml", yaml))
-        do throws(ConfigurationError) {
-            _ = try ConfigurationEnvironment.settings(
-                file: file, environment: environment, flags: flags, checks: .server)
-            return []
-        } catch {
-            return error.findings.map { $0.replacing("cannot read \(folder.url.path)/", with: "cannot read ") }
-                .map { $0.hasPrefix("bridge.yaml: ") ? String($0.dropFirst(13)) : "(\($0))" }
-        }
-    }
-
     // MARK: - All findings
 
     @Test("Mistakes in keys and broken rules across keys are reported together")
@@ -73,10 +55,7 @@ struct ConfigurationFindingsTests {
                 "apps[0].forward[0].secret",
                 app("forward: [{url: \"https://a.example\", as: raw, secret: {env: KEY}}]")
             ),
-            (
-                "apps[0].serverAPI.privateKey",
-                app("serverAPI: {issuerId: a, keyId: b, privateKey: {file: key.p8}}")
-            ),
+            ("apps[0].serverAPI.privateKey", app("serverAPI: {issuerId: a, keyId: b, privateKey: {file: key.p8}}")),
             ("upstream.proxy", proxy), ("database.password", "database: {password: {env: KEY}}"),
             ("database.password", "database: {password: {file: secret.txt}}"),
         ]
@@ -210,62 +189,39 @@ struct ConfigurationFindingsTests {
     }
 
     /// A key with a mistake keeps its default, which must not cause further findings.
-    static let single: [(yaml: String, expected: String)] = [
-        (
-            #"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#,
-            "listen: 8080 is not HOST:PORT, for example 127.0.0.1:8080"
-        ),
-        ("{userHeader: [x], apps: [{\(app), replay: refuse}]}", "userHeader: expected the name of a header"),
-        (
-            "{store: mysql, apps: [{\(app), answer: [stored]}]}",
-            "store: expected sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"
-        ),
-        (
-            #"{store: mysql, apps: [{\#(app), forward: [{url: "https://a.example", as: raw}]}]}"#,
-            "store: expected sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"
-        ),
-        ("apps: [{\(app), answer: [[api]]}]", "apps[0].answer: expected a list of texts"),
-        (
-            "apps: [{\(app), rollout: {source: stored, percent: 5}}]",
-            "apps[0].rollout: expected source, percent and stopAt"
-        ),
-        (
-            "apps: [{\(app), rollout: {source: stored, percent: 101, stopAt: 1}}]",
-            "apps[0].rollout.percent: 101 is not in the range 0 to 100"
-        ),
-        (
-            "apps: [{\(app), rollout: {source: apple, percent: 5, stopAt: 1}}]",
-            "apps[0].rollout.source: apple is not one of api, stored"
-        ),
-        (
-            "apps: [{\(app), rollout: {source: api, percent: 5, stopAt: 1}}]",
-            "apps[0].rollout: api needs serverAPI with issuerId, keyId and privateKey"
-        ),
-        (
-            "apps: [{\(app), answer: [receipt], rollout: {source: stored, percent: 5, stopAt: 1}}]",
-            "apps[0].rollout: answer must begin with apple, because the responses are compared with Apple's"
-        ),
-        (
-            "{store: none, apps: [{\(app), rollout: {source: stored, percent: 5, stopAt: 0.5}}]}",
-            "apps[0].rollout: needs store, which keeps the customers that were compared and whether it stopped"
-        ),
-        ("reconcile: {window: 31d}", "reconcile.window: 31d: expected 1h to 720h or 1d to 30d"),
-        ("reconcile: {window: 3}", "reconcile.window: 3: expected 1h to 720h or 1d to 30d"),
-        (
-            "reconcile: {at: \"24:00\"}",
-            "reconcile.at: 24:00: expected a time of day in UTC, for example \"04:00\""
-        ),
-        ("reconcile: {every: 3d}", "reconcile.every: unknown key"),
-        ("{store: none, reconcile: {window: 12h}}", "store: none, but reconcile is set"),
-        ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
-        ("apps: [com.example.app]", "apps[0]: expected keys and values"),
-        ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, for example com.example.app"),
+    static let single: [String: String] = [
+        #"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#:
+            "listen: 8080 is not HOST:PORT, for example 127.0.0.1:8080",
+        "{userHeader: [x], apps: [{\(app), replay: refuse}]}": "userHeader: expected the name of a header",
+        "{store: mysql, apps: [{\(app), answer: [stored]}]}":
+            "store: expected sqlite:PATH, postgresql://USER@HOST/DATABASE, or none",
+        #"{store: mysql, apps: [{\#(app), forward: [{url: "https://a.example", as: raw}]}]}"#:
+            "store: expected sqlite:PATH, postgresql://USER@HOST/DATABASE, or none",
+        "apps: [{\(app), answer: [[api]]}]": "apps[0].answer: expected a list of texts",
+        "apps: [{\(app), rollout: {source: stored, percent: 5}}]":
+            "apps[0].rollout: expected source, percent and stopAt",
+        "apps: [{\(app), rollout: {source: stored, percent: 101, stopAt: 1}}]":
+            "apps[0].rollout.percent: 101 is not in the range 0 to 100",
+        "apps: [{\(app), rollout: {source: apple, percent: 5, stopAt: 1}}]":
+            "apps[0].rollout.source: apple is not one of api, stored",
+        "apps: [{\(app), rollout: {source: api, percent: 5, stopAt: 1}}]":
+            "apps[0].rollout: api needs serverAPI with issuerId, keyId and privateKey",
+        "apps: [{\(app), answer: [receipt], rollout: {source: stored, percent: 5, stopAt: 1}}]":
+            "apps[0].rollout: answer must begin with apple, because the responses are compared with Apple's",
+        "{store: none, apps: [{\(app), rollout: {source: stored, percent: 5, stopAt: 0.5}}]}":
+            "apps[0].rollout: needs store, which keeps the customers that were compared and whether it stopped",
+        "reconcile: {window: 31d}": "reconcile.window: 31d: expected 1h to 720h or 1d to 30d",
+        "reconcile: {window: 3}": "reconcile.window: 3: expected 1h to 720h or 1d to 30d",
+        "reconcile: {at: \"24:00\"}": "reconcile.at: 24:00: expected a time of day in UTC, for example \"04:00\"",
+        "reconcile: {every: 3d}": "reconcile.every: unknown key",
+        "{store: none, reconcile: {window: 12h}}": "store: none, but reconcile is set",
+        "apps: [{\(app), sandbox: {testers: 5}}]": "apps[0].sandbox.testers: expected a list",
+        "apps: [com.example.app]": "apps[0]: expected keys and values",
+        "apps: [{bundleId: [x]}]": "apps[0].bundleId: expected a bundle id, for example com.example.app",
     ]
 
     @Test("A mistake is reported once, without findings that only follow from it", arguments: single)
-    func once(_ sample: (yaml: String, expected: String)) throws {
-        #expect(try findings(sample.yaml) == [sample.expected])
-    }
+    func once(yaml: String, expected: String) throws { #expect(try findings(yaml) == [expected]) }
 
     @Test(
         "A token that cannot be sent or is easily guessed is a finding that does not show it",
@@ -287,43 +243,33 @@ struct ConfigurationFindingsTests {
         let forms = "expected {file: path} or {env: NAME}"
         let key = "keyId: k, privateKey: {env: KEY}"
         for (yaml, expected) in [
-            ("sharedSecret: canary", "sharedSecret: \(forms)"), ("tokens: [canary]", "tokens[0]: \(forms)"),
-            ("sharedSecret: [canary]", "sharedSecret: \(forms)"),
-            ("sharedSecret: {file: [canary]}", "sharedSecret.file: expected text"),
-            ("apps: [{\(Self.app), acceptedSecrets: [canary]}]", "apps[0].acceptedSecrets[0]: \(forms)"),
-            (
-                "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: \"\", \(key)}}]",
-                "apps[0].serverAPI.issuerId: expected text"
-            ),
-            (
-                "apps: [{\(Self.app), shadow: api, serverAPI: {issuerId: i, keyId: k, privateKey: canary}}]",
-                "apps[0].serverAPI.privateKey: \(forms)"
-            ),
-            (
-                "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: i, \(key), keyID: k}}]",
-                "apps[0].serverAPI.keyID: unknown key"
-            ),
-            (
-                "apps: [{\(Self.app), serverAPI: {\(key)}}]",
-                "apps[0].serverAPI: expected issuerId, keyId and privateKey"
-            ),
-            ("apps: [{\(Self.app), serverAPI: 5}]", "apps[0].serverAPI: expected keys and values"),
-        ] { #expect(try findings(yaml, environment: ["KEY": "k"]) == [expected], "\(yaml)") }
+            "sharedSecret: canary": "sharedSecret: \(forms)", "tokens: [canary]": "tokens[0]: \(forms)",
+            "sharedSecret: [canary]": "sharedSecret: \(forms)",
+            "sharedSecret: {file: [canary]}": "sharedSecret.file: expected text",
+            "apps: [{\(Self.app), acceptedSecrets: [canary]}]": "apps[0].acceptedSecrets[0]: \(forms)",
+            "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: \"\", \(key)}}]":
+                "apps[0].serverAPI.issuerId: expected text",
+            "apps: [{\(Self.app), shadow: api, serverAPI: {issuerId: i, keyId: k, privateKey: canary}}]":
+                "apps[0].serverAPI.privateKey: \(forms)",
+            "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: i, \(key), keyID: k}}]":
+                "apps[0].serverAPI.keyID: unknown key",
+            "apps: [{\(Self.app), serverAPI: {\(key)}}]": "apps[0].serverAPI: expected issuerId, keyId and privateKey",
+            "apps: [{\(Self.app), serverAPI: 5}]": "apps[0].serverAPI: expected keys and values",
+        ] as KeyValuePairs { #expect(try findings(yaml, environment: ["KEY": "k"]) == [expected], "\(yaml)") }
     }
 
     // MARK: - Values and expected values
 
-    static let kinds: [(key: String, expected: String)] = [
-        ("deadlineSeconds", "a whole number"), ("listen", "HOST:PORT"), ("profile", "one of apple, tolerant"),
-        ("store", "sqlite:PATH, postgresql://USER@HOST/DATABASE, or none"), ("mappings", "a directory"),
-        ("userHeader", "the name of a header"),
+    static let kinds: [String: String] = [
+        "deadlineSeconds": "a whole number", "listen": "HOST:PORT", "profile": "one of apple, tolerant",
+        "store": "sqlite:PATH, postgresql://USER@HOST/DATABASE, or none", "mappings": "a directory",
+        "userHeader": "the name of a header",
     ]
 
     @Test("A list, a mapping or an empty text is reported with the expected value", arguments: kinds)
-    func kind(_ sample: (key: String, expected: String)) throws {
+    func kind(key: String, expected: String) throws {
         for value in ["[9]", "{a: 9}", "\"\""] {
-            let found = try findings("\(sample.key): \(value)")
-            #expect(found == ["\(sample.key): expected \(sample.expected)"], "\(value)")
+            #expect(try findings("\(key): \(value)") == ["\(key): expected \(expected)"], "\(value)")
         }
     }
 

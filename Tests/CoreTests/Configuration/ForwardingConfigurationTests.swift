@@ -52,55 +52,36 @@ struct ForwardingConfigurationTests {
     @Test(
         "A mistake in a target is reported with its key",
         arguments: [
-            ("[{as: raw}]", "apps[0].forward[0].url: missing"),
-            ("[{url: \"https://a.example\"}]", "apps[0].forward[0].as: expected raw, camel or v1"),
-            ("[{url: \"https://a.example\", as: xml}]", "apps[0].forward[0].as: xml is not one of raw, camel, v1"),
-            ("[{url: \"http://a.example\", as: raw}]", "apps[0].forward[0].url: plain http"),
-            ("[{url: \"ftp://a.example\", as: raw}]", "apps[0].forward[0].url: "),
-            ("[{url: \"https://u:p@a.example\", as: raw}]", "apps[0].forward[0].url: "),
-            ("[{url: \"https://a.example\", as: raw, to: x}]", "apps[0].forward[0].to: unknown key"),
-            ("[{url: \"https://a.example\", as: raw, secret: {env: NO}}]", "apps[0].forward[0].secret: "),
-            (
-                "[{url: \"https://a.example\", as: raw, secret: x}]",
-                "apps[0].forward[0].secret: expected {file: path} or {env: NAME}"
-            ),
-            ("[{url: \"https://a.example\", as: v1, password: {env: NO}}]", "apps[0].forward[0].password: "),
-            ("[{url: [x], as: raw}]", "apps[0].forward[0].url: expected a URL"),
-            ("[x]", "apps[0].forward[0]: expected keys and values"),
-            (
-                "[{url: \"https://a.example\", as: raw, password: {env: PASSWORD}}]",
-                "apps[0].forward[0].password: needs as: v1"
-            ),
-            (
-                "[{url: \"https://a.example\", as: camel, v1Profile: current}]",
-                "apps[0].forward[0].v1Profile: needs as: v1"
-            ),
-            (
-                "[{url: \"https://a.example\", as: raw, latestReceipt: absent}]",
-                "apps[0].forward[0].latestReceipt: needs as: v1"
-            ),
-            (
-                "[{url: \"https://a.example\", as: v1, password: {env: PASSWORD}, latestReceipt: handle}]",
-                "apps[0].forward[0].latestReceipt: handle is not one of transaction, absent"
-            ),
-            (
-                "[{url: \"https://a.example\", as: camel, numbers: true}]",
-                "apps[0].forward[0].numbers: needs as: v1"
-            ),
-            (
-                "[{url: \"https://a.example\", as: v1, password: {env: PASSWORD}, numbers: 1}]",
-                "apps[0].forward[0].numbers: 1 is not one of true, false"
-            ),
-            (
-                "[{url: \"https://a.example\", as: raw, concurrency: 0}]",
-                "apps[0].forward[0].concurrency: 0 is not in the range 1 to 512"
-            ),
-            ("[{url: \"https://a.example\", as: v1}]", "apps[0].forward: v1 needs a password"),
-            ("{url: \"https://a.example\", as: raw}", "apps[0].forward: expected a list"),
-            (
-                "[{url: \"https://a.example\", as: raw}, {url: \"https://a.example\", as: raw}]",
-                "apps[0].forward[1]: duplicate target: same url and form"
-            ),
+            "[{as: raw}]": "apps[0].forward[0].url: missing",
+            "[{url: \"https://a.example\"}]": "apps[0].forward[0].as: expected raw, camel or v1",
+            "[{url: \"https://a.example\", as: xml}]": "apps[0].forward[0].as: xml is not one of raw, camel, v1",
+            "[{url: \"http://a.example\", as: raw}]": "apps[0].forward[0].url: plain http",
+            "[{url: \"ftp://a.example\", as: raw}]": "apps[0].forward[0].url: ",
+            "[{url: \"https://u:p@a.example\", as: raw}]": "apps[0].forward[0].url: ",
+            "[{url: \"https://a.example\", as: raw, to: x}]": "apps[0].forward[0].to: unknown key",
+            "[{url: \"https://a.example\", as: raw, secret: {env: NO}}]": "apps[0].forward[0].secret: ",
+            "[{url: \"https://a.example\", as: raw, secret: x}]":
+                "apps[0].forward[0].secret: expected {file: path} or {env: NAME}",
+            "[{url: \"https://a.example\", as: v1, password: {env: NO}}]": "apps[0].forward[0].password: ",
+            "[{url: [x], as: raw}]": "apps[0].forward[0].url: expected a URL",
+            "[x]": "apps[0].forward[0]: expected keys and values",
+            "[{url: \"https://a.example\", as: raw, password: {env: PASSWORD}}]":
+                "apps[0].forward[0].password: needs as: v1",
+            "[{url: \"https://a.example\", as: camel, v1Profile: current}]":
+                "apps[0].forward[0].v1Profile: needs as: v1",
+            "[{url: \"https://a.example\", as: raw, latestReceipt: absent}]":
+                "apps[0].forward[0].latestReceipt: needs as: v1",
+            "[{url: \"https://a.example\", as: v1, password: {env: PASSWORD}, latestReceipt: handle}]":
+                "apps[0].forward[0].latestReceipt: handle is not one of transaction, absent",
+            "[{url: \"https://a.example\", as: camel, numbers: true}]": "apps[0].forward[0].numbers: needs as: v1",
+            "[{url: \"https://a.example\", as: v1, password: {env: PASSWORD}, numbers: 1}]":
+                "apps[0].forward[0].numbers: 1 is not one of true, false",
+            "[{url: \"https://a.example\", as: raw, concurrency: 0}]":
+                "apps[0].forward[0].concurrency: 0 is not in the range 1 to 512",
+            "[{url: \"https://a.example\", as: v1}]": "apps[0].forward: v1 needs a password",
+            "{url: \"https://a.example\", as: raw}": "apps[0].forward: expected a list",
+            "[{url: \"https://a.example\", as: raw}, {url: \"https://a.example\", as: raw}]":
+                "apps[0].forward[1]: duplicate target: same url and form",
         ])
     func refused(forward: String, expected: String) throws {
         let finding = try finding(forward)

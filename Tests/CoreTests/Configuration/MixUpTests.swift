@@ -36,53 +36,36 @@ struct MixUpTests {
     @Test(
         "The address of another service or environment is noticed",
         arguments: [
-            ("verifyReceipt.production", "https://buy.itunes.apple.com/verifyReceipt", nil),
-            ("verifyReceipt.sandbox", "https://sandbox.itunes.apple.com/verifyReceipt", nil),
-            ("serverAPI.production", "https://api.storekit.apple.com", nil),
-            ("serverAPI.production", "https://api.storekit.itunes.apple.com/", nil),
-            ("serverAPI.sandbox", "https://api.storekit-sandbox.apple.com", nil),
-            ("verifyReceipt.production", "http://127.0.0.1:8090/production/verifyReceipt", nil),
-            ("verifyReceipt.sandbox", "http://127.0.0.1:8090/sandbox/verifyReceipt", nil),
-            ("verifyReceipt.sandbox", "https://receipts.example.com/verifyReceipt", nil),
-            ("verifyReceipt.sandbox", "https://production.example.com/sandbox", nil),
-            (
-                "verifyReceipt.production", "https://sandbox.itunes.apple.com/verifyReceipt",
-                "sandbox.itunes.apple.com belongs to upstream.verifyReceipt.sandbox"
-            ),
-            (
-                "serverAPI.sandbox", "https://api.storekit.apple.com",
-                "api.storekit.apple.com belongs to upstream.serverAPI.production"
-            ),
-            (
-                "serverAPI.production", "https://buy.itunes.apple.com/verifyReceipt",
-                "buy.itunes.apple.com belongs to upstream.verifyReceipt.production"
-            ),
-            (
-                "serverAPI.production", "https://api.appstoreconnect.apple.com",
-                "api.appstoreconnect.apple.com does not serve serverAPI.production"
-            ),
-            (
-                "verifyReceipt.production", "https://buy.itunes.apple.com",
-                "expected https://buy.itunes.apple.com/verifyReceipt, not https://buy.itunes.apple.com"
-            ),
-            (
-                "verifyReceipt.production", "https://buy.itunes.apple.com/verifyReceipt/",
-                "expected https://buy.itunes.apple.com/verifyReceipt, not https://buy.itunes.apple.com/verifyReceipt/"
-            ),
-            (
-                "serverAPI.sandbox", "https://api.storekit-sandbox.apple.com/inApps/v1",
-                "expected https://api.storekit-sandbox.apple.com, not https://api.storekit-sandbox.apple.com/inApps/v1"
-            ),
-            (
-                "serverAPI.production", "http://127.0.0.1:8090/sandbox",
-                "http://127.0.0.1:8090/sandbox seems to be for sandbox"
-            ),
-            (
-                "verifyReceipt.sandbox", "http://127.0.0.1:8090/production/verifyReceipt",
-                "http://127.0.0.1:8090/production/verifyReceipt seems to be for production"
-            ),
-        ])
-    func upstreams(key: String, url: String, problem: String?) {
-        #expect(MixUp.problem(ofUpstream: key, url)?.sentence == problem)
+            "verifyReceipt.production https://buy.itunes.apple.com/verifyReceipt": nil,
+            "verifyReceipt.sandbox https://sandbox.itunes.apple.com/verifyReceipt": nil,
+            "serverAPI.production https://api.storekit.apple.com": nil,
+            "serverAPI.production https://api.storekit.itunes.apple.com/": nil,
+            "serverAPI.sandbox https://api.storekit-sandbox.apple.com": nil,
+            "verifyReceipt.production http://127.0.0.1:8090/production/verifyReceipt": nil,
+            "verifyReceipt.sandbox http://127.0.0.1:8090/sandbox/verifyReceipt": nil,
+            "verifyReceipt.sandbox https://receipts.example.com/verifyReceipt": nil,
+            "verifyReceipt.sandbox https://production.example.com/sandbox": nil,
+            "verifyReceipt.production https://sandbox.itunes.apple.com/verifyReceipt":
+                "sandbox.itunes.apple.com belongs to upstream.verifyReceipt.sandbox",
+            "serverAPI.sandbox https://api.storekit.apple.com":
+                "api.storekit.apple.com belongs to upstream.serverAPI.production",
+            "serverAPI.production https://buy.itunes.apple.com/verifyReceipt":
+                "buy.itunes.apple.com belongs to upstream.verifyReceipt.production",
+            "serverAPI.production https://api.appstoreconnect.apple.com":
+                "api.appstoreconnect.apple.com does not serve serverAPI.production",
+            "verifyReceipt.production https://buy.itunes.apple.com":
+                "expected https://buy.itunes.apple.com/verifyReceipt, not https://buy.itunes.apple.com",
+            "verifyReceipt.production https://buy.itunes.apple.com/verifyReceipt/":
+                "expected https://buy.itunes.apple.com/verifyReceipt, not https://buy.itunes.apple.com/verifyReceipt/",
+            "serverAPI.sandbox https://api.storekit-sandbox.apple.com/inApps/v1":
+                "expected https://api.storekit-sandbox.apple.com, not https://api.storekit-sandbox.apple.com/inApps/v1",
+            "serverAPI.production http://127.0.0.1:8090/sandbox":
+                "http://127.0.0.1:8090/sandbox seems to be for sandbox",
+            "verifyReceipt.sandbox http://127.0.0.1:8090/production/verifyReceipt":
+                "http://127.0.0.1:8090/production/verifyReceipt seems to be for production",
+        ] as [String: String?])
+    func upstreams(upstream: String, problem: String?) {
+        let parts = upstream.split(separator: " ").map(String.init)
+        #expect(MixUp.problem(ofUpstream: parts[0], parts[1])?.sentence == problem)
     }
 }

@@ -14,8 +14,8 @@ import ReceiptBridgeTestSupport
 extension ProxyConfigurationTests {
     @Test("Flags override the environment, and the environment overrides the file")
     func precedence() throws {
-        let folder = try Folder()
-        let secret = try folder.write("elsewhere.txt", "from-file\n".utf8)
+        let folder = try TemporaryFolder()
+        let secret = try folder.write("elsewhere.txt", "from-file\n")
         let yaml = """
             listen: 127.0.0.1:1
             unknownApps: refuse
@@ -25,12 +25,12 @@ extension ProxyConfigurationTests {
             "RECEIPT_BRIDGE_LISTEN": "127.0.0.1:2", "RECEIPT_BRIDGE_OPERATIONS_LISTEN": "[::1]:3",
             "RECEIPT_BRIDGE_UNKNOWNAPPS": "pass", "RECEIPT_BRIDGE_SHAREDSECRET": " account ",
             "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
-            "RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE": secret.path, "RECEIPT_BRIDGE_APP_APPAPPLEID": "7",
+            "RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE": secret, "RECEIPT_BRIDGE_APP_APPAPPLEID": "7",
             "RECEIPT_BRIDGE_APP_CLIENTPASSWORD": "required", "RECEIPT_BRIDGE_APP_ANSWER": "apple, receipt",
             "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION": "https://example.com/p",
             "RECEIPT_BRIDGE_APP_SANDBOX": "",
         ]
-        let settings = try read(yaml, in: folder, environment: environment)
+        let settings = try configuration(yaml, in: folder, environment: environment)
         #expect(settings.listen.port == 2 && settings.operationsListen.port == 3)
         #expect(settings.unknownApps == .pass && settings.sharedSecret == SharedSecret("account"))
         #expect(settings.verifyReceipt.production == "https://example.com/p")
@@ -38,23 +38,23 @@ extension ProxyConfigurationTests {
         #expect(settings.apps[0].sharedSecret == SharedSecret("from-file") && settings.apps[0].appAppleId == 7)
         #expect(settings.apps[0].clientPassword == .required && settings.apps[0].sandbox == .deny)
         #expect(settings.apps[0].answer == [.apple, .receipt])
-        let flagged = try read(yaml, in: folder, environment: environment, flags: [{ $0.listen.port = 4 }])
+        let flagged = try configuration(yaml, in: folder, environment: environment, flags: [{ $0.listen.port = 4 }])
         #expect(flagged.listen.port == 4)
     }
 
     @Test("File, environment and flags are validated together, and all their mistakes are reported")
     func judgedTogether() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
         let yaml = Self.simulator + "trust: {roots: [root.cer]}\nlisten: 0.0.0.0:80"
-        let settings = try read(
+        let settings = try configuration(
             yaml, in: folder, flags: [{ $0.listen = ProxyConfiguration.Address(host: "127.0.0.1", port: 0) }])
         #expect(settings.listen.port == 0)
         let error = #expect(throws: ConfigurationError.self) {
             let flag: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in
                 throw ConfigurationError(["--listen: z"])
             }
-            return try read("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"], flags: [flag])
+            return try configuration("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"], flags: [flag])
         }
         #expect(
             error?.findings == [
@@ -73,31 +73,23 @@ extension ProxyConfigurationTests {
                 "RECEIPT_BRIDGE_CONFIG": "",
             ], checks: .server)
         #expect(one.apps.map(\.sharedSecret) == [SharedSecret("s")])
-        let error = #expect(throws: ConfigurationError.self) {
-            try ConfigurationEnvironment.settings(
-                file: nil,
-                environment: [
-                    "RECEIPT_BRIDGE_APP_SANDBOX": "deny", "RECEIPT_BRIDGE_UNKNOWNAPPS": "perhaps",
-                    "RECEIPT_BRIDGE_SHAREDSECRET_FILE": "/nowhere",
-                ], checks: .server)
-        }
-        #expect(error?.findings.count == 3, "\(error?.findings ?? [])")
-        let mistakes = #expect(throws: ConfigurationError.self) {
-            try ConfigurationEnvironment.settings(
-                file: nil,
-                environment: [
-                    "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_ANSWER": "oracle",
-                    "RECEIPT_BRIDGE_APP_APPAPPLEID": "x", "RECEIPT_BRIDGE_APP_CLIENTPASSWORD": "never",
-                ], checks: .server)
-        }
-        #expect(mistakes?.findings.count == 3)
+        let found = findings(environment: [
+            "RECEIPT_BRIDGE_APP_SANDBOX": "deny", "RECEIPT_BRIDGE_UNKNOWNAPPS": "perhaps",
+            "RECEIPT_BRIDGE_SHAREDSECRET_FILE": "/nowhere",
+        ])
+        #expect(found?.count == 3, "\(found ?? [])")
+        let mistakes = findings(environment: [
+            "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_ANSWER": "oracle",
+            "RECEIPT_BRIDGE_APP_APPAPPLEID": "x", "RECEIPT_BRIDGE_APP_CLIENTPASSWORD": "never",
+        ])
+        #expect(mistakes?.count == 3)
     }
 
     @Test("The environment can set every key of one app and of the server")
     func completeEnvironment() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let root = try SharedSimulator.pki.root.certificate
-        func file(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, bytes).path }
+        func file(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, bytes) }
         let environment = [
             "LISTEN": "127.0.0.1:1", "OPERATIONS_LISTEN": "127.0.0.1:2", "STORE": "sqlite:/tmp/e.sqlite",
             "PROFILE": "tolerant", "UNKNOWNAPPS": "refuse",
@@ -152,17 +144,13 @@ extension ProxyConfigurationTests {
             testers.apps.first?.testers == SandboxAllowlist(["2000000000000001"]) && testers.unknownVariables.isEmpty)
         #expect(settings.secretFiles.map(\.key).contains("RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE"))
 
-        let error = #expect(throws: ConfigurationError.self) {
-            try ConfigurationEnvironment.settings(
-                file: nil,
-                environment: [
-                    "RECEIPT_BRIDGE_STORE": "postgres://u:canary@h/d", "RECEIPT_BRIDGE_TOKENS_FILE": "/nowhere",
-                    "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_CACHESECONDS": "9999",
-                    "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k", "RECEIPT_BRIDGE_UPSTREAM_PROXY": "u:canary@h",
-                ], checks: .server)
-        }
+        let found = findings(environment: [
+            "RECEIPT_BRIDGE_STORE": "postgres://u:canary@h/d", "RECEIPT_BRIDGE_TOKENS_FILE": "/nowhere",
+            "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_CACHESECONDS": "9999",
+            "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k", "RECEIPT_BRIDGE_UPSTREAM_PROXY": "u:canary@h",
+        ])
         #expect(
-            error?.findings == [
+            found == [
                 "RECEIPT_BRIDGE_STORE: the address contains a password; remove it and name a file in database.password instead",
                 "RECEIPT_BRIDGE_TOKENS_FILE: cannot read /nowhere: there is no such file",
                 "RECEIPT_BRIDGE_APP_CACHESECONDS: 9999 is not in the range 0 to 3600",
@@ -171,7 +159,7 @@ extension ProxyConfigurationTests {
             ])
         #expect(
             try findings("upstream: {proxy: \"u:canary@h\"}") == [
-                "bridge.yaml: upstream.proxy: expected http://HOST:PORT or https://HOST:PORT"
+                "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT"
             ])
     }
 
@@ -183,42 +171,28 @@ extension ProxyConfigurationTests {
         let app = "bundleId: a.b"
         let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: K}}"
         let token = "6f1d1b9a-0000-4000-8000-000000000001"
-        let settings = try read(
-            "apps: [{\(app), \(key), sandbox: {testers: [\"2000000000000001\", \(token)]}}]", in: Folder(),
+        let settings = try configuration(
+            "apps: [{\(app), \(key), sandbox: {testers: [\"2000000000000001\", \(token)]}}]", in: TemporaryFolder(),
             environment: ["K": "k"])
         #expect(settings.apps[0].testers == SandboxAllowlist(["2000000000000001", token.uppercased()]))
         for (yaml, expected) in [
-            (
-                "limits: {requestsPerMinute: 0}",
-                "bridge.yaml: limits.requestsPerMinute: 0 is not in the range 1 to 1000000"
-            ),
-            ("limits: {perSecond: 1}", "bridge.yaml: limits.perSecond: unknown key"),
-            (
-                "trustedProxies: [10.0.0.0/33]",
-                "bridge.yaml: trustedProxies: 10.0.0.0/33 is neither an IP address nor a network, for example 10.0.0.0/8"
-            ),
-            (
-                "trustedProxies: [proxy.example]",
-                "bridge.yaml: trustedProxies: proxy.example is neither an IP address nor a network, for example 10.0.0.0/8"
-            ),
-            ("userHeader: \"X User\"", "bridge.yaml: userHeader: X User is not a valid header name"),
-            (
-                "apps: [{\(app), replay: refuse}]",
-                "bridge.yaml: apps[0].replay: refuse needs userHeader, because nothing else names a user"
-            ),
-            (
-                "apps: [{\(app), sandbox: {testers: []}}]",
-                "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; to allow none, use deny"
-            ),
-            (
-                "apps: [{\(app), sandbox: {testers: [me]}}]",
-                "bridge.yaml: apps[0].sandbox.testers: me is neither a transaction id nor an appAccountToken"
-            ),
-            (
-                "apps: [{\(app), sandbox: {testers: [\(token)]}}]",
-                "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI, because receipts do not contain it"
-            ),
-        ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
+            "limits: {requestsPerMinute: 0}":
+                "limits.requestsPerMinute: 0 is not in the range 1 to 1000000",
+            "limits: {perSecond: 1}": "limits.perSecond: unknown key",
+            "trustedProxies: [10.0.0.0/33]":
+                "trustedProxies: 10.0.0.0/33 is neither an IP address nor a network, for example 10.0.0.0/8",
+            "trustedProxies: [proxy.example]":
+                "trustedProxies: proxy.example is neither an IP address nor a network, for example 10.0.0.0/8",
+            "userHeader: \"X User\"": "userHeader: X User is not a valid header name",
+            "apps: [{\(app), replay: refuse}]":
+                "apps[0].replay: refuse needs userHeader, because nothing else names a user",
+            "apps: [{\(app), sandbox: {testers: []}}]":
+                "apps[0].sandbox.testers: expected at least one tester; to allow none, use deny",
+            "apps: [{\(app), sandbox: {testers: [me]}}]":
+                "apps[0].sandbox.testers: me is neither a transaction id nor an appAccountToken",
+            "apps: [{\(app), sandbox: {testers: [\(token)]}}]":
+                "apps[0].sandbox.testers: an appAccountToken needs serverAPI, because receipts do not contain it",
+        ] as KeyValuePairs { #expect(try findings(yaml) == [expected], "\(yaml)") }
     }
 
     static let networkSamples: [(range: String, inside: [String], outside: [String])] = [
@@ -242,12 +216,12 @@ extension ProxyConfigurationTests {
 
     @Test("A diff names the changed keys and those that need a restart, without values")
     func changes() throws {
-        let folder = try Folder()
-        try folder.write("k.p8", "key".utf8)
-        let old = try read(
+        let folder = try TemporaryFolder()
+        try folder.write("k.p8", "key")
+        let old = try configuration(
             "listen: 127.0.0.1:1\napps: [{bundleId: a.b, sharedSecret: {env: S}}, {bundleId: a.c}]", in: folder,
             environment: ["S": "canary-1"])
-        let new = try read(
+        let new = try configuration(
             """
             listen: 127.0.0.1:2
             store: none
@@ -273,53 +247,50 @@ extension ProxyConfigurationTests {
 
     @Test("The key `mappings` loads field tables, which are validated completely")
     func mappings() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let tables = Repository.folder.appending(path: "Mappings")
         for file in FieldTables.fileNames {
             try folder.write("tables/\(file)", try Data(contentsOf: tables.appending(path: file)))
         }
-        let settings = try read("mappings: tables", in: folder)
+        let settings = try configuration("mappings: tables", in: folder)
         #expect(settings.mappings?.hasSuffix("/tables") == true)
         let answer = try String(contentsOf: folder.url.appending(path: "tables/answer.json"), encoding: .utf8)
-        try folder.write("tables/answer.json", answer.replacing("latest_receipt_info", with: "latest_rows").utf8)
-        let changed = try read("mappings: tables", in: folder).tables
+        try folder.write("tables/answer.json", answer.replacing("latest_receipt_info", with: "latest_rows"))
+        let changed = try configuration("mappings: tables", in: folder).tables
         #expect(changed.answer.rows.contains { $0.wire == "latest_rows" })
-        try folder.write("tables/answer.json", "{".utf8)
+        try folder.write("tables/answer.json", "{")
         try FileManager.default.removeItem(at: folder.url.appending(path: "tables/renewal.json"))
-        let error = #expect(throws: ConfigurationError.self) { try read("mappings: tables", in: folder) }
+        let error = #expect(throws: ConfigurationError.self) { try configuration("mappings: tables", in: folder) }
         #expect(error?.findings.count == 2, "\(error?.findings ?? [])")
         #expect(error?.findings.allSatisfy { $0.hasPrefix("bridge.yaml: mappings: ") } == true)
     }
 
     @Test("RECEIPT_BRIDGE_CONFIG names the file unless a flag does")
     func configVariable() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let (a, b) = (
-            try folder.write("a.yaml", "listen: 127.0.0.1:1".utf8),
-            try folder.write("b.yaml", "listen: 127.0.0.1:2".utf8)
+            try folder.write("a.yaml", "listen: 127.0.0.1:1"),
+            try folder.write("b.yaml", "listen: 127.0.0.1:2")
         )
-        let environment = ["RECEIPT_BRIDGE_CONFIG": a.path]
+        let environment = ["RECEIPT_BRIDGE_CONFIG": a]
         #expect(
             try ConfigurationEnvironment.settings(file: nil, environment: environment, checks: .server).listen.port == 1
         )
         #expect(
-            try ConfigurationEnvironment.settings(file: b, environment: environment, checks: .server).listen.port == 2)
+            try ConfigurationEnvironment.settings(file: URL(filePath: b), environment: environment, checks: .server)
+                .listen.port == 2)
     }
 
     @Test("A secret of whitespace in the environment is an error", arguments: ["\n", " ", "\r\n\t"])
     func blankSecrets(blank: String) throws {
-        let error = #expect(throws: ConfigurationError.self) {
-            try ConfigurationEnvironment.settings(
-                file: nil,
-                environment: [
-                    "RECEIPT_BRIDGE_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
-                    "RECEIPT_BRIDGE_APP_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS": blank,
-                    "RECEIPT_BRIDGE_APP_SERVERAPI_ISSUERID": "i", "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k",
-                    "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY": blank,
-                ], checks: .server)
-        }
+        let found = findings(environment: [
+            "RECEIPT_BRIDGE_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
+            "RECEIPT_BRIDGE_APP_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS": blank,
+            "RECEIPT_BRIDGE_APP_SERVERAPI_ISSUERID": "i", "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k",
+            "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY": blank,
+        ])
         #expect(
-            error?.findings.sorted() == [
+            found?.sorted() == [
                 "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS: is empty", "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY: is empty",
                 "RECEIPT_BRIDGE_APP_SHAREDSECRET: is empty",
                 "RECEIPT_BRIDGE_SHAREDSECRET: is empty",
@@ -341,8 +312,8 @@ extension ProxyConfigurationTests {
 
     @Test("A printed configuration contains no secret")
     func secrecy() throws {
-        let folder = try Folder()
-        let settings = try read(
+        let folder = try TemporaryFolder()
+        let settings = try configuration(
             "apps: [{bundleId: a.b, sharedSecret: {env: S}, acceptedSecrets: [{env: S}]}]\nsharedSecret: {env: S}",
             in: folder, environment: ["S": "canary"])
         var dumped = ""

@@ -18,9 +18,7 @@ struct CachedResponseTests {
         #expect(await bridge.ask(receipt).body == before.body && bridge.hits == 0)
         let again = await bridge.ask(receipt)
         #expect(again.body == before.body && again.source == .api && bridge.hits == 1)
-        bridge.appStore.update { world in
-            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-        }
+        bridge.appStore.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         try await bridge.receive(try bridge.appStore.notification("REFUND", of: "700000000000500"))
         let after = await bridge.ask(receipt)
         #expect(after.body.contains("cancellation_date") && bridge.hits == 1)

@@ -180,8 +180,7 @@ struct CustomerViewErrorTests {
             let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
             let instant = SharedSimulator.noon.advanced(by: .milliseconds(90_500)).milliseconds
             views.store.faults.add(
-                SimulatedFault(
-                    .serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))
+                SimulatedFault(.serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))
             do throws(OperationError) {
                 _ = try await views.pipeline.view(transactionId: id, bundleId: nil)
                 Issue.record("got a view despite the fault")

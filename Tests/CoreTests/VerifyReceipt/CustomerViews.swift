@@ -24,18 +24,10 @@ struct CustomerViews {
         let store = try SimulatedStore(
             seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki,
             options: options)
-        let port = try await store.start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let result: Result<Value, any Error>
-        do {
+        return try await store.serving { port, transport in
             let pipeline = try pipeline(store, port: port, transport: transport, change)
-            result = .success(try await work(CustomerViews(store: store, pipeline: pipeline)))
-        } catch {
-            result = .failure(error)
+            return try await work(CustomerViews(store: store, pipeline: pipeline))
         }
-        await transport.shutDown()
-        await store.stop()
-        return try result.get()
     }
 
     private static func pipeline(

@@ -10,10 +10,7 @@ import ReceiptBridgeTestSupport
 struct DecodedReceiptTests {
     /// A reader that trusts the certificates of the simulator only.
     private func reader() throws -> ReceiptReader {
-        let pki = try SharedSimulator.pki
-        var settings = ProxyConfiguration()
-        settings.trustedRoots = pki.roots.map(\.certificate)
-        settings.intermediates = pki.intermediates.map(\.certificate)
+        let settings = ProxyConfiguration(trusting: try SharedSimulator.pki)
         return ReceiptReader(trust: try TrustStore(settings: settings), now: { SharedSimulator.noon })
     }
 

@@ -24,22 +24,21 @@ struct EquivalenceTests {
         print("RECEIPT_BRIDGE_SEED=\(seed)")
         let store = try SimulatedStore(
             seed: seed, customers: Self.customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
-        let port = try await store.start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
-
         var tally = AnswerTally()
         let receipts = store.sampleReceipts
-        for receipt in receipts {
-            let body = Array(Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret, [:]))
-            let reply = await pipeline.answer(body: body, route: .auto)
-            #expect(reply.source == .api || receipt.originalTransactionIds.isEmpty, "\(receipt.id) by \(reply.source)")
-            let theirs = try await apple(body, receipt.environment, port: port, transport: transport)
-            let refunded = receipt.customer.refundedConsumables
-            tally.add(try LeafDifferences(ours: reply.answer.body, theirs: theirs, refunded: refunded), of: receipt.id)
+        try await store.serving { port, transport in
+            let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+            for receipt in receipts {
+                let body = Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret)
+                let reply = await pipeline.answer(body: body, route: .auto)
+                #expect(
+                    reply.source == .api || receipt.originalTransactionIds.isEmpty, "\(receipt.id) by \(reply.source)")
+                let theirs = try await apple(body, receipt.environment, port: port, transport: transport)
+                let refunded = receipt.customer.refundedConsumables
+                tally.add(
+                    try LeafDifferences(ours: reply.answer.body, theirs: theirs, refunded: refunded), of: receipt.id)
+            }
         }
-        await transport.shutDown()
-        await store.stop()
 
         print("\(receipts.count) receipts of \(Self.customers) customers: \(tally.counts)")
         #expect(receipts.count > TestSize.pick(debug: 45, release: 2_000))

@@ -36,8 +36,7 @@ extension GenuineResponseTests {
                 "receipt.in_app[]: 7 only ours",
             ]),
         // Apple's newer receipt has the three newest rows only.
-        edited(
-            "exclude_old", ofRecords + ["receipt.in_app[]: 13 only Apple's"], excludesOld: true),
+        edited("exclude_old", ofRecords + ["receipt.in_app[]: 13 only Apple's"], excludesOld: true),
         // Its author left neither purchases nor a receipt; that of another response with the same time is used.
         Pair(
             answer: "-simple", receipt: "app-receipts/sandbox-testing-8iap-20201113-sha1-5022fc",

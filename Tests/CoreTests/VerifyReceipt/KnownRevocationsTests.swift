@@ -4,6 +4,7 @@ import ReceiptBridgeCore
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -51,8 +52,7 @@ struct KnownRevocationsTests {
     private let scope: AppScope
 
     init() throws {
-        scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        scope = try AppScope.of()
     }
 
     private func start(_ store: (any Store)?) throws -> ServiceComponents {
@@ -169,8 +169,8 @@ struct KnownRevocationsTests {
         let known = try start(store)
         await known.whenLoaded()
         let row = RevocationRow(
-            transactionId: "10", webOrderLineItemId: "w10", date: SharedSimulator.noon, reason: 0,
-            signedDate: SharedSimulator.noon)
+            "10", lineItem: "w10", at: SharedSimulator.noon.milliseconds, reason: 0,
+            signed: SharedSimulator.noon.milliseconds)
         try await store.save(revoked: [row], valid: [], askedAt: .now, of: scope)
         #expect(await shown(in: known) == [false, false])
         let change = StoredChange(.event, of: ["10"], transactions: ["10", "11"], in: scope)

@@ -13,7 +13,7 @@ struct NotificationHintTests {
 
     private func body(
         _ password: String?, _ further: KeyValuePairs<String, JSONValue?> = [:], receipt: String? = nil,
-        bundleId: String = ScriptedAppStore.bundleId, id: String? = "700000000000999"
+        bundleId: String = ScriptedCustomer.bundleId, id: String? = "700000000000999"
     ) -> [UInt8] {
         var members: [JSONValue.Member] = [
             .init("notification_type", .string("DID_RENEW")), .init("environment", .string("PROD")),
@@ -47,7 +47,7 @@ struct NotificationHintTests {
         arguments: [#""""#, #""A\u0000""#, #""A B""#, #""é""#, "7", "null"])
     func type(_ type: String) async throws {
         let bridge = try StoringTestProxy()
-        let further = #""bid":"\#(ScriptedAppStore.bundleId)","original_transaction_id":"700000000000999""#
+        let further = #""bid":"\#(ScriptedCustomer.bundleId)","original_transaction_id":"700000000000999""#
         let body = Array(#"{"notification_type":\#(type),"password":"\#(Self.secret)",\#(further)}"#.utf8)
         #expect(await bridge.refusal(body) == nil)
         #expect(try await storedRows(bridge).map(\.type) == [nil])

@@ -14,7 +14,7 @@ import ReceiptBridgeTestSupport
 
 @Suite("Version 2 notifications")
 struct NotificationReceiverTests {
-    typealias Twist = ScriptedAppStore.Twist
+    typealias Twist = ScriptedCustomer.Twist
 
     private static let feature: String = "700000000000500"
 
@@ -27,7 +27,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.receive(body) == .repeated)
         #expect(try await bridge.notifications() == 1)
         // A new signature with the same UUID is the same notification.
-        let uuid = ScriptedAppStore.uuid()
+        let uuid = ScriptedCustomer.uuid()
         for outcome in [NotificationOutcome.stored(isNew: true), .repeated] {
             let again = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(uuid: uuid))
             #expect(try await bridge.receive(again) == outcome)
@@ -60,9 +60,9 @@ struct NotificationReceiverTests {
             "\(parts[0]).\(parts[1]).\(other)\(parts[2].dropFirst())", foreign,
             "\(foreign.split(separator: ".")[0]).\(parts[1]).\(parts[2])",
         ] {
-            #expect(await bridge.refusal(ScriptedAppStore.body(text)) == .notAuthentic)
+            #expect(await bridge.refusal(ScriptedCustomer.body(text)) == .notAuthentic)
         }
-        #expect(await bridge.refusal(ScriptedAppStore.body(unsigned)) == .malformedNotification)
+        #expect(await bridge.refusal(ScriptedCustomer.body(unsigned)) == .malformedNotification)
         #expect(try await bridge.notifications() == 0)
         #expect(bridge.pipelines.notifications.rejections.words == "malformedNotification 1, notAuthentic 3")
     }
@@ -76,8 +76,8 @@ struct NotificationReceiverTests {
             (Twist(environment: "Sandbox"), .nestedItemMismatch),
             (Twist(environment: "Xcode"), .nestedItemMismatch),
             (Twist(signedDate: SharedSimulator.noon.advanced(by: .seconds(301))), .signedInFuture),
-        ] as [(ScriptedAppStore.Twist, NotificationRejection.Code)])
-    func foreign(twist: ScriptedAppStore.Twist, code: NotificationRejection.Code) async throws {
+        ] as [(ScriptedCustomer.Twist, NotificationRejection.Code)])
+    func foreign(twist: ScriptedCustomer.Twist, code: NotificationRejection.Code) async throws {
         let bridge = try StoringTestProxy()
         let body = try bridge.appStore.notification("REFUND", of: Self.feature, twist)
         #expect(await bridge.refusal(body) == code)
@@ -124,11 +124,9 @@ struct NotificationReceiverTests {
         let bridge = try StoringTestProxy()
         let notification = JSONValue.object([
             "notificationType": .string("TEST"), "notificationUUID": .string("undated"),
-            "data": .object([
-                "bundleId": .string(ScriptedAppStore.bundleId), "environment": .string("Sandbox"),
-            ]),
+            "data": .object(["bundleId": .string(ScriptedCustomer.bundleId), "environment": .string("Sandbox")]),
         ])
-        let body = ScriptedAppStore.body(try MintedReceipts.pki.jwsSigner.jws(payload: notification))
+        let body = ScriptedCustomer.body(try MintedReceipts.pki.jwsSigner.jws(payload: notification))
         bridge.now = Timestamp(seconds: 0)
         #expect(await bridge.refusal(body) == .signedInFuture)
         #expect(bridge.pipelines.notifications.gaps.current != nil)
@@ -138,9 +136,10 @@ struct NotificationReceiverTests {
 
     @Test("A notification is rejected with 503 if no store is configured")
     func noStore() async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let pipelines = try ServiceGraph(
-            settings: ProxyConfiguration(), transport: appStore, tables: .bundled, logger: Logger(label: "test"))
+            settings: ProxyConfiguration(), transport: appStore.transport, tables: .bundled,
+            logger: Logger(label: "test"))
         let body = try appStore.notification("TEST")
         do throws(NotificationRejection) {
             try await pipelines.notifications.receive(body)
@@ -157,13 +156,13 @@ struct NotificationReceiverTests {
         let bridge = try StoringTestProxy()
         #expect(try await bridge.receive(try bridge.appStore.notification("TEST")) == .stored(isNew: false))
         let app: [JSONValue.Member] = [
-            .init("bundleId", .string(ScriptedAppStore.bundleId)),
+            .init("bundleId", .string(ScriptedCustomer.bundleId)),
             .init("appAppleId", .number(SimulatedApp.first.appAppleId)),
             .init("environment", .string("Production")),
         ]
         let appTransaction = try MintedReceipts.pki.jwsSigner.jws(
             payload: .object([
-                "bundleId": .string(ScriptedAppStore.bundleId), "receiptType": .string("Production"),
+                "bundleId": .string(ScriptedCustomer.bundleId), "receiptType": .string("Production"),
                 "receiptCreationDate": .number(SharedSimulator.noon.milliseconds), "appTransactionId": .string("704"),
             ]))
         let objects: [(String, String?, String, [JSONValue.Member])] = [
@@ -181,7 +180,7 @@ struct NotificationReceiverTests {
                     .init("signedDate", .number(SharedSimulator.noon.milliseconds)), .init(name, .object(members)),
                 ] + (subtype.map { [.init("subtype", .string($0))] } ?? []))
             let text = try MintedReceipts.pki.jwsSigner.jws(payload: payload)
-            #expect(try await bridge.receive(ScriptedAppStore.body(text)) == .stored(isNew: false), "\(type)")
+            #expect(try await bridge.receive(ScriptedCustomer.body(text)) == .stored(isNew: false), "\(type)")
         }
         #expect(try await bridge.notifications() == 4)
     }
@@ -191,9 +190,7 @@ struct NotificationReceiverTests {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.waitUntilStored(receipt))
-        bridge.appStore.update { world in
-            world.change(Self.feature) { $0.revoked = SharedSimulator.noon }
-        }
+        bridge.appStore.change(Self.feature) { $0.revoked = SharedSimulator.noon }
         let body = try bridge.appStore.notification("SOMETHING_NEW", "LATER", of: Self.feature)
         #expect(try await bridge.receive(body) == .stored(isNew: true))
         #expect(await bridge.ask(receipt).body.contains("cancellation_date"))
@@ -213,11 +210,11 @@ struct NotificationReceiverTests {
         let new = "700000000000900"
         bridge.appStore.update { world in
             world.purchases.append(
-                ScriptedAppStore.Purchase(
+                ScriptedCustomer.Purchase(
                     id: new, original: new, purchased: SharedSimulator.noon,
-                    expires: SharedSimulator.noon.advanced(by: .milliseconds(ScriptedAppStore.month)), download: nil,
+                    expires: SharedSimulator.noon.advanced(by: .milliseconds(ScriptedCustomer.month)), download: nil,
                     previous: "700000000000100"))
-            world.subscriptions.append(ScriptedAppStore.Subscription(original: new))
+            world.subscriptions.append(ScriptedCustomer.Subscription(original: new))
         }
         let body = try bridge.appStore.notification("MIGRATION", of: new)
         #expect(try await bridge.receive(body) == .stored(isNew: true))
@@ -233,13 +230,9 @@ struct NotificationReceiverTests {
             let bridge = try StoringTestProxy()
             let receipt = try bridge.appStore.receipt()
             #expect(await bridge.waitUntilStored(receipt))
-            bridge.appStore.update { world in
-                world.change(Self.feature) { $0.revoked = SharedSimulator.noon }
-            }
+            bridge.appStore.change(Self.feature) { $0.revoked = SharedSimulator.noon }
             let refund = try bridge.appStore.notification("REFUND", of: Self.feature)
-            bridge.appStore.update { world in
-                world.change(Self.feature) { $0.revoked = nil }
-            }
+            bridge.appStore.change(Self.feature) { $0.revoked = nil }
             let reversal = try bridge.appStore.notification("REFUND_REVERSED", of: Self.feature)
             if reversed {
                 #expect(try await bridge.receive(reversal) == .stored(isNew: true))
@@ -263,7 +256,7 @@ struct NotificationReceiverTests {
         #expect(await bridge.waitUntilStored(receipt))
         let other = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         for (minute, revoked) in [(1, SharedSimulator.noon), (2, nil)] as [(Int64, Timestamp?)] {
-            bridge.appStore.update { world in world.change(Self.feature) { $0.revoked = revoked } }
+            bridge.appStore.change(Self.feature) { $0.revoked = revoked }
             let type = revoked == nil ? "REFUND_REVERSED" : "REFUND"
             let notification = try bridge.appStore.notification(type, of: Self.feature)
             // One process receives the refund, the other one its reversal.
@@ -282,9 +275,7 @@ struct NotificationReceiverTests {
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.waitUntilStored(receipt))
         let late = try bridge.appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101", Twist(uuid: "late"))
-        bridge.appStore.update { world in
-            world.change { $0.renews = 0 }
-        }
+        bridge.appStore.change { $0.renews = 0 }
         try await bridge.receive(
             try bridge.appStore.notification("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: "700000000000101"))
         #expect(try await bridge.receive(late) == .stored(isNew: false))
@@ -368,12 +359,12 @@ struct NotificationReceiverTests {
             let pipelines = try ServiceGraph(
                 settings: settings, transport: nil, store: store, tables: .bundled,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            #expect(try await pipelines.notifications.receive(ScriptedAppStore.body(text)) == .stored(isNew: true))
+            #expect(try await pipelines.notifications.receive(ScriptedCustomer.body(text)) == .stored(isNew: true))
             var damaged = Array(text.utf8)
             damaged[damaged.count / 2] = damaged[damaged.count / 2] == 0x41 ? 0x42 : 0x41
             await #expect(throws: NotificationRejection.self) {
                 try await pipelines.notifications.receive(
-                    ScriptedAppStore.body(String(decoding: damaged, as: UTF8.self)))
+                    ScriptedCustomer.body(String(decoding: damaged, as: UTF8.self)))
             }
             #expect(try await store.notifications(matching: NotificationFilter(), after: 0, limit: 9).count == 1)
         }
@@ -386,7 +377,7 @@ struct NotificationReceiverTests {
         let file = try #require(Corpus.folder).appending(path: "jws").appending(path: name)
         let text = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
         let bridge = try StoringTestProxy()
-        let code = await bridge.refusal(ScriptedAppStore.body(text))
+        let code = await bridge.refusal(ScriptedCustomer.body(text))
         #expect(code?.httpStatus ?? 0 >= 400)
         #expect(try await bridge.notifications() == 0)
     }

@@ -10,7 +10,7 @@ struct NotificationV1FormTests {
     /// Replaces the placeholders of a form: the app's password, its bundle id, an authentic receipt of it and an id.
     private static func body(_ form: String, receipt: String = "AAAA") -> [UInt8] {
         let values: KeyValuePairs = [
-            "PASSWORD": SimulatedApp.first.sharedSecret, "BUNDLE": ScriptedAppStore.bundleId,
+            "PASSWORD": SimulatedApp.first.sharedSecret, "BUNDLE": ScriptedCustomer.bundleId,
             "NUMBER": "700000000000999", "RECEIPT": receipt,
         ]
         return Array(values.reduce(form) { $0.replacing($1.key, with: "\"\($1.value)\"") }.utf8)

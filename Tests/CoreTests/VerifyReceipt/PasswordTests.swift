@@ -26,7 +26,7 @@ struct PasswordTests {
         let receipt = try subscription.get().base64
         let apple = try bridge([.apple])
         #expect(await apple.ask(receipt, ["password": password]).short == "0 apple Production")
-        #expect(apple.apple.questions.map { $0.json?["password"]?.text } == [TestProxy.secret])
+        #expect(apple.apple.requests.map { $0.json?["password"]?.text } == [TestProxy.secret])
         #expect(await (try bridge([.receipt])).ask(receipt, ["password": password]).short == "0 receipt Production")
     }
 
@@ -39,7 +39,7 @@ struct PasswordTests {
                 let reply = await bridge.ask(try subscription.get().base64, ["password": password])
                 #expect(reply.text == #"{"environment":"Production","status":21004}"#)
             }
-            #expect(bridge.apple.questions.isEmpty)
+            #expect(bridge.apple.requests.isEmpty)
             #expect(await bridge.ask(try purchase.get().base64).short == "0 \(source) Production")
             #expect(
                 await bridge.ask(try subscription.get().base64, password: TestProxy.secret).short
@@ -61,13 +61,13 @@ struct PasswordTests {
         let body = Array(#"{"password" : "wr\u006fng","receipt-data":"\#(receipt)"}"#.utf8)
         let apple = try bridge([.apple, .receipt])
         #expect(await apple.ask(body).short == "21004 apple Production")
-        #expect(apple.apple.questions.map(\.body) == [body])
+        #expect(apple.apple.requests.map(\.body) == [body])
         for sources in [[AnswerSource.receipt], [.receipt, .apple]] {
             let own = try bridge(sources)
             let reply = await own.ask(body)
             #expect(reply.text == #"{"environment":"Production","status":21004}"#)
             #expect(reply.source == .receipt)
-            #expect(own.apple.questions.isEmpty)
+            #expect(own.apple.requests.isEmpty)
         }
         let sandbox = await (try bridge([.receipt])).ask(
             try SharedSimulator.receipt(.activeSubscription, .sandbox).base64, password: "wrong")
@@ -80,7 +80,7 @@ struct PasswordTests {
         #expect(await (try bridge([.receipt])).ask(receipt, ["password": password]).status == 21004)
         let apple = try bridge([.apple])
         _ = await apple.ask(receipt, ["password": password])
-        #expect(apple.apple.questions.map { $0.json?["password"] } == [password])
+        #expect(apple.apple.requests.map { $0.json?["password"] } == [password])
     }
 
     @Test("A previous secret is accepted and replaced by the current one upstream")
@@ -89,7 +89,7 @@ struct PasswordTests {
         for sources in [[AnswerSource.apple], [.receipt]] {
             let bridge = try bridge(sources) { $0.clientPassword = .required }
             #expect(await bridge.ask(receipt, password: "former \"one\"").status == 0)
-            #expect(bridge.apple.questions.allSatisfy { $0.json?["password"]?.text == TestProxy.secret })
+            #expect(bridge.apple.requests.allSatisfy { $0.json?["password"]?.text == TestProxy.secret })
         }
     }
 
@@ -99,7 +99,7 @@ struct PasswordTests {
         let body = Array(
             #"{ "receipt-data" : "\#(try subscription.get().base64)", "password":"\#(TestProxy.secret)" }"#.utf8)
         #expect(await bridge.ask(body).status == 0)
-        #expect(bridge.apple.questions.map(\.body) == [body])
+        #expect(bridge.apple.requests.map(\.body) == [body])
     }
 
     @Test("If no secret is configured, any password is accepted")
@@ -111,7 +111,7 @@ struct PasswordTests {
             }
             let body = Question.body(try subscription.get().base64, password: TestProxy.secret)
             #expect(await bridge.ask(body).status == 0)
-            #expect(bridge.apple.questions.allSatisfy { $0.body == body })
+            #expect(bridge.apple.requests.allSatisfy { $0.body == body })
         }
     }
 
@@ -156,6 +156,6 @@ struct PasswordTests {
             $1.bundleId = nil
         }
         #expect(await unknown.ask(receipt).short == "21004 apple Production")
-        #expect(unknown.apple.questions.allSatisfy { !$0.text.contains(TestProxy.secret) })
+        #expect(unknown.apple.requests.allSatisfy { !$0.text.contains(TestProxy.secret) })
     }
 }

@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import ReceiptBridgeCore
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -14,7 +15,7 @@ struct RecheckTests {
         #expect(await bridge.ask(receipt).source == .api)
         #expect(await bridge.waitUntilStored(receipt))
         let lookup = bridge.appStore.questions.count
-        bridge.appStore.update { $0.change { $0.renews = 0 } }
+        bridge.appStore.change { $0.renews = 0 }
         try await bridge.receive(
             try bridge.appStore.notification("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: "700000000000101"))
         bridge.appStore.update { world in
@@ -25,8 +26,8 @@ struct RecheckTests {
         #expect(bridge.appStore.questions.count == lookup)
         try await bridge.receive(body)
         // Not by a request, which would look the stale customer up itself.
-        let bundleId = try #require(BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
-        let keys = CustomerIdentifiers(originalTransactionIds: [], transactionIds: ["700000000000101"])
+        let bundleId = try #require(BundleIdentifier(rawValue: ScriptedCustomer.bundleId))
+        let keys = CustomerIdentifiers([], ["700000000000101"])
         let scope = AppScope(bundleId: bundleId, environment: .production)
         #expect(await eventually { (try? await bridge.store.customer(of: keys, in: scope))??.needsLookup == false })
         #expect(bridge.appStore.questions.count == 2 * lookup)

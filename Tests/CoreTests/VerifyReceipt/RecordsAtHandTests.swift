@@ -1,6 +1,7 @@
 import ReceiptBridgeReceipts
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeCore
 
@@ -41,13 +42,11 @@ struct RecordsAtHandTests {
         Case("an event before", [.event, .begin("A"), .end("A")], api: "A", stored: "A"),
         Case("an event meanwhile", [.begin("A"), .event, .end("A")], api: "-", stored: "-"),
         Case("an event afterwards", [.begin("A"), .end("A"), .event], api: "-", stored: "-"),
-        Case(
-            "an event meanwhile, and stored", [.begin("A"), .event, .end("A"), .saved("A")], api: "-", stored: "-"),
+        Case("an event meanwhile, and stored", [.begin("A"), .event, .end("A"), .saved("A")], api: "-", stored: "-"),
         Case("an erasure meanwhile", [.begin("A"), .clear, .end("A")], api: "-", stored: "-"),
         Case("an erasure afterwards", [.begin("A"), .end("A"), .clear], api: "-", stored: "-"),
         Case("others store afterwards", [.begin("A"), .end("A"), .others], api: "A", stored: "-"),
-        Case(
-            "others store last", [.begin("A"), .end("A"), .saved("A"), .others], api: "A", stored: "-"),
+        Case("others store last", [.begin("A"), .end("A"), .saved("A"), .others], api: "A", stored: "-"),
         Case(
             "others store meanwhile, so which one the store has is unknown",
             [.begin("A"), .others, .end("A"), .saved("A")], api: "A", stored: "-"),
@@ -58,8 +57,7 @@ struct RecordsAtHandTests {
         Case("a read after others", [.begin("A"), .end("A"), .others, .begin("S"), .end("S")], api: "A", stored: "S"),
         Case("a read after an event", [.begin("A"), .end("A"), .event, .begin("S"), .end("S")], api: "-", stored: "S"),
         Case("a lookup after a read", [.begin("S"), .end("S"), .begin("A"), .end("A")], api: "A", stored: "A"),
-        Case(
-            "a read during a lookup", [.begin("A"), .begin("S"), .end("A"), .end("S")], api: "A", stored: "A"),
+        Case("a read during a lookup", [.begin("A"), .begin("S"), .end("A"), .end("S")], api: "A", stored: "A"),
         Case(
             "a read that began before the lookup was stored",
             [.begin("B"), .begin("S"), .end("S"), .end("B"), .saved("B")], api: "B", stored: "B"),
@@ -81,9 +79,7 @@ struct RecordsAtHandTests {
     }
 
     private static func key(_ ids: [String]) throws -> RecordsAtHand.Key {
-        RecordsAtHand.Key(
-            CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: ids), of: try #require(app),
-            in: .production)
+        RecordsAtHand.Key(CustomerIdentifiers(["100"], ids), of: try #require(app), in: .production)
     }
 
     @Test("What is at hand depends on what happened since the lookup or the read began", arguments: cases)

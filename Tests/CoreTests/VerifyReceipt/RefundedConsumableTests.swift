@@ -67,11 +67,11 @@ struct RefundedConsumableTests {
 
     @Test("A reversed refund brings the row back, and the source receipt never drops a row")
     func reversal() async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let coins = "700000000000900"
         appStore.update { world in
             world.purchases.append(
-                ScriptedAppStore.Purchase(
+                ScriptedCustomer.Purchase(
                     id: coins, original: coins, product: "com.example.app.coins", type: "Consumable",
                     purchased: SharedSimulator.noon.advanced(by: .seconds(-1000)),
                     revoked: SharedSimulator.noon, group: nil))
@@ -80,7 +80,7 @@ struct RefundedConsumableTests {
         let bridge = try StoringTestProxy([.api], appStore: appStore) { $0.cacheSeconds = 0 }
         #expect(await !bridge.ask(receipt).body.contains(coins))
         #expect(try await StoringTestProxy([.receipt], appStore: appStore).ask(receipt).body.contains(coins))
-        appStore.update { $0.change(coins) { $0.revoked = nil } }
+        appStore.change(coins) { $0.revoked = nil }
         #expect(await bridge.ask(receipt).body.contains(coins))
     }
 
@@ -88,14 +88,14 @@ struct RefundedConsumableTests {
         "A lifetime unlock that was bought after a receipt of refunded consumables is shown",
         arguments: [[AnswerSource.api], [.stored, .api]], Policy.allCases)
     private func unlock(answer: [AnswerSource], policy: Policy) async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let (coins, unlock) = (["700000000000900", "700000000000901"], "700000000000500")
         appStore.update { world in
             world.subscriptions = []
             let unlocks = world.purchases.filter { $0.id == unlock }
             world.purchases =
                 coins.map {
-                    ScriptedAppStore.Purchase(
+                    ScriptedCustomer.Purchase(
                         id: $0, original: $0, product: "com.example.app.coins", type: "Consumable",
                         purchased: SharedSimulator.noon.advanced(by: .seconds(-3_000_000)),
                         revoked: SharedSimulator.noon,

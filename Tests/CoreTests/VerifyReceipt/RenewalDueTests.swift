@@ -2,35 +2,19 @@ import ReceiptBridgeBase
 import ReceiptBridgeCore
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
-import Synchronization
 import Testing
 import ReceiptBridgeTestSupport
-import ReceiptBridgeTransport
 
 @Suite("iOS 6 receipts whose subscription has just ended")
 struct RenewalDueTests {
     /// The Server API for one customer. For example, the subscription is expired in the first lookup and renewed in
     /// the second.
-    private final class Renewing: HTTPTransport {
-        private let answers: [[JSONValue]]
-        private let requestLog = Mutex<[String]>([])
-
-        /// - Parameter answers: history and statuses of each lookup; the last ones are repeated.
-        init(_ answers: [[JSONValue]]) { self.answers = answers }
-
-        var questions: [String] { requestLog.withLock { $0 } }
-
-        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            let kind = request.url.text.contains("/history/") ? 0 : 1
-            let round = requestLog.withLock { requestLog in
-                let name = kind == 0 ? "history" : "statuses"
-                requestLog.append(name)
-                return requestLog.count { $0 == name } - 1
-            }
-            return HTTPResponse(status: 200, body: answers[min(round, answers.count - 1)][kind].bytes)
+    ///
+    /// - Parameter answers: history and statuses of each lookup; the last ones are repeated.
+    private func renewing(_ answers: [[JSONValue]]) -> ScriptedAppStore {
+        ScriptedAppStore { request in
+            .json(answers[min(request.round, answers.count - 1)][request.url.contains("/history/") ? 0 : 1])
         }
-
-        func shutDown(grace: Duration) async {}
     }
 
     private struct Scenario {
@@ -77,11 +61,12 @@ struct RenewalDueTests {
             return [.object(envelope), .object(statuses)]
         }
 
-        func ask(_ transport: Renewing) async throws -> (status: Int, questions: [String]) {
+        /// Returns the status, and how often the history and the statuses were requested.
+        func ask(_ transport: ScriptedAppStore) async throws -> String {
             let pipeline = try ServerAPIWorld.pipeline(store, port: 9, transport: transport, answer: [.api])
-            let reply = await pipeline.answer(
-                body: Array(Question.body(receipt.base64, password: nil, [:])), route: .auto)
-            return (reply.answer.status.rawValue, transport.questions)
+            let reply = await pipeline.answer(body: Question.body(receipt.base64), route: .auto)
+            let histories = transport.requests.count { $0.url.contains("/history/") }
+            return "\(reply.answer.status.rawValue) \(histories) \(transport.requests.count - histories)"
         }
     }
 
@@ -91,20 +76,16 @@ struct RenewalDueTests {
     @Test("A just ended subscription is looked up again, and its renewal is found")
     func renewed() async throws {
         let scenario = try Scenario()
-        let transport = Renewing([
+        let transport = renewing([
             try scenario.answers(end: minuteAgo, status: 2), try scenario.answers(end: nextMonth, status: 1),
         ])
-        let (status, questions) = try await scenario.ask(transport)
-        #expect(status == 0)
-        #expect(questions.sorted() == ["history", "history", "statuses", "statuses", "statuses"])
+        #expect(try await scenario.ask(transport) == "0 2 3")
     }
 
     @Test("A subscription that is still ended after the second lookup gives 21006")
     func over() async throws {
         let scenario = try Scenario()
-        let (status, questions) = try await scenario.ask(Renewing([try scenario.answers(end: minuteAgo, status: 2)]))
-        #expect(status == 21006)
-        #expect(questions.sorted() == ["history", "statuses", "statuses"])
+        #expect(try await scenario.ask(renewing([try scenario.answers(end: minuteAgo, status: 2)])) == "21006 1 2")
     }
 
     @Test("A subscription that cannot be renewing is not looked up again")
@@ -117,10 +98,8 @@ struct RenewalDueTests {
             try scenario.answers(end: minuteAgo, status: 3),
             try scenario.answers(end: minuteAgo, status: 5),
         ] {
-            let (status, questions) = try await scenario.ask(Renewing([answers]))
-            #expect(status == 21006)
             // Both are requested at the same time, because the receipt has a subscription.
-            #expect(questions.sorted() == ["history", "statuses"])
+            #expect(try await scenario.ask(renewing([answers])) == "21006 1 1")
         }
     }
 
@@ -141,43 +120,38 @@ struct RenewalDueTests {
         Turn(end: -121_000, posts: [(0, 2), (4_999, 0), (5_000, 1)]),
     ]
 
+    /// Sends a request at each time, in milliseconds after the first one, and expects its number of calls.
+    private func ask(
+        _ answers: (Scenario) throws -> [JSONValue], _ posts: [(at: Int64, calls: Int)], _ status: VerifyReceiptStatus
+    ) async throws {
+        let scenario = try Scenario()
+        let transport = renewing([try answers(scenario)])
+        let clock = MovableClock()
+        let pipeline = try ServerAPIWorld.pipeline(
+            scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
+        for post in posts {
+            clock.now = SharedSimulator.noon.advanced(by: .milliseconds(post.at))
+            let before = transport.requests.count
+            let reply = await pipeline.answer(body: Question.body(scenario.receipt.base64), route: .auto)
+            #expect(reply.answer.status == status)
+            #expect(transport.requests.count - before == post.calls, "at \(post.at)")
+        }
+    }
+
     // A free sandbox subscription is renewed every few minutes, so it is always near the end of a period.
     @Test(
         "Near the end of a period, lookups are at least five seconds apart, with one at the end",
         arguments: turns.indices)
     func aroundTheEnd(index: Int) async throws {
         let turn = Self.turns[index]
-        let scenario = try Scenario()
-        let transport = Renewing([
-            try scenario.answers(end: SharedSimulator.noon.advanced(by: .milliseconds(turn.end)), status: 1)
-        ])
-        let clock = MovableClock()
-        let pipeline = try ServerAPIWorld.pipeline(
-            scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
-        for post in turn.posts {
-            clock.now = SharedSimulator.noon.advanced(by: .milliseconds(post.at))
-            let before = transport.questions.count
-            let reply = await pipeline.answer(
-                body: Array(Question.body(scenario.receipt.base64, password: nil, [:])), route: .auto)
-            #expect(reply.answer.status == .valid)
-            #expect(transport.questions.count - before == post.calls, "at \(post.at)")
-        }
+        let end = SharedSimulator.noon.advanced(by: .milliseconds(turn.end))
+        try await ask({ try $0.answers(end: end, status: 1) }, turn.posts, .valid)
     }
 
     @Test("A subscription that seems ended is asked about again at most every five seconds")
     func confirmed() async throws {
-        let scenario = try Scenario()
-        let transport = Renewing([try scenario.answers(end: minuteAgo, status: 2)])
-        let clock = MovableClock()
-        let pipeline = try ServerAPIWorld.pipeline(
-            scenario.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
-        for (at, calls) in [(0, 3), (1, 0), (4_999, 0), (5_000, 1)] as [(Int64, Int)] {
-            clock.now = SharedSimulator.noon.advanced(by: .milliseconds(at))
-            let before = transport.questions.count
-            let reply = await pipeline.answer(
-                body: Array(Question.body(scenario.receipt.base64, password: nil, [:])), route: .auto)
-            #expect(reply.answer.status == .subscriptionExpired)
-            #expect(transport.questions.count - before == calls, "at \(at)")
-        }
+        try await ask(
+            { try $0.answers(end: minuteAgo, status: 2) }, [(0, 3), (1, 0), (4_999, 0), (5_000, 1)],
+            .subscriptionExpired)
     }
 }

@@ -49,9 +49,7 @@ struct RequestEvaluationTests {
     private func evaluate(
         _ sources: [ScriptedSource], isDisconnected: Bool = false, _ change: (inout AppConfiguration) -> Void = { _ in }
     ) async throws -> String {
-        var settings = ProxyConfiguration()
-        settings.trustedRoots = try SharedSimulator.pki.roots.map(\.certificate)
-        settings.intermediates = try SharedSimulator.pki.intermediates.map(\.certificate)
+        var settings = ProxyConfiguration(trusting: try SharedSimulator.pki)
         var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
         app.answer = sources.map(\.name)
         change(&app)
@@ -81,7 +79,7 @@ struct RequestEvaluationTests {
 
     private func request(of app: AppConfiguration, _ settings: ProxyConfiguration) throws -> ResolvedRequest {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let request = try VerifyReceiptRequest(body: Array(Question.body(receipt.base64)))
+        let request = try VerifyReceiptRequest(body: Question.body(receipt.base64))
         let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .apple)
         let text = request.receiptText.reveal()
         let verification = ReceiptVerification(of: text, by: decoder)

@@ -23,7 +23,8 @@ struct RequestLogTests {
     @Test("Apps that are not configured share one line a minute, and each configured app has its own")
     func rateLimit() async throws {
         let handler = InMemoryLogHandler()
-        let proxy = try TestProxy(FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
+        let proxy = try TestProxy(
+            ScriptedAppStore { _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
         func lines() -> [String] {
             handler.entries.filter { $0.level >= .notice }.map { entry in
                 let shown = ["bundleId", "status", "suppressed"].map { entry.metadata[$0].map { "\($0)" } ?? "-" }
@@ -78,7 +79,7 @@ struct RequestLogTests {
     func configuredApps() async throws {
         let handler = InMemoryLogHandler()
         let proxy = try TestProxy(
-            FakeApple { _, index in index < 20 ? .http(503) : .status(21004) },
+            ScriptedAppStore { $0.index < 20 ? .http(503) : .status(21004) },
             logger: Logger(label: "test") { _ in handler })
         for index in 0..<20 { _ = await proxy.ask(try claim("com.example.\(index)")) }
         #expect(

@@ -7,6 +7,7 @@ import ReceiptBridgeResponses
 import ReceiptBridgeServer
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Synchronization
 import Testing
 import ReceiptBridgeTestSupport
@@ -34,13 +35,15 @@ struct ResponseArchiveTests {
             }
         }
 
-        /// - Parameter body: Apple's response; `nil` for the one of ``FakeApple``.
+        /// - Parameter body: Apple's response; `nil` for the one of ``ScriptedAppStore``.
         func bridge(
             isDown: Bool = false, saying body: String? = nil, after milliseconds: Int64 = 0,
             _ answer: [AnswerSource] = [.apple, .receipt],
             _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
         ) throws -> TestProxy {
-            let apple = FakeApple { _, _ in isDown ? .http(503) : body.map { .body($0) } }
+            let apple = ScriptedAppStore { _ in
+                isDown ? 503 : body.map { ScriptedAppStore.Reply.body($0) } ?? .simulated
+            }
             return try TestProxy(
                 apple, store: store, now: SharedSimulator.noon.advanced(by: .milliseconds(milliseconds))
             ) {
@@ -102,7 +105,7 @@ struct ResponseArchiveTests {
             #expect(reply.json?["receipt"]?["request_date"]?.text == "2026-11-21 13:00:00 Etc/GMT")
         }
         // The archive does not replace the retries of a source.
-        #expect(later.apple.questions.count == 3)
+        #expect(later.apple.requests.count == 3)
         #expect(await (try stage.bridge()).ask(receipt.base64).source == .apple)
     }
 
@@ -181,15 +184,9 @@ struct ResponseArchiveTests {
         let id = try #require(receipt.transactions.first?.transactionId)
         let stage = try Stage()
         try await stage.archive(receipt.base64)
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)),
-            environment: .production)
+        let scope = try AppScope.of(SimulatedApp.first.bundleId)
         try await stage.store.save(
-            revoked: [
-                RevocationRow(
-                    transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1_795_132_800_586),
-                    reason: 1)
-            ], valid: [], askedAt: .now, of: scope)
+            revoked: [RevocationRow(id, at: 1_795_132_800_586, reason: 1)], valid: [], askedAt: .now, of: scope)
         let reply = await (try stage.bridge(isDown: true, after: Self.hour)).ask(receipt.base64)
         #expect(reply.short == "0 stored Production")
         let row = reply.json?["receipt"]?["in_app"]?.elements?.first { $0["transaction_id"]?.text == id }
@@ -206,11 +203,9 @@ struct ResponseArchiveTests {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
         let stage = try Stage()
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)), environment: .production)
+        let scope = try AppScope.of(SimulatedApp.first.bundleId)
         let refund = RevocationRow(
-            transactionId: id, webOrderLineItemId: nil, date: SharedSimulator.noon, reason: 1,
-            signedDate: SharedSimulator.noon)
+            id, at: SharedSimulator.noon.milliseconds, reason: 1, signed: SharedSimulator.noon.milliseconds)
         try await stage.store.save(revoked: [refund], valid: [], askedAt: .now, of: scope)
         let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
         let online = try stage.bridge(
@@ -422,7 +417,7 @@ struct ResponseArchiveTests {
         #expect(!store.isOpen && openResults.all == ["notPermitted"])
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         func bridge(_ isDown: Bool) throws -> TestProxy {
-            try TestProxy(FakeApple { _, _ in isDown ? .http(503) : nil }, store: store) {
+            try TestProxy(ScriptedAppStore { _ in isDown ? 503 : .simulated }, store: store) {
                 $1.answer = [.stored, .apple, .receipt]
             }
         }

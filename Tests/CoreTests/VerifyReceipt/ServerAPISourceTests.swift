@@ -28,40 +28,36 @@ struct ServerAPISourceTests {
     @Test("A failure of the Server API does not make a receipt invalid, and the next source answers", arguments: faults)
     func failing(fault: Fault) async throws {
         let store = try SharedSimulator.store(customers: 6)
-        let port = try await store.start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let receipt = try #require(
-            store.receipts.first { !$0.originalTransactionIds.isEmpty && $0.plan.version == nil })
-        store.faults.add(SimulatedFault(fault.kind, endpoint: "serverAPI"))
-        let body = Array(Question.body(receipt.base64, password: nil, [:]))
-        let alone = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
-        let reply = await alone.answer(body: body, route: .auto)
-        #expect(reply.answer.status.rawValue == fault.alone)
-        #expect(reply.source == .api)
-        let both = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api, .receipt])
-        let second = await both.answer(body: body, route: .auto)
-        #expect(second.source == .receipt)
-        #expect(second.answer.status == .valid)
-        await transport.shutDown()
-        await store.stop()
+        try await store.serving { port, transport in
+            let receipt = try #require(
+                store.receipts.first { !$0.originalTransactionIds.isEmpty && $0.plan.version == nil })
+            store.faults.add(SimulatedFault(fault.kind, endpoint: "serverAPI"))
+            let body = Question.body(receipt.base64)
+            let alone = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+            let reply = await alone.answer(body: body, route: .auto)
+            #expect(reply.answer.status.rawValue == fault.alone)
+            #expect(reply.source == .api)
+            let both = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api, .receipt])
+            let second = await both.answer(body: body, route: .auto)
+            #expect(second.source == .receipt)
+            #expect(second.answer.status == .valid)
+        }
     }
 
     @Test("The Server API is not called for a receipt that is not authentic or has no transaction")
     func notAsked() async throws {
         let store = try SharedSimulator.store(customers: 40)
-        let port = try await store.start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
-        let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
-        let refused = await pipeline.answer(body: Array(Question.body(tampered.text, password: nil, [:])), route: .auto)
-        #expect(refused.answer.status == .notAuthentic)
-        let empty = try #require(store.receipts.first { $0.originalTransactionIds.isEmpty })
-        let answered = await pipeline.answer(body: Array(Question.body(empty.base64, password: nil, [:])), route: .auto)
-        #expect(answered.answer.status == .valid)
-        #expect(answered.source == .receipt)
-        #expect(store.requests.total == 0)
-        await transport.shutDown()
-        await store.stop()
+        try await store.serving { port, transport in
+            let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+            let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
+            let refused = await pipeline.answer(body: Question.body(tampered.text), route: .auto)
+            #expect(refused.answer.status == .notAuthentic)
+            let empty = try #require(store.receipts.first { $0.originalTransactionIds.isEmpty })
+            let answered = await pipeline.answer(body: Question.body(empty.base64), route: .auto)
+            #expect(answered.answer.status == .valid)
+            #expect(answered.source == .receipt)
+            #expect(store.requests.total == 0)
+        }
     }
 
     @Test(
@@ -69,30 +65,30 @@ struct ServerAPISourceTests {
         arguments: [SimulatedFault.Kind.status(503), .reset])
     func refundsStay(fault: SimulatedFault.Kind) async throws {
         let store = try SharedSimulator.store(customers: 120)
-        let port = try await store.start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let receipt = try #require(
-            store.receipts.first { receipt in
-                let subscriptions = Dictionary(
-                    grouping: receipt.transactions.filter(\.isAutoRenewable), by: \.originalTransactionId)
-                let isCurrent = subscriptions.values.allSatisfy { rows in
-                    rows.contains { $0.revocation != nil || $0.expiresDate.map { $0 > SharedSimulator.noon } == true }
-                }
-                return receipt.plan.version == nil && isCurrent
-                    && receipt.transactions.contains { $0.revocation != nil && $0.product.kind != .consumable }
-            })
-        let pipeline = try ServerAPIWorld.pipeline(
-            store, port: port, transport: transport, answer: [.api, .receipt], changing: { $0.cacheSeconds = 0 })
-        let body = Array(Question.body(receipt.base64, password: nil, [:]))
-        let first = await pipeline.answer(body: body, route: .auto)
-        #expect(first.source == .api)
-        #expect(String(decoding: first.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
-        store.faults.add(SimulatedFault(fault, endpoint: "serverAPI"))
-        let second = await pipeline.answer(body: body, route: .auto)
-        #expect(second.source == .receipt)
-        #expect(second.answer.status == .valid)
-        #expect(String(decoding: second.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
-        await transport.shutDown()
-        await store.stop()
+        try await store.serving { port, transport in
+            let receipt = try #require(
+                store.receipts.first { receipt in
+                    let subscriptions = Dictionary(
+                        grouping: receipt.transactions.filter(\.isAutoRenewable), by: \.originalTransactionId)
+                    let isCurrent = subscriptions.values.allSatisfy { rows in
+                        rows.contains {
+                            $0.revocation != nil || $0.expiresDate.map { $0 > SharedSimulator.noon } == true
+                        }
+                    }
+                    return receipt.plan.version == nil && isCurrent
+                        && receipt.transactions.contains { $0.revocation != nil && $0.product.kind != .consumable }
+                })
+            let pipeline = try ServerAPIWorld.pipeline(
+                store, port: port, transport: transport, answer: [.api, .receipt], changing: { $0.cacheSeconds = 0 })
+            let body = Question.body(receipt.base64)
+            let first = await pipeline.answer(body: body, route: .auto)
+            #expect(first.source == .api)
+            #expect(String(decoding: first.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
+            store.faults.add(SimulatedFault(fault, endpoint: "serverAPI"))
+            let second = await pipeline.answer(body: body, route: .auto)
+            #expect(second.source == .receipt)
+            #expect(second.answer.status == .valid)
+            #expect(String(decoding: second.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
+        }
     }
 }

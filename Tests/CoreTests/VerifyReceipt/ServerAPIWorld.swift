@@ -14,13 +14,7 @@ enum ServerAPIWorld {
         customers: Int = 36, _ work: (SimulatedStore, Int, CurlTransport) async throws -> Value
     ) async throws -> Value {
         let store = try SharedSimulator.store(customers: customers)
-        let port = try await store.start()
-        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let result: Result<Value, any Error>
-        do { result = .success(try await work(store, port, transport)) } catch { result = .failure(error) }
-        await transport.shutDown()
-        await store.stop()
-        return try result.get()
+        return try await store.serving { port, transport in try await work(store, port, transport) }
     }
 
     /// - Parameter port: the port of the simulated App Store.

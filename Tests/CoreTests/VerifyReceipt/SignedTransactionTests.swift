@@ -13,9 +13,9 @@ import ReceiptBridgeTestSupport
 
 @Suite("Signed transactions in receipt-data")
 struct SignedTransactionTests {
-    /// A proxy with a ``ScriptedAppStore``.
+    /// A proxy with a ``ScriptedCustomer``.
     private struct Bridge {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let clock = MovableClock()
         let pipeline: VerifyReceiptService
 
@@ -23,38 +23,24 @@ struct SignedTransactionTests {
             _ answer: [AnswerSource] = [.api], store: (any Store)? = nil,
             _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
         ) throws {
-            let pki = try MintedReceipts.pki
-            var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
-            app.appAppleId = SimulatedApp.first.appAppleId
-            app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
-            app.answer = answer
-            app.serverAPI = ServerAPIAccount(
-                issuerId: "issuer", keyId: "key", bundleId: ScriptedAppStore.bundleId,
-                privateKey: .text(Redacted(try SigningKey.p256().privateKeyPEM)))
-            var settings = ProxyConfiguration()
-            settings.deadline = ProxyConfiguration.patience
-            settings.trustedRoots = pki.roots.map(\.certificate)
-            settings.intermediates = pki.intermediates.map(\.certificate)
-            settings.serverAPI.production = "http://127.0.0.1:9/production"
-            settings.serverAPI.sandbox = "http://127.0.0.1:9/sandbox"
-            settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
-            settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
+            var app = try ScriptedCustomer.app(answer)
+            var settings = ProxyConfiguration(trusting: try MintedReceipts.pki)
             change(&settings, &app)
             if app.bundleId != nil { settings.apps = [app] }
             let clock = clock
             pipeline = try ServiceGraph(
-                settings: settings, transport: appStore, store: store, tables: .bundled, logger: .silent,
+                settings: settings, transport: appStore.transport, store: store, tables: .bundled, logger: .silent,
                 now: { clock.now }, sleep: { _ in }
             ).verifyReceipt
         }
 
         /// The customer's newest transaction, as JWS.
         func signed(
-            bundleId: String = ScriptedAppStore.bundleId, _ change: (inout ScriptedAppStore.Purchase) -> Void = { _ in }
+            bundleId: String = ScriptedCustomer.bundleId, _ change: (inout ScriptedCustomer.Purchase) -> Void = { _ in }
         ) throws -> String {
             var purchase = try #require(appStore.update { $0.purchases.last })
             change(&purchase)
-            return try ScriptedAppStore.signed(purchase, SharedSimulator.noon, bundleId: bundleId)
+            return try ScriptedCustomer.signed(purchase, SharedSimulator.noon, bundleId: bundleId)
         }
 
         func ask(_ item: String, password: String? = nil, route: UpstreamRouter.Route = .auto) async -> SourcedAnswer {
@@ -149,7 +135,7 @@ struct SignedTransactionTests {
         }
         let download = try MintedReceipts.pki.jwsSigner.jws(
             payload: .object([
-                "receiptType": .string("Production"), "bundleId": .string(ScriptedAppStore.bundleId),
+                "receiptType": .string("Production"), "bundleId": .string(ScriptedCustomer.bundleId),
                 "appAppleId": .number(SimulatedApp.first.appAppleId), "applicationVersion": .string("7"),
                 "originalApplicationVersion": .string("3"),
                 "receiptCreationDate": .number(SharedSimulator.noon.milliseconds),
@@ -170,7 +156,7 @@ struct SignedTransactionTests {
         try MintedReceipts.pki.jwsSigner.jws(
             payload: .object([
                 "transactionId": .string("1"), "originalTransactionId": .string("1"), "purchaseDate": purchaseDate,
-                "bundleId": .string(ScriptedAppStore.bundleId), "environment": .string("Production"),
+                "bundleId": .string(ScriptedCustomer.bundleId), "environment": .string("Production"),
                 "price": .string("9990"), "signedDate": .number(SharedSimulator.noon.milliseconds),
             ]))
     }
@@ -183,7 +169,7 @@ struct SignedTransactionTests {
         for (item, status) in [
             ("700000000000101", 21002), ("{}", 21002), (#"{"signedTransaction":"700000000000101"}"#, 21002),
             (try bridge.signed(bundleId: "com.example.stranger"), 21002),
-            (try ScriptedAppStore.signed(ScriptedAppStore.Subscription(), SharedSimulator.noon), 21002),
+            (try ScriptedCustomer.signed(ScriptedCustomer.Subscription(), SharedSimulator.noon), 21002),
             (String(signed.dropLast(8)) + "AAAAAAAA", 21003),
             (signed.replacing(".", with: ".e", maxReplacements: 1), 21003),
             (signed.withAlgorithm("none"), 21003), (signed.withAlgorithm("HS256"), 21003),
@@ -250,7 +236,7 @@ struct SignedTransactionTests {
 
     @Test("latest_receipt is base64 of the newest signed transaction at hand, of a subscription if there is one")
     func latestReceipt() throws {
-        func signed(_ id: String, _ product: String, purchased: Int64, bundleId: String = ScriptedAppStore.bundleId)
+        func signed(_ id: String, _ product: String, purchased: Int64, bundleId: String = ScriptedCustomer.bundleId)
             throws -> Signed<TransactionPayload>
         {
             let claims = """

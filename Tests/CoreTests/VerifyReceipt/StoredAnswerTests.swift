@@ -10,7 +10,7 @@ import ReceiptBridgeTestSupport
 
 @Suite("Stored responses")
 struct StoredAnswerTests {
-    typealias Twist = ScriptedAppStore.Twist
+    typealias Twist = ScriptedCustomer.Twist
 
     /// A change of the customer's history, and the notification about it.
     struct Event: Sendable, CustomTestStringConvertible {
@@ -20,19 +20,19 @@ struct StoredAnswerTests {
         var id = "700000000000101"
         /// Whether the payload does not contain the whole change, so that the next request does a lookup.
         var needsLookup = false
-        let happen: @Sendable (inout ScriptedAppStore.World) -> Void
+        let happen: @Sendable (inout ScriptedCustomer.World) -> Void
 
         var testDescription: String { name }
     }
 
-    private static let end = SharedSimulator.noon.advanced(by: .milliseconds(ScriptedAppStore.month / 2))
+    private static let end = SharedSimulator.noon.advanced(by: .milliseconds(ScriptedCustomer.month / 2))
 
     static let events: [Event] = [
         Event(name: "renewal that begins in the future", type: "DID_RENEW", id: "700000000000102") { world in
             world.purchases.append(
                 .init(
                     id: "700000000000102", purchased: end,
-                    expires: end.advanced(by: .milliseconds(ScriptedAppStore.month))))
+                    expires: end.advanced(by: .milliseconds(ScriptedCustomer.month))))
         },
         Event(name: "refund of the period", type: "REFUND") { world in
             world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
@@ -86,7 +86,7 @@ struct StoredAnswerTests {
             world.purchases.append(
                 .init(
                     id: "700000000000103", product: "com.example.app.yearly", purchased: SharedSimulator.noon,
-                    expires: end.advanced(by: .milliseconds(ScriptedAppStore.month))))
+                    expires: end.advanced(by: .milliseconds(ScriptedCustomer.month))))
             world.change { ($0.product, $0.nextProduct) = ("com.example.app.yearly", "com.example.app.yearly") }
         },
         Event(name: "another subscription", type: "SUBSCRIBED", id: "700000000000700", needsLookup: true) { world in
@@ -143,9 +143,7 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
         let before = await bridge.ask(receipt).body
-        bridge.appStore.update { world in
-            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-        }
+        bridge.appStore.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         #expect(await bridge.ask(receipt).body == before)
         try await bridge.receive(try bridge.appStore.notification("REFUND", of: "700000000000500"))
         let after = await bridge.ask(receipt)
@@ -158,9 +156,7 @@ struct StoredAnswerTests {
         let receipt = try bridge.appStore.receipt()
         bridge.appStore.update { world in
             world.meanwhile = {
-                bridge.appStore.update { world in
-                    world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-                }
+                bridge.appStore.change("700000000000500") { $0.revoked = SharedSimulator.noon }
                 let refund = try? bridge.appStore.notification("REFUND", of: "700000000000500")
                 #expect(await bridge.refusal(refund ?? []) == nil)
             }
@@ -216,9 +212,7 @@ struct StoredAnswerTests {
         let bridge = try StoringTestProxy([.receipt])
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.ask(receipt).status == 0)
-        bridge.appStore.update { world in
-            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-        }
+        bridge.appStore.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         let notification = try bridge.appStore.notification("REFUND", of: "700000000000500")
         let other = try StoringTestProxy([.receipt], appStore: bridge.appStore, folder: bridge.folder)
         #expect(try await other.receive(notification) == .stored(isNew: true))
@@ -241,7 +235,7 @@ struct StoredAnswerTests {
 
     @Test("Stored records older than storedMaxAge are used only as a fallback, and only if they cannot be stale")
     func age() async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let bridge = try StoringTestProxy([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
         let receipt = try appStore.receipt()
         #expect(await bridge.waitUntilStored(receipt))
@@ -265,10 +259,10 @@ struct StoredAnswerTests {
 
     @Test("A reversed refund that verifyReceipt reported stays reversed, also after a restart")
     func reversal() async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let receipt = try appStore.receipt()
         let id = "700000000000500"
-        appStore.update { world in world.change(id) { $0.revoked = SharedSimulator.noon } }
+        appStore.change(id) { $0.revoked = SharedSimulator.noon }
         let first = try StoringTestProxy(appStore: appStore)
         #expect(await first.waitUntilStored(receipt))
         #expect(await first.ask(receipt).body.contains("cancellation_date"))
@@ -375,7 +369,7 @@ struct StoredAnswerTests {
     func purchaseBeforeStatuses() async throws {
         let bridge = try StoringTestProxy()
         let appStore = bridge.appStore
-        @Sendable func tick(_ seconds: Int64, _ edit: @Sendable (inout ScriptedAppStore.World) -> Void = { _ in }) {
+        @Sendable func tick(_ seconds: Int64, _ edit: @Sendable (inout ScriptedCustomer.World) -> Void = { _ in }) {
             appStore.update { world in
                 edit(&world)
                 world.clock = SharedSimulator.noon.advanced(by: .seconds(seconds))
@@ -438,7 +432,7 @@ struct StoredAnswerTests {
 
     @Test("A refund that is notified while verifyReceipt is asked stays, in memory and in the store")
     func refundInFlight() async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let bridge = try StoringTestProxy([.apple, .receipt], appStore: appStore)
         let receipt = try appStore.receipt()
         let id = "700000000000500"
@@ -446,7 +440,7 @@ struct StoredAnswerTests {
         appStore.update { world in
             world.verifyReceipt = #"{"status":0,"receipt":{},"latest_receipt_info":[\#(row)]}"#
             world.meanwhile = {
-                appStore.update { world in world.change(id) { $0.revoked = SharedSimulator.noon } }
+                appStore.change(id) { $0.revoked = SharedSimulator.noon }
                 let refund = try? appStore.notification("REFUND", of: id)
                 #expect(await bridge.refusal(refund ?? []) == nil)
             }
@@ -474,7 +468,7 @@ struct StoredAnswerTests {
 
     @Test("Stored records survive a restart, and refunds apply to the receipt source too")
     func restart() async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let receipt = try appStore.receipt()
         let folder: TemporaryFolder
         do {
@@ -498,7 +492,7 @@ struct StoredAnswerTests {
 
     @Test("Data from the last request is in the store when that is closed")
     func lastAnswer() async throws {
-        let appStore = ScriptedAppStore()
+        let appStore = ScriptedCustomer()
         let receipt = try appStore.receipt()
         let bridge = try StoringTestProxy([.api], appStore: appStore)
         #expect(await bridge.ask(receipt).source == .api)

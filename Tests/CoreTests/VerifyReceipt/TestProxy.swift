@@ -9,9 +9,9 @@ import Synchronization
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
 
-/// A proxy in front of a ``FakeApple``. Its clock starts at noon.
+/// A proxy in front of a ``ScriptedAppStore``. Its clock starts at noon.
 struct TestProxy {
-    let apple: FakeApple
+    let apple: ScriptedAppStore
     let clock: MovableClock
     let pipelines: ServiceGraph
     /// Nothing is loaded from a store that is opened later, so requests do not wait for it.
@@ -27,17 +27,12 @@ struct TestProxy {
     ///     be unknown.
     ///   - change: changes the settings and the app. Removing the app's bundle id leaves no app configured.
     init(
-        _ apple: FakeApple = FakeApple(), store: (any Store)? = nil, knowsIntermediates: Bool = true,
+        _ apple: ScriptedAppStore = ScriptedAppStore(), store: (any Store)? = nil, knowsIntermediates: Bool = true,
         now: Timestamp = SharedSimulator.noon, logger: Logger? = nil,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
     ) throws {
-        let pki = try SharedSimulator.pki
-        var settings = ProxyConfiguration()
-        settings.deadline = ProxyConfiguration.patience
-        settings.trustedRoots = pki.roots.map(\.certificate)
-        if knowsIntermediates { settings.intermediates = pki.intermediates.map(\.certificate) }
-        settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
-        settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
+        var settings = ProxyConfiguration(trusting: try SharedSimulator.pki)
+        if !knowsIntermediates { settings.intermediates = [] }
         var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
         app.sharedSecret = SharedSecret(Self.secret)
         change(&settings, &app)

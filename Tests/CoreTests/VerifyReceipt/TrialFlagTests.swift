@@ -28,7 +28,7 @@ struct TrialFlagTests {
         trial.expires = trial.purchased.advanced(by: .days(7))
         bridge.appStore.update { $0.purchases.insert(trial, at: 0) }
         let receipt = try bridge.appStore.receipt(of: 4)
-        let signed = try ScriptedAppStore.signed(trial, SharedSimulator.noon)
+        let signed = try ScriptedCustomer.signed(trial, SharedSimulator.noon)
         let api = await bridge.ask(receipt)
         #expect(await bridge.waitUntilStored(receipt))
         let stored = await bridge.ask(receipt)

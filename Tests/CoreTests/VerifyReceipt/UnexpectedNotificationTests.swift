@@ -13,12 +13,12 @@ import ReceiptBridgeTestSupport
 struct UnexpectedNotificationTests {
     private static let noon = JSONValue.number(SharedSimulator.noon.milliseconds)
     private static let app: [JSONValue.Member] = [
-        .init("bundleId", .string(ScriptedAppStore.bundleId)), .init("environment", .string("Production")),
+        .init("bundleId", .string(ScriptedCustomer.bundleId)), .init("environment", .string("Production")),
         .init("appAppleId", .number(SimulatedApp.first.appAppleId)),
     ]
     private static let transaction: [JSONValue.Member] = [
         .init("transactionId", .string("700000000000900")), .init("originalTransactionId", .string("700000000000900")),
-        .init("bundleId", .string(ScriptedAppStore.bundleId)), .init("environment", .string("Production")),
+        .init("bundleId", .string(ScriptedCustomer.bundleId)), .init("environment", .string("Production")),
         .init("productId", .string("com.example.app.monthly")), .init("purchaseDate", noon), .init("signedDate", noon),
         .init("expiresDate", noon), .init("type", .string("Auto-Renewable Subscription")),
     ]
@@ -35,10 +35,10 @@ struct UnexpectedNotificationTests {
     private func body(_ members: [JSONValue.Member], changing changes: [JSONValue.Member] = []) throws -> [UInt8] {
         let base: [JSONValue.Member] = [
             .init("notificationType", .string("DID_RENEW")),
-            .init("notificationUUID", .string(ScriptedAppStore.uuid())),
+            .init("notificationUUID", .string(ScriptedCustomer.uuid())),
             .init("version", .string("2.0")), .init("signedDate", Self.noon),
         ]
-        return ScriptedAppStore.body(try sign(base + members + changes))
+        return ScriptedCustomer.body(try sign(base + members + changes))
     }
 
     private func data(
@@ -223,7 +223,7 @@ struct UnexpectedNotificationTests {
             (Self.renewal, "a signed renewal, not a notification"),
             (download, "a signed app transaction, not a notification"),
         ] {
-            let body = ScriptedAppStore.body(try sign(claims))
+            let body = ScriptedCustomer.body(try sign(claims))
             let error = await #expect(throws: NotificationRejection.self) { try await bridge.receive(body) }
             #expect(error?.code == .malformedNotification && error?.reason == name)
         }
@@ -231,7 +231,7 @@ struct UnexpectedNotificationTests {
         for (alg, code) in [
             ("ES384", .notVerifiable), ("none", .notAuthentic), ("HS256", .notAuthentic),
         ] as [(String, NotificationRejection.Code)] {
-            #expect(await bridge.refusal(ScriptedAppStore.body(signed.withAlgorithm(alg))) == code)
+            #expect(await bridge.refusal(ScriptedCustomer.body(signed.withAlgorithm(alg))) == code)
         }
     }
 }

@@ -62,7 +62,7 @@ struct UnknownValueTests {
         let expected = Self.access(await bridge.askAPI(receipt))
         func signed() throws -> [String] {
             try bridge.appStore.update { world in
-                try world.purchases.map { try ScriptedAppStore.signed($0, world.clock) }
+                try world.purchases.map { try ScriptedCustomer.signed($0, world.clock) }
             }
         }
         var refusals: [Int] = []
@@ -92,56 +92,52 @@ struct UnknownValueTests {
         #expect(view["transactions"]?.elements?.last?["type"]?.text == type)
     }
 
-    @Test("An unknown value of any member of a transaction changes no access, and stays in the claims")
-    func transactions() async throws {
+    /// Asks with each change of a claim, and expects the same access and the claim.
+    ///
+    /// - Parameter sign: makes a change, and returns the signed text of the changed payload.
+    private func expectUnchangedAccess<Payload: SignedClaims>(
+        _ payload: Payload, moreThan count: Int,
+        _ sign: (inout ScriptedCustomer.World, JSONValue.Member?) throws -> String
+    ) async throws {
         let bridge = try bridge()
         let receipt = try bridge.appStore.receipt()
         let expected = Self.access(await bridge.ask(receipt, password: Self.secret))
         #expect(expected.count == 5 && expected[1] == "1 renewals")
-        let base = try bridge.appStore.update { try Self.claims(ScriptedAppStore.signed($0.purchases[2], $0.clock)) }
-        let changes = Self.changes(of: TransactionPayload(), in: base)
-        #expect(changes.count > 50)
+        let changes = Self.changes(of: payload, in: try bridge.appStore.update { try Self.claims(sign(&$0, nil)) })
+        #expect(changes.count > count)
         for change in changes {
-            let signed = try bridge.appStore.update { world in
-                for index in world.purchases.indices { world.purchases[index].changes = [change] }
-                return try ScriptedAppStore.signed(world.purchases[2], world.clock)
-            }
+            let signed = try bridge.appStore.update { try sign(&$0, change) }
             #expect(Self.access(await bridge.ask(receipt, password: Self.secret)) == expected, "\(change)")
-            let payload = try #require(Signed<TransactionPayload>(storedText: signed)?.payload)
+            let payload = try #require(Signed<Payload>(storedText: signed)?.payload)
             #expect(try JSONValue(reading: payload.claims)[change.key] == change.value)
+        }
+    }
+
+    @Test("An unknown value of any member of a transaction changes no access, and stays in the claims")
+    func transactions() async throws {
+        try await expectUnchangedAccess(TransactionPayload(), moreThan: 50) { world, change in
+            for index in world.purchases.indices { world.purchases[index].changes = change.map { [$0] } ?? [] }
+            return try ScriptedCustomer.signed(world.purchases[2], world.clock)
         }
     }
 
     @Test("An unknown value of any member of a renewal changes no access, and stays in the claims")
     func renewals() async throws {
-        let bridge = try bridge()
-        let receipt = try bridge.appStore.receipt()
-        let expected = Self.access(await bridge.ask(receipt, password: Self.secret))
-        let base = try bridge.appStore.update {
-            try Self.claims(ScriptedAppStore.signed($0.subscriptions[0], $0.clock))
-        }
-        let changes = Self.changes(of: RenewalPayload(), in: base)
-        #expect(changes.count > 30)
-        for change in changes {
-            let signed = try bridge.appStore.update { world in
-                world.subscriptions[0].changes = [change]
-                return try ScriptedAppStore.signed(world.subscriptions[0], world.clock)
-            }
-            #expect(Self.access(await bridge.ask(receipt, password: Self.secret)) == expected, "\(change)")
-            let payload = try #require(Signed<RenewalPayload>(storedText: signed)?.payload)
-            #expect(try JSONValue(reading: payload.claims)[change.key] == change.value)
+        try await expectUnchangedAccess(RenewalPayload(), moreThan: 30) { world, change in
+            world.subscriptions[0].changes = change.map { [$0] } ?? []
+            return try ScriptedCustomer.signed(world.subscriptions[0], world.clock)
         }
     }
 
     @Test("A signed transaction with an unknown value of any member is never refused")
     func presented() async throws {
         let bridge = try bridge()
-        let base = try bridge.appStore.update { try Self.claims(ScriptedAppStore.signed($0.purchases[2], $0.clock)) }
+        let base = try bridge.appStore.update { try Self.claims(ScriptedCustomer.signed($0.purchases[2], $0.clock)) }
         for change in Self.changes(of: TransactionPayload(), in: base) {
             let signed = try bridge.appStore.update { world in
                 var purchase = world.purchases[2]
                 purchase.changes = [change]
-                return try ScriptedAppStore.signed(purchase, world.clock)
+                return try ScriptedCustomer.signed(purchase, world.clock)
             }
             // Without an environment it is not known which endpoint the transaction belongs to.
             let status = change.key == "environment" ? 21005 : 0
@@ -154,7 +150,7 @@ struct UnknownValueTests {
         let bridge = try bridge()
         let receipt = try bridge.appStore.receipt()
         let expected = Self.access(await bridge.ask(receipt))
-        bridge.appStore.update { $0.change(subscription: 0) { $0.status = status } }
+        bridge.appStore.change { $0.status = status }
         #expect(Self.access(await bridge.ask(receipt)) == expected)
         let body = JSONValue.object(["receiptData": .string(receipt)]).bytes
         let views = bridge.pipelines.customerView

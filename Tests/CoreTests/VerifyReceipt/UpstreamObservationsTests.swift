@@ -9,7 +9,7 @@ import ReceiptBridgeTestSupport
 @Suite("Observations from Apple's responses")
 struct UpstreamObservationsTests {
     private func bridge(_ bodies: [String]) throws -> TestProxy {
-        try TestProxy(FakeApple { _, number in number < bodies.count ? .body(bodies[number]) : .http(503) }) {
+        try TestProxy(ScriptedAppStore { $0.index < bodies.count ? .body(bodies[$0.index]) : .http(503) }) {
             $1.answer = [.apple, .receipt]
         }
     }
@@ -67,7 +67,7 @@ struct UpstreamObservationsTests {
                 "\"transaction_id\":\"\($0.transactionId)\",\"cancellation_date_ms\":\"\(later.milliseconds - 1)\""
             }
             let first = answer(row ?? "")
-            let bridge = try TestProxy(FakeApple { _, number in number < 1 ? .body(first) : .http(503) }, now: later) {
+            let bridge = try TestProxy(ScriptedAppStore { $0.index < 1 ? .body(first) : .http(503) }, now: later) {
                 $1.answer = [.apple, .receipt]
             }
             #expect(await bridge.ask(receipt.base64).source == .apple)
@@ -122,7 +122,7 @@ struct UpstreamObservationsTests {
             let id = try #require(customer.transactions.last?.originalTransactionId)
             let receipt = try #require(
                 store.receipts.first { $0.originalTransactionIds.isEmpty && $0.environment == .production })
-            let body = Array(Question.body(receipt.base64, password: nil, [:]))
+            let body = Question.body(receipt.base64)
             store.faults.add(
                 SimulatedFault(
                     .body(
@@ -153,7 +153,7 @@ struct UpstreamObservationsTests {
             let receipt = try #require(store.receipts(of: customer).first)
             let bought = try #require(
                 receipt.transactions.last { $0.isAutoRenewable && $0.transactionId != $0.originalTransactionId })
-            let body = Array(Question.body(receipt.base64, password: nil, [:]))
+            let body = Question.body(receipt.base64)
             func ask() async throws -> (source: AnswerSource, isRefunded: Bool) {
                 let reply = await pipeline.answer(body: body, route: .auto)
                 let rows = try JSONValue(reading: reply.answer.body)["receipt"]?["in_app"]?.elements ?? []
@@ -188,7 +188,7 @@ struct UpstreamObservationsTests {
             answer("\"transaction_id\":\"\(id)\",\"cancellation_date_ms\":\"1795132800586\""),
             answer("\"transaction_id\":\"700000000000777\",\"original_transaction_id\":\"700000000000777\""),
         ]
-        let before = try TestProxy(FakeApple { _, number in .body(bodies[min(number, 1)]) }, store: store)
+        let before = try TestProxy(ScriptedAppStore { .body(bodies[min($0.index, 1)]) }, store: store)
         for receipt in [bought, empty] { #expect(await before.ask(receipt.base64).source == .apple) }
         let isKept = await eventually {
             let learnt = try? await store.customerIdentifiersByReceipt(limit: 10).map(\.keys)
@@ -196,12 +196,12 @@ struct UpstreamObservationsTests {
             return learnt?.first?.transactionIds.map(\.rawValue) == ["700000000000777"] && revoked == [id]
         }
         #expect(isKept)
-        let after = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) {
+        let after = try TestProxy(.isDown, store: store) {
             $1.answer = [.stored, .receipt]
         }
         #expect(await after.ask(bought.base64).text.contains("cancellation_date_ms"))
         // The receipt belongs to a customer with purchases, so the receipt alone is not a complete answer.
-        let alone = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored] }
+        let alone = try TestProxy(.isDown, store: store) { $1.answer = [.stored] }
         #expect(await alone.ask(empty.base64).short == "21005 stored Production")
         await store.close()
     }

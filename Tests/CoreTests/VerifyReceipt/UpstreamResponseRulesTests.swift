@@ -80,8 +80,8 @@ struct UpstreamResponseRulesTests {
     }
 
     /// Returns 21007 from the production endpoint, and this body from the sandbox endpoint.
-    private static func sandbox(_ body: String) -> FakeApple {
-        FakeApple { environment, _ in environment == .production ? .status(21007) : .body(body) }
+    private static func sandbox(_ body: String) -> ScriptedAppStore {
+        ScriptedAppStore { $0.environment == .production ? .status(21007) : .body(body) }
     }
 
     // T32
@@ -93,7 +93,7 @@ struct UpstreamResponseRulesTests {
             for route in [UpstreamRouter.Route.auto, .only(.sandbox)] {
                 let denied = try TestProxy(Self.sandbox(body)) { $1.sandbox = .deny }
                 #expect(await denied.ask(text, route: route).text == #"{"status":21003}"#, "\(form) \(route)")
-                if post.isRefusedAtOnce { #expect(denied.apple.questions.isEmpty) }
+                if post.isRefusedAtOnce { #expect(denied.apple.requests.isEmpty) }
                 let strangers = try TestProxy(Self.sandbox(body)) {
                     $1.testers = SandboxAllowlist(["2000000000000777"])
                 }
@@ -124,14 +124,14 @@ struct UpstreamResponseRulesTests {
         func proxy(_ body: String, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void) throws
             -> TestProxy
         {
-            try TestProxy(FakeApple { _, _ in .body(body) }) { settings, app in change(&settings, &app) }
+            try TestProxy(ScriptedAppStore { _ in .body(body) }) { settings, app in change(&settings, &app) }
         }
         let unreadable = Base64.encode(Array("Hello".utf8))
         let claimed = Base64.encode(try Self.typed("Production2"))
         for body in [Self.body(other), Self.body(#""x":"y""#)] {
             let refuse = try proxy(body) { settings, _ in settings.unknownApps = .refuse }
             #expect(await refuse.ask(claimed).text == #"{"status":21003}"#)
-            #expect(refuse.apple.questions.count == 1)
+            #expect(refuse.apple.requests.count == 1)
             #expect(await refuse.ask(unreadable).text == #"{"status":21002}"#)
             let pass = try proxy(body) { _, _ in }
             #expect(await pass.ask(claimed).text == body)
@@ -153,10 +153,10 @@ struct UpstreamResponseRulesTests {
         let claimed = Base64.encode(try Self.typed("Production2"))
         let denied = try TestProxy(Self.sandbox(Self.body(#""bundle_id":"com.example.app""#))) { $1.sandbox = .deny }
         #expect(await denied.ask(claimed).short == "21003 receipt Sandbox")
-        #expect(denied.apple.environments == [.production])
+        #expect(denied.apple.requests.map(\.environment) == [.production])
         // A production receipt for which Apple returns 21007 by mistake stays valid, because the sandbox endpoint
         // returns 21008.
-        let mistaken = FakeApple { environment, _ in .status(environment == .production ? 21007 : 21008) }
+        let mistaken = ScriptedAppStore { .status($0.environment == .production ? 21007 : 21008) }
         let proxy = try TestProxy(mistaken) { $1.sandbox = .deny }
         #expect(await proxy.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 receipt Production")
     }
@@ -178,7 +178,7 @@ struct UpstreamResponseRulesTests {
         let id = try #require(receipt.transactions.first?.originalTransactionId)
         let body = Self.body(#""bundle_id":"com.example.app""#, ids: id)
         for (name, copy) in Self.copies {
-            let (proxy, lines) = try proxyCountingReplays(FakeApple { _, _ in .body(body) }) { $1.replay = policy }
+            let (proxy, lines) = try proxyCountingReplays(ScriptedAppStore { _ in .body(body) }) { $1.replay = policy }
             let (own, taken) = (Base64.encode(receipt.bytes), Base64.encode(copy(receipt.bytes)))
             for _ in 0..<2 {
                 #expect(await proxy.ask(Question.body(own), user: "alice").short == "0 apple Production")
@@ -198,7 +198,7 @@ struct UpstreamResponseRulesTests {
         let body = Self.body(#""bundle_id":"com.example.app""#)
         let empty = try SharedSimulator.receipt(.noPurchases).base64
         for text in [Base64.encode(Array("Hello".utf8)), empty] {
-            let (proxy, lines) = try proxyCountingReplays(FakeApple { _, _ in .body(body) }) { $1.replay = .refuse }
+            let (proxy, lines) = try proxyCountingReplays(ScriptedAppStore { _ in .body(body) }) { $1.replay = .refuse }
             #expect(await proxy.ask(Question.body(text), user: "alice").text == body)
             #expect(await proxy.ask(Question.body(text), user: "mallory").text == #"{"status":21003}"#)
             #expect(lines() == ["count 1"])
@@ -207,7 +207,7 @@ struct UpstreamResponseRulesTests {
 
     /// A proxy, and the replays that it has logged.
     private func proxyCountingReplays(
-        _ apple: FakeApple, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
+        _ apple: ScriptedAppStore, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
     ) throws -> (TestProxy, () -> [String]) {
         let handler = InMemoryLogHandler()
         let proxy = try TestProxy(apple, logger: Logger(label: "test") { _ in handler }, change)
@@ -239,9 +239,9 @@ struct UpstreamResponseRulesTests {
         #expect(await allowed.ask(receipt).text == body)
         await allowed.pipelines.finishWriting()
         #expect(try await store.lastGoodUsage().count == 1)
-        let down = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.apple] }
+        let down = try TestProxy(.isDown, store: store) { $1.answer = [.apple] }
         #expect(await down.ask(receipt).short == "0 stored Sandbox")
-        let since = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) {
+        let since = try TestProxy(.isDown, store: store) {
             $1.answer = [.apple]
             $1.sandbox = .deny
         }

@@ -10,7 +10,7 @@ import ReceiptBridgeTransport
 struct VerifyReceiptServiceTests {
     private static let orders: [[AnswerSource]] = [[.apple, .receipt], [.receipt, .apple]]
 
-    private func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> TestProxy {
+    private func bridge(_ answer: [AnswerSource], _ apple: ScriptedAppStore = ScriptedAppStore()) throws -> TestProxy {
         try TestProxy(apple) { $1.answer = answer }
     }
 
@@ -50,16 +50,16 @@ struct VerifyReceiptServiceTests {
     func walk() async throws {
         let bridge = try bridge([.apple])
         #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 apple Production")
-        #expect(bridge.apple.environments == [.production])
+        #expect(bridge.apple.requests.map(\.environment) == [.production])
         #expect(
             await bridge.ask(try SharedSimulator.receipt(.nonConsumable, .sandbox).base64).short == "0 apple Sandbox")
-        #expect(bridge.apple.environments == [.production, .production, .sandbox])
+        #expect(bridge.apple.requests.map(\.environment) == [.production, .production, .sandbox])
     }
 
     @Test("Apple's response is returned byte for byte")
     func passThrough() async throws {
         let body = " {\"status\" : 0,\n\"receipt\":{ },\"zeal\":[1.50, \"\\u00e9é\"], \"status\":0 }\n"
-        let bridge = try bridge([.apple], FakeApple { _, _ in .body(body) })
+        let bridge = try bridge([.apple], ScriptedAppStore { _ in .body(body) })
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
         #expect(reply.text == body)
         #expect(reply.short == "0 apple Production")
@@ -70,25 +70,25 @@ struct VerifyReceiptServiceTests {
         arguments: [0, 21006])
     func receiptless(status: Int) async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable).base64
-        let apple = FakeApple { _, _ in .body(#"{"status":\#(status),"environment":"Production","receipt":[]}"#) }
+        let apple = ScriptedAppStore { _ in .body(#"{"status":\#(status),"environment":"Production","receipt":[]}"#) }
         #expect(await (try bridge([.apple, .receipt], apple)).ask(receipt).short == "0 receipt Production")
-        #expect(apple.questions.count == 3)
+        #expect(apple.requests.count == 3)
         #expect(await (try bridge([.apple], apple)).ask(receipt).short == "21005 apple Production")
-        let whole = FakeApple { _, _ in .body(#"{"status":\#(status),"receipt":{}}"#) }
+        let whole = ScriptedAppStore { _ in .body(#"{"status":\#(status),"receipt":{}}"#) }
         #expect(await (try bridge([.apple], whole)).ask(receipt).short == "\(status) apple Production")
     }
 
     @Test("Apple's status is returned even if local verification disagrees", arguments: [21003, 21010, 99])
     func verdicts(status: Int) async throws {
-        let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in .status(status) })
+        let bridge = try bridge([.apple, .receipt], ScriptedAppStore { _ in .status(status) })
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
         #expect(reply.short == "\(status) apple Production")
-        #expect(bridge.apple.questions.count == 1)
+        #expect(bridge.apple.requests.count == 1)
     }
 
     @Test("If Apple rejects the configured secret, the next source answers, and an operator is warned")
     func rejectedSecret() async throws {
-        let apple = FakeApple { _, number in number < 3 ? .status(21004) : .body(#"{"status":0,"receipt":{}}"#) }
+        let apple = ScriptedAppStore { $0.index < 3 ? .status(21004) : .body(#"{"status":0,"receipt":{}}"#) }
         let receipt = try SharedSimulator.receipt(.nonConsumable).base64
         let alone = try bridge([.apple], apple)
         #expect(await alone.ask(receipt).short == "21004 apple Production")
@@ -104,7 +104,7 @@ struct VerifyReceiptServiceTests {
 
     @Test("If Apple rejects a password of the client's that cannot be checked, the client gets 21004")
     func rejectedPassword() async throws {
-        let bridge = try TestProxy(FakeApple { _, _ in .status(21004) }) {
+        let bridge = try TestProxy(ScriptedAppStore { _ in .status(21004) }) {
             ($1.answer, $1.sharedSecret) = ([.apple, .receipt], nil)
         }
         let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
@@ -113,7 +113,7 @@ struct VerifyReceiptServiceTests {
 
     // MARK: - Apple is unavailable
 
-    static let silences: [FakeApple.Instead] = [
+    static let silences: [ScriptedAppStore.Reply] = [
         .http(503), .http(403), .http(302), .body("<html>We'll be back</html>"), .body("{}"), .body(""),
         .body("{\"status\":"), .body("{\"status\":\"soon\"}"), .status(21005), .status(21009), .status(21199),
         .status(21008), .failure(.timedOut), .failure(.connectFailed),
@@ -121,23 +121,23 @@ struct VerifyReceiptServiceTests {
 
     // T22
     @Test("If Apple is unavailable, a current receipt is answered locally", arguments: silences)
-    func fallback(silence: FakeApple.Instead) async throws {
-        let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in silence })
+    func fallback(silence: ScriptedAppStore.Reply) async throws {
+        let bridge = try bridge([.apple, .receipt], ScriptedAppStore { _ in silence })
         let reply = await bridge.ask(try SharedSimulator.receipt(.activeSubscription).base64)
         #expect(reply.short == "0 receipt Production")
         #expect(reply.json?["latest_receipt_info"] != nil)
         #expect(reply.json?["pending_renewal_info"] == nil)
-        #expect(bridge.apple.questions.count <= 3)
+        #expect(bridge.apple.requests.count <= 3)
     }
 
     @Test("If no source is available, the status is 21005 with is_retryable, or Apple's own retryable response")
     func nobody() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription).base64
-        let down = await (try bridge([.apple], FakeApple(instead: FakeApple.isDown))).ask(receipt)
+        let down = await (try bridge([.apple], .isDown)).ask(receipt)
         #expect(down.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
         #expect(down.short == "21005 apple Production")
         let busy = #"{"environment":"Production", "status":21104, "is_retryable":true}"#
-        let own = await (try bridge([.apple], FakeApple { _, _ in .body(busy) })).ask(receipt)
+        let own = await (try bridge([.apple], ScriptedAppStore { _ in .body(busy) })).ask(receipt)
         #expect(own.text == busy)
     }
 
@@ -148,9 +148,9 @@ struct VerifyReceiptServiceTests {
     @Test("A receipt whose subscription may have been renewed gives 21005 instead of an expiry", arguments: stale)
     func staleSubscription(kind: CustomerKind, version: UInt8?) async throws {
         let receipt = try SharedSimulator.receipt(kind, version: version).base64
-        let retry = await (try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))).ask(receipt)
+        let retry = await (try bridge([.apple, .receipt], .isDown)).ask(receipt)
         #expect(retry.text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
-        let answer = try TestProxy(FakeApple(instead: FakeApple.isDown)) {
+        let answer = try TestProxy(.isDown) {
             $1.answer = [.apple, .receipt]
             $1.staleSubscription = .answer
         }
@@ -164,7 +164,7 @@ struct VerifyReceiptServiceTests {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let end = try #require(receipt.transactions.compactMap(\.expiresDate).max())
         for (now, status) in [(end.advanced(by: .milliseconds(-1)), 0), (end, 21005)] {
-            let bridge = try TestProxy(FakeApple(instead: FakeApple.isDown), now: now)
+            let bridge = try TestProxy(.isDown, now: now)
             #expect(await bridge.ask(receipt.base64).status == status)
         }
     }
@@ -173,15 +173,15 @@ struct VerifyReceiptServiceTests {
     @Test("Apple's 21002 for an authentic receipt is retried once, then the receipt is answered locally")
     func appleSaysMalformed() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription).base64
-        let passing = try bridge([.apple, .receipt], FakeApple { _, number in number == 0 ? .status(21002) : nil })
+        let passing = try bridge([.apple, .receipt], ScriptedAppStore { $0.index == 0 ? .status(21002) : .simulated })
         #expect(await passing.ask(receipt).short == "0 apple Production")
-        let lasting = try bridge([.apple, .receipt], FakeApple { _, _ in .status(21002) })
+        let lasting = try bridge([.apple, .receipt], ScriptedAppStore { _ in .status(21002) })
         #expect(await lasting.ask(receipt).short == "0 receipt Production")
-        #expect(lasting.apple.questions.count == 2)
-        let alone = try bridge([.apple], FakeApple { _, _ in .status(21002) })
+        #expect(lasting.apple.requests.count == 2)
+        let alone = try bridge([.apple], ScriptedAppStore { _ in .status(21002) })
         #expect(await alone.ask(receipt).text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
         #expect(await alone.ask(try tampered()).text == #"{"status":21002}"#)
-        #expect(alone.apple.questions.count == 3)
+        #expect(alone.apple.requests.count == 3)
     }
 
     // MARK: - Invalid receipts
@@ -196,9 +196,9 @@ struct VerifyReceiptServiceTests {
         for order in Self.orders {
             let bridge = try bridge(order)
             #expect(await bridge.ask(body).short == "21002 apple Production")
-            #expect(bridge.apple.questions.map(\.body) == [body])
+            #expect(bridge.apple.requests.map(\.body) == [body])
         }
-        let down = try bridge([.apple], FakeApple(instead: FakeApple.isDown))
+        let down = try bridge([.apple], .isDown)
         #expect(await down.ask(body).short == "21002 receipt Production")
     }
 
@@ -214,7 +214,7 @@ struct VerifyReceiptServiceTests {
             let reply = await bridge.ask(Array(body.utf8), route: route)
             #expect(reply.text == #"{"status":21002}"#)
             #expect(reply.environment == (route == .only(.sandbox) ? .sandbox : .production))
-            #expect(bridge.apple.questions.isEmpty)
+            #expect(bridge.apple.requests.isEmpty)
         }
     }
 
@@ -224,7 +224,7 @@ struct VerifyReceiptServiceTests {
             #expect(await (try bridge(order)).ask(try tampered()).short == "21003 \(order[0]) Production")
         }
         // Local verification needs no response from Apple.
-        let down = try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))
+        let down = try bridge([.apple, .receipt], .isDown)
         #expect(await down.ask(try tampered()).text == #"{"status":21003}"#)
     }
 
@@ -253,14 +253,14 @@ struct VerifyReceiptServiceTests {
     @Test("A receipt with an unknown issuer is left to the next source, and gives 21005 if there is none")
     func issuerUnknown() async throws {
         let receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64
-        func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> TestProxy {
+        func bridge(_ answer: [AnswerSource], _ apple: ScriptedAppStore = ScriptedAppStore()) throws -> TestProxy {
             try TestProxy(apple, knowsIntermediates: false) { $1.answer = answer }
         }
         #expect(await (try bridge([.receipt, .apple])).ask(receipt).short == "0 apple Production")
         #expect(
             await (try bridge([.receipt])).ask(receipt).text
                 == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
-        let down = try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))
+        let down = try bridge([.apple, .receipt], .isDown)
         #expect(await down.ask(receipt).text == #"{"status":21005,"is_retryable":true,"is-retryable":true}"#)
     }
 
@@ -294,7 +294,7 @@ struct VerifyReceiptServiceTests {
         }
         let body = Question.body(receipt)
         #expect(await pass.ask(body).short == "0 apple Production")
-        #expect(pass.apple.questions.map(\.body) == [body])
+        #expect(pass.apple.requests.map(\.body) == [body])
         let refuse = try TestProxy {
             $0.unknownApps = .refuse
             $1.bundleId = BundleIdentifier(rawValue: "com.example.other")
@@ -302,7 +302,7 @@ struct VerifyReceiptServiceTests {
         #expect(await refuse.ask(body).text == #"{"status":21003}"#)
         #expect(await refuse.ask(try tampered()).text == #"{"status":21003}"#)
         #expect(await refuse.ask("SGVsbG8=").text == #"{"status":21002}"#)
-        #expect(refuse.apple.questions.isEmpty)
+        #expect(refuse.apple.requests.isEmpty)
     }
 
     @Test("With `sandbox: deny`, sandbox receipts and the sandbox endpoint give 21003")
@@ -320,7 +320,7 @@ struct VerifyReceiptServiceTests {
             }
             let production = try SharedSimulator.receipt(.nonConsumable).base64
             #expect(await bridge.ask(production, route: .only(.sandbox)).text == #"{"status":21003}"#)
-            #expect(bridge.apple.questions.isEmpty)
+            #expect(bridge.apple.requests.isEmpty)
             #expect(await bridge.ask(production).status == 0)
         }
     }
@@ -333,11 +333,9 @@ struct VerifyReceiptServiceTests {
         #expect(reply.short == "0 receipt Production")
         #expect(reply.json?["receipt"]?["in_app"] == .array([]))
         #expect(reply.json?["latest_receipt_info"] == nil && reply.json?["latest_receipt"] == nil)
-        #expect(own.apple.questions.isEmpty)
+        #expect(own.apple.requests.isEmpty)
         #expect(await (try bridge([.apple, .receipt])).ask(receipt).source == .apple)
-        #expect(
-            await (try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))).ask(receipt).short
-                == "0 receipt Production")
+        #expect(await (try bridge([.apple, .receipt], .isDown)).ask(receipt).short == "0 receipt Production")
     }
 
     @Test("exclude-old-transactions leaves one row for each subscription and product, also in local responses")

@@ -1,5 +1,6 @@
 import ReceiptBridgeStorage
 import Synchronization
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Client of PostgreSQL", .enabled(if: TestDatabase.isAvailable, "needs PostgreSQL: make test-postgresql"))
@@ -192,19 +193,14 @@ struct PostgreSQLClientTests {
         ])
         let (bodies, locked) = (Counter(), Counter())
         // Each locks one row and then the other's, so that the server ends one of them.
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (first, second) in [(Int64(1), Int64(2)), (2, 1)] {
-                group.addTask {
-                    try await client.transaction(within: .seconds(20)) { transaction in
-                        bodies.increment()
-                        _ = try await transaction.query(Self.update(first))
-                        locked.increment()
-                        for _ in 0..<1_000 where locked.value < 2 { try await Task.sleep(for: .milliseconds(5)) }
-                        _ = try await transaction.query(Self.update(second))
-                    }
-                }
+        try await concurrently([(Int64(1), Int64(2)), (2, 1)]) { (first, second) in
+            try await client.transaction(within: .seconds(20)) { transaction in
+                bodies.increment()
+                _ = try await transaction.query(Self.update(first))
+                locked.increment()
+                for _ in 0..<1_000 where locked.value < 2 { try await Task.sleep(for: .milliseconds(5)) }
+                _ = try await transaction.query(Self.update(second))
             }
-            try await group.waitForAll()
         }
         #expect(bodies.value > 2)
         let rows = try await client.query("SELECT count FROM conflictTest").rows

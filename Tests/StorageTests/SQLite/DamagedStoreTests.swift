@@ -18,8 +18,7 @@ struct DamagedStoreTests {
     init() async throws {
         folder = try TemporaryFolder()
         intact = folder.path("intact.sqlite")
-        scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        scope = try AppScope.of()
         let store = try SQLiteStore(path: intact)
         try await StoreUse(scope, Self.prefix).fill(store)
         #expect(await store.close() == nil)
@@ -158,13 +157,11 @@ struct DamagedStoreTests {
     func delivery(damage: String) async throws {
         let path = folder.path("deliveries.sqlite")
         let store = try SQLiteStore(path: path)
-        let target = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "https://example.com/")
+        let target = scope.target("raw", "https://example.com/")
         let now = Timestamp(milliseconds: 9_000)
         for uuid in ["a", "b", "c"] {
             _ = try await store.notifications.save(
-                NotificationRow(
-                    uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: now, receivedAt: now,
-                    text: CustomerDataFixture.jws("{}")),
+                NotificationRow(uuid, at: now.milliseconds, text: CustomerDataFixture.jws("{}")),
                 NotificationUpdate(transaction: CustomerDataFixture.transaction("\(Self.prefix)3", "\(Self.prefix)1")),
                 of: scope, for: [target])
         }
@@ -196,18 +193,11 @@ struct DamagedStoreTests {
     func healed() async throws {
         let (original, now) = ("\(Self.prefix)1", Timestamp(milliseconds: 9_000))
         let row = CustomerRow(
-            askedAt: now, signedDate: now, appAppleId: 7, revision: "r",
-            transactions: ["1", "2", "3"].map {
+            ["1", "2", "3"].map {
                 CustomerDataFixture.transaction("\(Self.prefix)\($0)", original, at: 9_000)
-            },
-            statuses: [
-                StatusRow(originalTransactionId: original, status: 2, subscriptionGroupIdentifier: "g", clock: now)
-            ],
-            renewals: [
-                RenewalRow(originalTransactionId: original, signedDate: now, text: CustomerDataFixture.jws("{}"))
-            ],
-            aliases: [])
-        let keys = CustomerIdentifiers(originalTransactionIds: [original], transactionIds: [])
+            }, at: now.milliseconds, statuses: [StatusRow(original, 2, group: "g", at: now.milliseconds)],
+            renewals: [RenewalRow(original, at: now.milliseconds, CustomerDataFixture.jws("{}"))])
+        let keys = CustomerIdentifiers([original])
         let columns = [
             "transactionRecord": ["customer", "signedDate", "text", "appTransactionId"],
             "customer": ["askedAt", "needsLookupSince", "revision", "eventKey"],
@@ -232,10 +222,8 @@ struct DamagedStoreTests {
     @Test("A notification replaces only what it contains, although the clock of something else is damaged")
     func kept() async throws {
         let (original, later) = ("\(Self.prefix)1", Timestamp(milliseconds: 9_500))
-        let status = StatusRow(
-            originalTransactionId: original, status: 2, subscriptionGroupIdentifier: "g", clock: later)
-        let renewal = RenewalRow(
-            originalTransactionId: original, signedDate: later, text: CustomerDataFixture.jws("{}"))
+        let status = StatusRow(original, 2, group: "g", at: later.milliseconds)
+        let renewal = RenewalRow(original, at: later.milliseconds, CustomerDataFixture.jws("{}"))
         let updates = [
             ("renewalClock", "renewal", NotificationUpdate(status: status)),
             ("statusClock", "status", NotificationUpdate(renewal: renewal)),
@@ -253,9 +241,7 @@ struct DamagedStoreTests {
                 }
                 let before = try stored()
                 let store = try SQLiteStore(path: path)
-                let notification = NotificationRow(
-                    uuid: "later", version: 2, type: "DID_RENEW", subtype: nil, signedDate: later, receivedAt: later,
-                    text: CustomerDataFixture.jws("{}"))
+                let notification = NotificationRow("later", at: later.milliseconds, text: CustomerDataFixture.jws("{}"))
                 _ = try await store.notifications.save(notification, update, of: scope)
                 await store.close()
                 #expect(try before?.isNull == false && stored() == before, "\(damage)")

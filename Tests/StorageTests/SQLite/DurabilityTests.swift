@@ -2,6 +2,7 @@ import ReceiptBridgeBase
 import Foundation
 import GRDB
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -14,8 +15,7 @@ struct DurabilityTests {
     init() throws {
         folder = try TemporaryFolder()
         path = folder.path("bridge.sqlite")
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = AppScope(bundleId: bundleId, environment: .production)
+        scope = try AppScope.of()
     }
 
     private func save(_ index: Int, in store: SQLiteStore) async throws {

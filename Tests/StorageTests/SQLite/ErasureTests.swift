@@ -19,8 +19,7 @@ struct ErasureTests {
     init() throws {
         folder = try TemporaryFolder()
         store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = AppScope(bundleId: bundleId, environment: .production)
+        scope = try AppScope.of()
     }
 
     private func fill(_ prefix: String, token: String) async throws {

@@ -2,6 +2,7 @@ import ReceiptBridgeBase
 import Foundation
 import GRDB
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -15,8 +16,7 @@ struct OpenFilesTests {
     init() throws {
         folder = try TemporaryFolder()
         path = folder.path("bridge.sqlite")
-        scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        scope = try AppScope.of()
     }
 
     private func save(_ index: Int, in store: SQLiteStore) async throws {

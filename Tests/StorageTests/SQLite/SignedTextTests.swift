@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 import ReceiptBridgeTestSupport
 
@@ -20,8 +21,7 @@ struct SignedTextTests {
     init() throws {
         folder = try TemporaryFolder()
         store = try SQLiteStore(path: folder.path("bridge.sqlite"))
-        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = AppScope(bundleId: bundleId, environment: .production)
+        scope = try AppScope.of()
         targetKey = ForwardingTargetKey(bundleId: bundleId, form: "raw", url: "http://127.0.0.1/")
     }
 
@@ -47,9 +47,7 @@ struct SignedTextTests {
     }
 
     private func transaction(_ id: String, _ text: String, at date: Int64 = 1_000) -> TransactionRow {
-        TransactionRow(
-            transactionId: id, originalTransactionId: id, appTransactionId: nil, isSubscription: true,
-            signedDate: Timestamp(milliseconds: date), revocation: nil, text: text)
+        TransactionRow(id, at: date, text: text)
     }
 
     private func update(
@@ -58,17 +56,13 @@ struct SignedTextTests {
         NotificationUpdate(
             transaction: transaction.map { self.transaction(id, $0, at: date) },
             renewal: renewal.map {
-                RenewalRow(originalTransactionId: id, signedDate: Timestamp(milliseconds: date), text: $0)
+                RenewalRow(id, at: date, $0)
             },
-            status: StatusRow(
-                originalTransactionId: id, status: 1, subscriptionGroupIdentifier: nil,
-                clock: Timestamp(milliseconds: date)))
+            status: StatusRow(id, at: date))
     }
 
     private func notification(_ uuid: String, _ text: String, at date: Int64 = 1_000) -> NotificationRow {
-        NotificationRow(
-            uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: Timestamp(milliseconds: date),
-            receivedAt: Timestamp(milliseconds: date), text: text)
+        NotificationRow(uuid, at: date, text: text)
     }
 
     /// Returns the text of the notification that is due last, as it is forwarded.
@@ -123,19 +117,11 @@ struct SignedTextTests {
         _ = try await store.save(first, update("10", text, text), of: scope, for: [targetKey])
         try await store.save(
             CustomerRow(
-                askedAt: Timestamp(milliseconds: 1_000), signedDate: Timestamp(milliseconds: 1_000), appAppleId: nil,
-                revision: "r", transactions: [transaction("20", text)],
-                statuses: [
-                    StatusRow(
-                        originalTransactionId: "20", status: 1, subscriptionGroupIdentifier: nil,
-                        clock: Timestamp(milliseconds: 1_000))
-                ],
-                renewals: [
-                    RenewalRow(originalTransactionId: "20", signedDate: Timestamp(milliseconds: 1_000), text: text)
-                ], aliases: []), of: scope)
+                [transaction("20", text)], statuses: [StatusRow("20")],
+                renewals: [RenewalRow("20", text)]), of: scope)
         await store.close()
         let again = try SQLiteStore(path: store.path)
-        let keys = CustomerIdentifiers(originalTransactionIds: ["20"], transactionIds: [])
+        let keys = CustomerIdentifiers(["20"])
         let customer = try #require(try await again.customer(of: keys, in: scope))
         let texts = [
             try await forwarded(by: again), try await transaction("10", of: again),

@@ -41,14 +41,11 @@ struct StoreTests {
     func integrity() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let scope = try AppScope.of()
         let store = try SQLiteStore(path: path)
         for batch in 0..<20 {
             let rows = (0..<500).map {
-                RevocationRow(
-                    transactionId: "\(batch * 500 + $0 + 1)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
-                    reason: nil)
+                RevocationRow("\(batch * 500 + $0 + 1)")
             }
             try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         }
@@ -73,12 +70,10 @@ struct StoreTests {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
         let store = try SQLiteStore(path: path, maximumPages: 200)
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let scope = try AppScope.of()
         func saveRevocations(_ ids: Range<Int>) async throws {
             let rows = ids.map {
-                RevocationRow(
-                    transactionId: "\($0)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+                RevocationRow("\($0)")
             }
             try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         }
@@ -100,10 +95,9 @@ struct StoreTests {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
         func refund(_ id: String) -> RevocationRow {
-            RevocationRow(transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+            RevocationRow(id)
         }
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let scope = try AppScope.of()
         let changes = Mutex<[String]>([])
         let store = SQLiteStore(opening: path, pauses: [.milliseconds(20)]) { error in
             changes.withLock { $0.append(error?.code.rawValue ?? "open") }
@@ -134,10 +128,9 @@ struct StoreTests {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
         let store = try SQLiteStore(path: path)
-        let scope = AppScope(
-            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let scope = try AppScope.of()
         let rows = ["1", "2", "3"].map {
-            RevocationRow(transactionId: $0, webOrderLineItemId: nil, date: Timestamp(milliseconds: 5), reason: nil)
+            RevocationRow($0, at: 5)
         }
         try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         await store.close()

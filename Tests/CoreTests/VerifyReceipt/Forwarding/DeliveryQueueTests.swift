@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import ReceiptBridgeCore
 import ReceiptBridgeStorage
+import ReceiptBridgeStorageTestSupport
 import Testing
 
 @Suite("Delivery queue")
@@ -12,8 +13,7 @@ struct DeliveryQueueTests {
         private let scope: AppScope
 
         init(maximum: Int = 64, schedule: DeliverySchedule = DeliverySchedule()) throws {
-            let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-            scope = AppScope(bundleId: bundleId, environment: .production)
+            scope = try AppScope.of()
             queue = DeliveryQueue(maximum: maximum, schedule: schedule)
         }
 

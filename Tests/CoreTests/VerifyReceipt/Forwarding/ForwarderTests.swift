@@ -30,7 +30,7 @@ struct ForwarderTests {
             for body in [plain, unusual, plain, unusual] { try await bridge.bridge.receive(body) }
             #expect(await bridge.settled())
         }
-        let raw = bridge.targets.to(ForwardingTestProxy.url("raw"))
+        let raw = bridge.targets.requests(to: ForwardingTestProxy.url("raw"))
         #expect(Set(raw.map(\.body)) == [plain, unusual] && raw.count == 2)
         for post in raw {
             #expect(post.headers["Content-Type"] == "application/json" && post.headers["Receipt-Bridge-Attempt"] == "1")
@@ -38,12 +38,12 @@ struct ForwarderTests {
             let hex = HMAC.hex(Array("\(seconds).".utf8) + post.body, key: Array("a secret".utf8))
             #expect(post.headers["Receipt-Bridge-Signature"] == "t=\(seconds),v1=\(hex)")
         }
-        let camel = bridge.targets.to(ForwardingTestProxy.url("camel"))
+        let camel = bridge.targets.requests(to: ForwardingTestProxy.url("camel"))
         #expect(camel.count == 2 && camel.allSatisfy { $0.headers["Receipt-Bridge-Signature"] == nil })
         let renewed = try #require(camel.compactMap(\.json).first { $0["notificationType"]?.text == "DID_RENEW" })
         #expect(renewed["transaction"]?["transactionId"]?.text == Self.period)
         #expect(renewed["renewalInfo"]?["autoRenewStatus"]?.integer == 1 && renewed["status"]?.integer == 1)
-        #expect(renewed["verified"]?.flag == true && renewed["bundleId"]?.text == ScriptedAppStore.bundleId)
+        #expect(renewed["verified"]?.flag == true && renewed["bundleId"]?.text == ScriptedCustomer.bundleId)
         #expect(renewed["appAppleId"]?.integer == SimulatedApp.first.appAppleId)
         #expect(renewed["environment"]?.text == "Production" && renewed["subtype"] == nil)
         let delivery = try #require(camel.first { $0.json?["notificationType"]?.text == "DID_RENEW" })
@@ -56,19 +56,19 @@ struct ForwarderTests {
         let own = "0c1f2a8e-6b37-4f0a-9d0e-3a2b1c4d5e6f"
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
         let appStore = bridge.bridge.appStore
-        func token() -> String? { bridge.targets.all.last?.json?["customer"]?["appAccountToken"]?.text }
+        func token() -> String? { bridge.targets.requests.last?.json?["customer"]?["appAccountToken"]?.text }
         try await bridge.forwarding {
             // No transaction has a token; the history is looked up once and stored.
             for count in 1...2 {
                 try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
-                #expect(await eventually { bridge.targets.all.count == count })
-                #expect(bridge.targets.all.last?.json?["customer"] == nil)
+                #expect(await eventually { bridge.targets.requests.count == count })
+                #expect(bridge.targets.requests.last?.json?["customer"] == nil)
                 await bridge.bridge.pipelines.finishWriting()
             }
             // The notification's own.
-            appStore.update { $0.change(Self.period) { $0.token = own } }
+            appStore.change(Self.period) { $0.token = own }
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
-            #expect(await eventually { bridge.targets.all.count == 3 })
+            #expect(await eventually { bridge.targets.requests.count == 3 })
             #expect(token() == own)
             #expect(await bridge.settled())
         }
@@ -86,12 +86,12 @@ struct ForwarderTests {
         }
         try await bridge.forwarding {
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: Self.period))
-            #expect(await eventually { bridge.targets.all.count == 1 })
+            #expect(await eventually { bridge.targets.requests.count == 1 })
             appStore.update { $0.isDown = false }
             try await bridge.bridge.receive(try appStore.notification("REFUND", of: Self.period))
-            #expect(await eventually { bridge.targets.all.count == 2 })
+            #expect(await eventually { bridge.targets.requests.count == 2 })
         }
-        let bodies = bridge.targets.all.compactMap(\.json)
+        let bodies = bridge.targets.requests.compactMap(\.json)
         #expect(bodies.map { $0["customer"]?["appAccountToken"]?.text } == [nil, token])
         #expect(bodies.allSatisfy { $0["transaction"]?["appAccountToken"] == nil })
         #expect(try await bridge.states() == [.delivered: 2])
@@ -112,7 +112,7 @@ struct ForwarderTests {
             ForwardingTestProxy.target(.camel), ForwardingTestProxy.target(.v1, "v1"),
         ])
         let hint = JSONValue.object([
-            "notification_type": .string("CANCEL"), "bid": .string(ScriptedAppStore.bundleId),
+            "notification_type": .string("CANCEL"), "bid": .string(ScriptedCustomer.bundleId),
             "password": .string(SimulatedApp.first.sharedSecret),
             "original_transaction_id": .string("700000000000999"),
         ])
@@ -122,7 +122,7 @@ struct ForwarderTests {
             "notificationType": .string("RENEWAL_EXTENSION"), "subtype": .string("SUMMARY"),
             "notificationUUID": .string("a summary"), "signedDate": .number(SharedSimulator.noon.milliseconds),
             "summary": .object([
-                "bundleId": .string(ScriptedAppStore.bundleId), "environment": .string("Production"),
+                "bundleId": .string(ScriptedCustomer.bundleId), "environment": .string("Production"),
                 "appAppleId": .number(SimulatedApp.first.appAppleId), "succeededCount": .number(5), "new": .number(1),
             ]),
         ])
@@ -131,17 +131,17 @@ struct ForwarderTests {
             try await bridge.bridge.receive(foreign)
             try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST"))
             try await bridge.bridge.receive(
-                ScriptedAppStore.body(try MintedReceipts.pki.jwsSigner.jws(payload: summary)))
+                ScriptedCustomer.body(try MintedReceipts.pki.jwsSigner.jws(payload: summary)))
             #expect(await bridge.settled())
         }
-        let events = bridge.targets.to(ForwardingTestProxy.url()).compactMap(\.json)
-        #expect(events.count == 3 && bridge.targets.all.count == 3)
+        let events = bridge.targets.requests(to: ForwardingTestProxy.url()).compactMap(\.json)
+        #expect(events.count == 3 && bridge.targets.requests.count == 3)
         // The nested transaction is of another app, so it is left out.
         let unknown = try #require(events.first { $0["notificationType"]?.text == "SOMETHING_NEW" })
         #expect(unknown["transaction"] == nil && unknown["renewalInfo"] != nil)
         let extended = try #require(events.first { $0["subtype"]?.text == "SUMMARY" })
         #expect(extended["summary"]?["succeededCount"]?.integer == 5 && extended["summary"]?["new"]?.integer == 1)
-        let post = bridge.targets.all.first { $0.json?["subtype"] != nil }
+        let post = bridge.targets.requests.first { $0.json?["subtype"] != nil }
         #expect(post?.headers["Receipt-Bridge-Delivery"]?.hasPrefix("sha256:") == true)
         #expect(try await bridge.states() == [.delivered: 3, .skipped: 3])
     }
@@ -155,22 +155,22 @@ struct ForwarderTests {
         // The first proxy sent nothing and was not shut down.
         let second = try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
         try await second.forwarding { #expect(await second.settled()) }
-        #expect(first.targets.all.isEmpty && second.targets.all.map(\.body) == [body])
+        #expect(first.targets.requests.isEmpty && second.targets.requests.map(\.body) == [body])
         // A delivery that is in flight at shutdown is sent again.
         second.targets.answer { _ in
             try? await Task.sleep(for: .seconds(60))
-            return 0
+            return .failure(.timedOut)
         }
         let other = try first.bridge.appStore.notification("REFUND", of: Self.period)
         try await second.forwarding {
             try await second.bridge.receive(other)
-            #expect(await eventually { second.targets.all.count == 2 })
+            #expect(await eventually { second.targets.requests.count == 2 })
         }
         #expect(try await second.states() == [.delivered: 1, .waiting: 1])
         second.targets.answer { _ in 204 }
         try await second.forwarding { #expect(await second.settled()) }
-        #expect(second.targets.all.map(\.body) == [body, other, other])
-        #expect(second.targets.all.last?.headers["Receipt-Bridge-Attempt"] == "1")
+        #expect(second.targets.requests.map(\.body) == [body, other, other])
+        #expect(second.targets.requests.last?.headers["Receipt-Bridge-Attempt"] == "1")
     }
 
     @Test("A target that does not respond does not delay others, and has at most four concurrent deliveries")
@@ -187,12 +187,12 @@ struct ForwarderTests {
         }
         try await bridge.forwarding {
             for _ in 0..<12 { try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST")) }
-            #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url("quick")).count == 12 })
-            #expect(bridge.targets.to(ForwardingTestProxy.url("slow")).count <= 4)
+            #expect(await eventually { bridge.targets.requests(to: ForwardingTestProxy.url("quick")).count == 12 })
+            #expect(bridge.targets.requests(to: ForwardingTestProxy.url("slow")).count <= 4)
             open.withLock { $0 = true }
             #expect(await bridge.settled())
         }
-        #expect(bridge.targets.all.count == 24)
+        #expect(bridge.targets.requests.count == 24)
     }
 
     @Test("A target that responds slowly gets more and more deliveries at once, up to the maximum", arguments: [3, 24])
@@ -212,7 +212,7 @@ struct ForwarderTests {
         try await bridge.forwarding { #expect(await bridge.settled()) }
         let most = counts.withLock(\.most)
         #expect(most <= maximum && (maximum < 4 || most > 4), "\(most)")
-        #expect(bridge.targets.all.count == 150)
+        #expect(bridge.targets.requests.count == 150)
     }
 
     @Test("A delivery that takes longer than a lease is not taken over, because the lease is renewed")
@@ -225,7 +225,7 @@ struct ForwarderTests {
         }
         try await first.bridge.receive(try first.bridge.appStore.notification("TEST"))
         try await first.forwarding {
-            #expect(await eventually { first.targets.all.count == 1 })
+            #expect(await eventually { first.targets.requests.count == 1 })
             try await second.forwarding {
                 for _ in 0..<3 {
                     let now = first.bridge.now.advanced(by: DeliveryLease.length / 2)
@@ -237,7 +237,7 @@ struct ForwarderTests {
                 #expect(await first.settled())
             }
         }
-        #expect(first.targets.all.count == 1 && second.targets.all.isEmpty)
+        #expect(first.targets.requests.count == 1 && second.targets.requests.isEmpty)
     }
 
     @Test("A server that was suspended begins nothing whose lease has ended, and changes no outcome of another one")
@@ -251,12 +251,12 @@ struct ForwarderTests {
         for _ in 0..<3 { try await first.bridge.receive(try first.bridge.appStore.notification("TEST")) }
         // Its renewals are as good as suspended.
         try await first.forwarding(renewal: .seconds(60)) {
-            #expect(await eventually { first.targets.all.count == 1 })
+            #expect(await eventually { first.targets.requests.count == 1 })
             #expect(await eventually { (try? await leaseEnds(first).count) == 3 })
             try await second.forwarding {
                 // Twice, because after a pause of the length of a lease nothing is taken over.
                 for _ in 0..<2 {
-                    #expect(second.targets.all.isEmpty)
+                    #expect(second.targets.requests.isEmpty)
                     second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length / 2)
                     try await Task.sleep(for: .milliseconds(30))  // Six polls.
                 }
@@ -267,7 +267,7 @@ struct ForwarderTests {
             try await Task.sleep(for: .milliseconds(30))  // Six polls.
         }
         // Only what was in flight was sent twice.
-        #expect(first.targets.all.count == 1 && second.targets.all.count == 3)
+        #expect(first.targets.requests.count == 1 && second.targets.requests.count == 3)
         #expect(try await first.states() == [.delivered: 3])
         #expect(try await first.bridge.store.deliveries().map(\.lastFailure) == [nil, nil, nil])
     }
@@ -277,21 +277,23 @@ struct ForwarderTests {
         let (first, second) = try pair()
         first.targets.answer { _ in
             while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
-            return 0
+            return .failure(.timedOut)
         }
         try await first.bridge.receive(try first.bridge.appStore.notification("TEST"))
         try await first.forwarding(renewal: .seconds(60)) {
-            #expect(await eventually { first.targets.all.count == 1 })
+            #expect(await eventually { first.targets.requests.count == 1 })
             try await second.forwarding {
                 second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length)
                 try await Task.sleep(for: .milliseconds(30))  // Six polls.
-                #expect(second.targets.all.isEmpty)
+                #expect(second.targets.requests.isEmpty)
                 // On a busy machine a worker can see two steps as one pause of the length of a lease, and waits again.
-                for _ in 0..<20 where second.targets.all.isEmpty {
+                for _ in 0..<20 where second.targets.requests.isEmpty {
                     second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length / 2)
-                    for _ in 0..<100 where second.targets.all.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+                    for _ in 0..<100 where second.targets.requests.isEmpty {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
                 }
-                #expect(second.targets.all.count == 1)
+                #expect(second.targets.requests.count == 1)
             }
         }
     }
@@ -326,7 +328,7 @@ struct ForwarderTests {
         }
         try await bridge.forwarding { #expect(await bridge.settled()) }
         for id in [Self.period, "700000000000500"] {
-            let dates = bridge.targets.all.compactMap(\.json)
+            let dates = bridge.targets.requests.compactMap(\.json)
                 .filter { $0["transaction"]?["transactionId"]?.text == id }.compactMap { $0["signedDate"]?.integer }
             #expect(dates.count == 6 && dates == dates.sorted())
         }
@@ -339,13 +341,13 @@ struct ForwarderTests {
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.raw), ForwardingTestProxy.target(.camel, "b"),
         ])
-        bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? status : 200 }
+        bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? .http(status) : 200 }
         let store = bridge.bridge.store
         try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: "u")))
         var pauses: [Int64] = []
         try await bridge.forwarding {
             for attempt in 1...12 {
-                #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url()).count == attempt })
+                #expect(await eventually { bridge.targets.requests(to: ForwardingTestProxy.url()).count == attempt })
                 #expect(
                     await eventually {
                         (try? await store.deliveries().first { $0.targetKey.form == "raw" }?.attempts) == attempt
@@ -357,7 +359,7 @@ struct ForwarderTests {
                 // One millisecond before the time of the next attempt, nothing is sent.
                 bridge.bridge.now = next.advanced(by: .milliseconds(-1))
                 try await Task.sleep(for: .milliseconds(20))  // Four polls.
-                #expect(bridge.targets.to(ForwardingTestProxy.url()).count == attempt)
+                #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).count == attempt)
                 bridge.bridge.now = next
             }
             #expect(pauses == [10, 60, 300, 1_800, 7_200, 21_600] + [Int64](repeating: 43_200, count: 5))
@@ -365,7 +367,7 @@ struct ForwarderTests {
             #expect(try await store.deliveries(in: .abandoned).map(\.uuid) == ["u"])
             bridge.bridge.now = bridge.bridge.now.advanced(by: .days(90))
             try await Task.sleep(for: .milliseconds(20))
-            #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 12)
+            #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).count == 12)
             // The target works again.
             bridge.targets.answer { _ in 200 }
             #expect(try await store.replay(.allDead, to: "https://nobody.example/", at: bridge.bridge.now).isEmpty)
@@ -376,11 +378,13 @@ struct ForwarderTests {
             let again = try await store.replay(
                 .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.bridge.now)
             #expect(again.map(\.targetKey.url) == [ForwardingTestProxy.url("b")])
-            #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url("b")).count == 2 })
+            #expect(await eventually { bridge.targets.requests(to: ForwardingTestProxy.url("b")).count == 2 })
             #expect(try await store.replay(.notification(uuid: "nobody"), to: nil, at: bridge.bridge.now).isEmpty)
             #expect(await bridge.settled())
         }
-        let attempts = bridge.targets.to(ForwardingTestProxy.url()).compactMap { $0.headers["Receipt-Bridge-Attempt"] }
+        let attempts = bridge.targets.requests(to: ForwardingTestProxy.url()).compactMap {
+            $0.headers["Receipt-Bridge-Attempt"]
+        }
         #expect(attempts == (1...12).map(String.init) + ["1"])
     }
 
@@ -419,10 +423,12 @@ struct ForwarderTests {
         let later = try ForwardingTestProxy(targets, appStore: bridge.bridge.appStore, folder: bridge.bridge.folder)
         try await later.forwarding {
             #expect(await later.settled())
-            #expect(Set(later.targets.all.map(\.body)) == Set(accepted) && later.targets.all.count == accepted.count)
+            #expect(
+                Set(later.targets.requests.map(\.body)) == Set(accepted)
+                    && later.targets.requests.count == accepted.count)
             for body in bodies { #expect(await later.bridge.refusal(body) == nil) }
             #expect(await later.settled())
         }
-        #expect(Set(later.targets.all.map(\.body)) == Set(bodies) && later.targets.all.count == 60)
+        #expect(Set(later.targets.requests.map(\.body)) == Set(bodies) && later.targets.requests.count == 60)
     }
 }

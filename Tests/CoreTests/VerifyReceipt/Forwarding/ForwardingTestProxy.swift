@@ -6,51 +6,18 @@ import ReceiptBridgeServer
 import ServiceLifecycle
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
-import Synchronization
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
 
-/// A transport for all targets. It records each request and responds as the test demands.
-final class PostedBodies: HTTPTransport {
-    struct Post: Sendable {
-        let url: String
-        let headers: HTTPHeaders
-        let body: [UInt8]
-
-        var json: JSONValue? { try? JSONValue(reading: body) }
-    }
-
-    private let posts = Mutex<[Post]>([])
-    private let reply = Mutex<@Sendable (Post) async -> Int>({ _ in 200 })
-
-    var all: [Post] { posts.withLock { $0 } }
-
-    func to(_ url: String) -> [Post] { all.filter { $0.url == url } }
-
-    /// Sets the response. It returns an HTTP status, or 0 for a timeout.
-    func answer(_ reply: @escaping @Sendable (Post) async -> Int) { self.reply.withLock { $0 = reply } }
-
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        let post = Post(url: request.url.text, headers: request.headers, body: request.body)
-        posts.withLock { $0.append(post) }
-        let reply = reply.withLock { $0 }
-        let status = await reply(post)
-        guard status > 0 else { throw TransportError(.timedOut, at: request.url.host, "no complete answer in time") }
-        return HTTPResponse(status: status)
-    }
-
-    func shutDown(grace: Duration) async {}
-}
-
-/// A proxy that forwards, with a ``ScriptedAppStore`` as its upstream.
+/// A proxy that forwards, with a ``ScriptedCustomer`` as its upstream.
 final class ForwardingTestProxy: Sendable {
     let bridge: StoringTestProxy
-    let targets = PostedBodies()
+    let targets = ScriptedAppStore { _ in 200 }
     private let app: AppConfiguration
     private let log: Logger
 
     init(
-        _ forward: [ForwardTarget], appStore: ScriptedAppStore = ScriptedAppStore(), folder: TemporaryFolder? = nil,
+        _ forward: [ForwardTarget], appStore: ScriptedCustomer = ScriptedCustomer(), folder: TemporaryFolder? = nil,
         maximumPages: Int? = nil
     ) throws {
         log = .silent

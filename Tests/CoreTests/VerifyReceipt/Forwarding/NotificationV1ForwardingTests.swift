@@ -9,7 +9,7 @@ import ReceiptBridgeTransport
 
 @Suite("Forwarding with `as: v1`")
 struct NotificationV1ForwardingTests {
-    typealias World = ScriptedAppStore.World
+    typealias World = ScriptedCustomer.World
 
     /// A version 2 notification, the notifications before it, and the types of the expected version 1 bodies.
     struct Case: Sendable, CustomTestStringConvertible {
@@ -149,19 +149,19 @@ struct NotificationV1ForwardingTests {
         appStore.update { one.change(&$0) }
         try await bridge.forwarding {
             for (type, subtype, renews) in one.before {
-                appStore.update { world in world.change { $0.renews = renews } }
+                appStore.change { $0.renews = renews }
                 try await bridge.bridge.receive(try appStore.notification(type, subtype, of: one.id))
                 #expect(await bridge.settled())
             }
-            appStore.update { world in world.change { $0.renews = one.renews } }
+            appStore.change { $0.renews = one.renews }
             try await bridge.bridge.receive(try appStore.notification(one.type, one.subtype, of: one.id))
             #expect(await bridge.settled())
         }
-        let bodies = bridge.targets.all.compactMap(\.json)
+        let bodies = bridge.targets.requests.compactMap(\.json)
         #expect(bodies.compactMap { $0["notification_type"]?.text } == one.sentBefore + one.sends)
         for body in bodies { try Self.check(body, about: one) }
         #expect(try await bridge.states()[.abandoned] == nil)
-        let parts = bridge.targets.all.suffix(one.sends.count).map { $0.headers["Receipt-Bridge-Part"] }
+        let parts = bridge.targets.requests.suffix(one.sends.count).map { $0.headers["Receipt-Bridge-Part"] }
         if one.sends.count > 1 {
             #expect(parts == (1...one.sends.count).map { "\($0)/\(one.sends.count)" })
         } else {
@@ -172,7 +172,7 @@ struct NotificationV1ForwardingTests {
     /// Checks the values that every body has.
     private static func check(_ body: JSONValue, about one: Case) throws {
         #expect(body["password"]?.text == SimulatedApp.first.sharedSecret)
-        #expect(body["environment"]?.text == "PROD" && body["bid"]?.text == ScriptedAppStore.bundleId)
+        #expect(body["environment"]?.text == "PROD" && body["bid"]?.text == ScriptedCustomer.bundleId)
         #expect(body["bvrs"]?.text == "42" && body["deprecation"] == nil)
         let isSubscription = one.id == "700000000000101"
         #expect(
@@ -210,14 +210,14 @@ struct NotificationV1ForwardingTests {
             let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
             let appStore = bridge.bridge.appStore
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
-            appStore.update { world in world.change { $0.renews = 0 } }
+            appStore.change { $0.renews = 0 }
             // Signed in this order, and received in both orders.
             let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
             let refund = try appStore.notification("REFUND", of: "700000000000101")
             for body in refundFirst ? [refund, off] : [off, refund] { try await bridge.bridge.receive(body) }
             try await bridge.forwarding { #expect(await bridge.settled()) }
             #expect(
-                bridge.targets.all.compactMap { $0.json?["notification_type"]?.text }
+                bridge.targets.requests.compactMap { $0.json?["notification_type"]?.text }
                     == ["DID_RENEW"] + (refundFirst ? ["CANCEL", Self.status] : [Self.status, "CANCEL"]))
         }
     }
@@ -226,12 +226,12 @@ struct NotificationV1ForwardingTests {
     func renewal() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.password = SharedSecret("theirs") }])
         let appStore = bridge.bridge.appStore
-        appStore.update { world in world.change { ($0.renews, $0.intent) = (0, 1) } }
+        appStore.change { ($0.renews, $0.intent) = (0, 1) }
         try await bridge.forwarding {
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             #expect(await bridge.settled())
         }
-        let post = try #require(bridge.targets.all.first)
+        let post = try #require(bridge.targets.requests.first)
         guard case .object(let members)? = post.json else { throw SharedSimulator.Missing(what: "a body") }
         #expect(
             members.map(\.key) == [
@@ -251,12 +251,12 @@ struct NotificationV1ForwardingTests {
         #expect(
             rows.compactMap { $0["transaction_id"]?.text }
                 == ["700000000000101", "700000000000100", "700000000000500"])
-        let begin = SharedSimulator.noon.advanced(by: .milliseconds(-ScriptedAppStore.month / 2))
+        let begin = SharedSimulator.noon.advanced(by: .milliseconds(-ScriptedCustomer.month / 2))
         let row = rows[0]
         #expect(row["quantity"]?.text == "1" && row["product_id"]?.text == Self.month)
         #expect(row["original_transaction_id"]?.text == "700000000000100")
         #expect(row["purchase_date_ms"]?.text == "\(begin.milliseconds)")
-        #expect(row["expires_date_ms"]?.text == "\(begin.milliseconds + ScriptedAppStore.month)")
+        #expect(row["expires_date_ms"]?.text == "\(begin.milliseconds + ScriptedCustomer.month)")
         #expect(row["in_app_ownership_type"]?.text == "PURCHASED" && row["is_trial_period"]?.text == "false")
         #expect(row["subscription_group_identifier"]?.text == "21000001" && row["signedDate"] == nil)
         let pending = try #require(unified["pending_renewal_info"]?.elements?.first)
@@ -270,19 +270,19 @@ struct NotificationV1ForwardingTests {
             ForwardingTestProxy.target(.v1) { ($0.latestReceipt, $0.writesNumbers) = (.absent, true) }
         ])
         let appStore = bridge.bridge.appStore
-        appStore.update { world in world.change { ($0.renews, $0.intent) = (0, 1) } }
+        appStore.change { ($0.renews, $0.intent) = (0, 1) }
         try await bridge.forwarding {
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             #expect(await bridge.settled())
         }
-        let body = try #require(bridge.targets.all.first?.json)
+        let body = try #require(bridge.targets.requests.first?.json)
         #expect(body["expiration_intent"]?.integer == 1 && body["unified_receipt"]?["latest_receipt"] == nil)
         let other = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         try await other.forwarding {
             try await other.bridge.receive(try other.bridge.appStore.notification("DID_RENEW", of: "700000000000101"))
             #expect(await other.settled())
         }
-        let latest = try #require(other.targets.all.first?.json?["unified_receipt"]?["latest_receipt"]?.text)
+        let latest = try #require(other.targets.requests.first?.json?["unified_receipt"]?["latest_receipt"]?.text)
         let reply = await other.bridge.ask(latest)
         #expect(reply.status == 0 && reply.json?["latest_receipt"]?.text == latest)
     }
@@ -299,7 +299,7 @@ struct NotificationV1ForwardingTests {
             try await bridge.bridge.receive(try appStore.notification("REFUND", of: "700000000000900"))
             #expect(await bridge.settled())
         }
-        let body = try #require(bridge.targets.all.first?.json)
+        let body = try #require(bridge.targets.requests.first?.json)
         let row = try #require(
             body["unified_receipt"]?["latest_receipt_info"]?.elements?.first {
                 $0["transaction_id"]?.text == "700000000000900"
@@ -328,7 +328,7 @@ struct NotificationV1ForwardingTests {
             #expect(await bridge.settled())
             #expect(appStore.questions.count == requestCount)
         }
-        #expect(bridge.targets.all.count == 2)
+        #expect(bridge.targets.requests.count == 2)
     }
 
     @Test("An incomplete history is not sent; the lookup is retried and then the body is sent")
@@ -345,19 +345,19 @@ struct NotificationV1ForwardingTests {
                 await eventually(within: .seconds(30)) {
                     (try? await store.deliveries(in: .waiting).first?.lastFailure) == "lookup.httpStatus"
                 })
-            #expect(bridge.targets.to(ForwardingTestProxy.url()).isEmpty)
+            #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).isEmpty)
             appStore.update { $0.isDown = false }
             bridge.bridge.now = SharedSimulator.noon.advanced(by: .seconds(20))
             #expect(await bridge.settled())
         }
-        #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 1)
+        #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).count == 1)
     }
 
     @Test("If the second of several bodies fails, the first is not sent again")
     func parts() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
-        appStore.update { world in world.change { $0.renews = 0 } }
+        appStore.change { $0.renews = 0 }
         bridge.targets.answer { $0.headers["Receipt-Bridge-Part"] == "2/2" ? 503 : 200 }
         let store = bridge.bridge.store
         try await bridge.forwarding {
@@ -368,7 +368,7 @@ struct NotificationV1ForwardingTests {
             #expect(await bridge.settled())
         }
         #expect(
-            bridge.targets.all.compactMap { $0.json?["notification_type"]?.text }
+            bridge.targets.requests.compactMap { $0.json?["notification_type"]?.text }
                 == ["CANCEL", Self.status, Self.status])
     }
 }

@@ -14,7 +14,7 @@ import ReceiptBridgeTransport
 
 /// An App Store with one customer, whose history the test changes. It serves the Server API and verifyReceipt, and
 /// creates notifications.
-final class ScriptedAppStore: HTTPTransport {
+final class ScriptedCustomer: Sendable {
     /// A transaction of the history.
     struct Purchase: Sendable {
         var id: String
@@ -116,27 +116,44 @@ final class ScriptedAppStore: HTTPTransport {
         try world.withLock { try body(&$0) }
     }
 
+    func change(_ id: String, _ edit: (inout Purchase) -> Void) { update { $0.change(id, edit) } }
+
+    func change(_ edit: (inout Subscription) -> Void) { update { $0.change(edit) } }
+
     var questions: [String] { world.withLock { $0.questions } }
+
+    /// The customer's app, with a key and a shared secret.
+    static func app(_ answer: [AnswerSource]) throws -> AppConfiguration {
+        var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: bundleId))
+        app.appAppleId = SimulatedApp.first.appAppleId
+        app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
+        app.answer = answer
+        app.serverAPI = ServerAPIAccount(
+            issuerId: "issuer", keyId: "key", bundleId: bundleId,
+            privateKey: .text(Redacted(try SigningKey.p256().privateKeyPEM)))
+        return app
+    }
 
     // MARK: - The Server API
 
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        let path = request.url.text
+    /// Serves the requests of one proxy.
+    var transport: ScriptedAppStore { ScriptedAppStore { [self] in await reply(to: $0) } }
+
+    private func reply(to request: ScriptedAppStore.Request) async -> ScriptedAppStore.Reply {
+        let path = request.url
         if path.hasSuffix("/verifyReceipt") {
             await update { $0.verifyReceipt == nil ? nil : $0.meanwhile.take() }?()
-            guard let answer = update({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
-            return HTTPResponse(status: 200, body: Array(answer.utf8))
+            guard let answer = update({ $0.verifyReceipt }) else { return 503 }
+            return .body(answer)
         }
         if path.contains("/notifications/history"), let texts = update({ $0.notifications }) {
-            if let query = try? JSONValue(reading: request.body), let start = query["startDate"]?.integer,
-                let end = query["endDate"]?.integer, start < end
+            if let query = request.json, let start = query["startDate"]?.integer, let end = query["endDate"]?.integer,
+                start < end
             {
                 update { $0.historyWindows.append(start..<end) }
             }
             let records = texts.map { JSONValue.object(["signedPayload": .string($0), "sendAttempts": .array([])]) }
-            return HTTPResponse(
-                status: 200,
-                body: JSONValue.object(["notificationHistory": .array(records), "hasMore": .bool(false)]).bytes)
+            return .json(.object(["notificationHistory": .array(records), "hasMore": .bool(false)]))
         }
         let (world, meanwhile) = update { world in
             let isDownload = path.contains("/appTransactions/")
@@ -147,22 +164,20 @@ final class ScriptedAppStore: HTTPTransport {
         }
         if path.contains("/history/") { try? await Task.sleep(for: world.pageTime) }
         await meanwhile?()
-        if world.isDown { return HTTPResponse(status: 503) }
+        if world.isDown { return 503 }
+        func missing(_ code: Int64) -> ScriptedAppStore.Reply {
+            .json(.object(["errorCode": .number(code), "errorMessage": .string("None.")]), http: 404)
+        }
         guard world.purchases.contains(where: { path.contains($0.id) || path.contains($0.original) }) else {
-            return HTTPResponse(
-                status: 404, body: Array(#"{"errorCode":4040010,"errorMessage":"Transaction id not found."}"#.utf8))
+            return missing(4_040_010)
         }
-        if path.contains("/appTransactions/") {
-            return HTTPResponse(status: 404, body: Array(#"{"errorCode":4040019,"errorMessage":"None."}"#.utf8))
-        }
+        if path.contains("/appTransactions/") { return missing(4_040_019) }
         let isFirst = !path.contains("revision=")
         guard let body = try? path.contains("/history/") ? history(world, isFirst: isFirst) : statuses(world) else {
-            throw TransportError(.internalFault, at: "script", "no answer")
+            return .failure(.internalFault)
         }
-        return HTTPResponse(status: 200, body: body.bytes)
+        return .json(body)
     }
-
-    func shutDown(grace: Duration) async {}
 
     private func history(_ world: World, isFirst: Bool) throws -> JSONValue {
         let count = world.firstPage.map { isFirst ? $0 : world.purchases.count - $0 }
@@ -238,8 +253,8 @@ final class ScriptedAppStore: HTTPTransport {
     /// Changes to a notification.
     struct Twist: Sendable {
         var uuid: String?
-        var bundleId = ScriptedAppStore.bundleId
-        var nestedBundleId = ScriptedAppStore.bundleId
+        var bundleId = ScriptedCustomer.bundleId
+        var nestedBundleId = ScriptedCustomer.bundleId
         var appAppleId: Int64? = SimulatedApp.first.appAppleId
         var environment = "Production"
         var status: Int64?? = .none
@@ -311,9 +326,9 @@ final class ScriptedAppStore: HTTPTransport {
     }
 }
 
-/// A proxy with a store and a ``ScriptedAppStore`` as its upstream.
+/// A proxy with a store and a ``ScriptedCustomer`` as its upstream.
 final class StoringTestProxy: Sendable {
-    let appStore: ScriptedAppStore
+    let appStore: ScriptedCustomer
     let folder: TemporaryFolder
     let store: SQLiteStore
     let pipelines: ServiceGraph
@@ -328,7 +343,7 @@ final class StoringTestProxy: Sendable {
     }
 
     init(
-        _ answer: [AnswerSource] = [.stored, .api], appStore: ScriptedAppStore = ScriptedAppStore(),
+        _ answer: [AnswerSource] = [.stored, .api], appStore: ScriptedCustomer = ScriptedCustomer(),
         folder: TemporaryFolder? = nil, maximumPages: Int? = nil, deadline: Duration = ProxyConfiguration.patience,
         logger: Logger = .silent, changing change: (inout AppConfiguration) -> Void = { _ in }
     ) throws {
@@ -336,35 +351,22 @@ final class StoringTestProxy: Sendable {
         let folder = try folder ?? TemporaryFolder()
         self.folder = folder
         store = try SQLiteStore(path: folder.path("bridge.sqlite"), maximumPages: maximumPages)
-        let pki = try MintedReceipts.pki
-        var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
-        app.appAppleId = SimulatedApp.first.appAppleId
-        app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
-        app.answer = answer
-        app.serverAPI = ServerAPIAccount(
-            issuerId: "issuer", keyId: "key", bundleId: ScriptedAppStore.bundleId,
-            privateKey: .text(Redacted(try SigningKey.p256().privateKeyPEM)))
+        var app = try ScriptedCustomer.app(answer)
         change(&app)
-        var settings = ProxyConfiguration()
-        settings.trustedRoots = pki.roots.map(\.certificate)
-        settings.intermediates = pki.intermediates.map(\.certificate)
+        var settings = ProxyConfiguration(trusting: try MintedReceipts.pki)
         settings.deadline = deadline
-        settings.serverAPI.production = "http://127.0.0.1:9/production"
-        settings.serverAPI.sandbox = "http://127.0.0.1:9/sandbox"
-        settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
-        settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
         settings.apps = [app]
         let clock = MovableClock()
         self.clock = clock
         pipelines = try ServiceGraph(
-            settings: settings, transport: appStore, store: store, tables: .bundled, logger: logger,
+            settings: settings, transport: appStore.transport, store: store, tables: .bundled, logger: logger,
             now: { clock.now }, sleep: { _ in })
         // Notifications have been received for long.
         pipelines.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
         settings.apps[0].answer = [.api]
         settings.apps[0].cacheSeconds = 0
         fresh = try VerifyReceiptService(
-            settings: settings, transport: appStore, tables: .bundled, logger: logger, now: { clock.now },
+            settings: settings, transport: appStore.transport, tables: .bundled, logger: logger, now: { clock.now },
             sleep: { _ in })
     }
 
