@@ -13,23 +13,9 @@ import ReceiptBridgeTransport
 
 @Suite("Customers that are erased while the App Store is asked about them")
 struct ErasedCustomerTests {
-    /// Erases all customers before each answer.
-    private struct ErasingTransport: HTTPTransport {
-        let transport: any HTTPTransport
-        let store: any Store
-        let ids: [TransactionIdentifier]
-
-        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-            for id in ids { _ = try? await store.personalData.erase(ErasureRequest(.transaction(id)), at: .now) }
-            return try await transport.send(request)
-        }
-
-        func shutDown(grace: Duration) async { await transport.shutDown(grace: grace) }
-    }
-
     @Test(
         "They are not stored again, by a sweep or a reconciliation",
-        arguments: StoreTestEngine.available, ["sweep", "reconcile"])
+        arguments: engines, ["sweep", "reconcile"])
     func erased(on engine: StoreTestEngine, by run: String) async throws {
         let stage = try await StoreStage(engine)
         let (store, appStore) = (stage.store, try SharedSimulator.store(customers: 6))
@@ -53,7 +39,11 @@ struct ErasedCustomerTests {
             + appStore.world.customers.flatMap(\.transactions).compactMap {
                 TransactionIdentifier(rawValue: $0.transactionId)
             }
-        let erasing = ErasingTransport(transport: curl, store: store, ids: ids)
+        // All customers are erased before each answer.
+        let erasing = ScriptedAppStore { _ in
+            for id in ids { _ = try? await store.personalData.erase(ErasureRequest(.transaction(id)), at: .now) }
+            return .received(by: curl)
+        }
         let clients = try ServerAPISource.batch(
             settings: settings, transport: erasing, trust: TrustStore(settings: settings), share: 1, store: store,
             now: { SharedSimulator.noon })
