@@ -1,5 +1,6 @@
 import Foundation
 import ReceiptBridgeCore
+import ReceiptBridgeServer
 import ReceiptBridgeTestSupport
 import Testing
 

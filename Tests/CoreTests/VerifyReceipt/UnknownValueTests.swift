@@ -96,7 +96,7 @@ struct UnknownValueTests {
     ///
     /// - Parameter sign: makes a change, and returns the signed text of the changed payload.
     private func expectUnchangedAccess<Payload: SignedClaims>(
-        _ payload: Payload, moreThan count: Int,
+        _ payload: Payload, _ claims: KeyPath<Payload, [UInt8]>, moreThan count: Int,
         _ sign: (inout ScriptedCustomer.World, JSONValue.Member?) throws -> String
     ) async throws {
         let bridge = try bridge()
@@ -109,13 +109,13 @@ struct UnknownValueTests {
             let signed = try bridge.appStore.update { try sign(&$0, change) }
             #expect(Self.access(await bridge.ask(receipt, password: Self.secret)) == expected, "\(change)")
             let payload = try #require(Signed<Payload>(storedText: signed)?.payload)
-            #expect(try JSONValue(reading: payload.claims)[change.key] == change.value)
+            #expect(try JSONValue(reading: payload[keyPath: claims])[change.key] == change.value)
         }
     }
 
     @Test("An unknown value of any member of a transaction changes no access, and stays in the claims")
     func transactions() async throws {
-        try await expectUnchangedAccess(TransactionPayload(), moreThan: 50) { world, change in
+        try await expectUnchangedAccess(TransactionPayload(), \.claims, moreThan: 50) { world, change in
             for index in world.purchases.indices { world.purchases[index].changes = change.map { [$0] } ?? [] }
             return try ScriptedCustomer.signed(world.purchases[2], world.clock)
         }
@@ -123,7 +123,7 @@ struct UnknownValueTests {
 
     @Test("An unknown value of any member of a renewal changes no access, and stays in the claims")
     func renewals() async throws {
-        try await expectUnchangedAccess(RenewalPayload(), moreThan: 30) { world, change in
+        try await expectUnchangedAccess(RenewalPayload(), \.claims, moreThan: 30) { world, change in
             world.subscriptions[0].changes = change.map { [$0] } ?? []
             return try ScriptedCustomer.signed(world.subscriptions[0], world.clock)
         }

@@ -22,7 +22,7 @@ struct SignedTextTests {
         folder = try TemporaryFolder()
         store = try SQLiteStore(path: folder.path("bridge.sqlite"))
         scope = try AppScope.of()
-        targetKey = ForwardingTargetKey(bundleId: bundleId, form: "raw", url: "http://127.0.0.1/")
+        targetKey = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1/")
     }
 
     private static func segment(_ text: String) -> String { Base64.encodeURLSafe(Array(text.utf8)) }
