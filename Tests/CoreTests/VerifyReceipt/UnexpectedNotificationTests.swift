@@ -74,11 +74,10 @@ struct UnexpectedNotificationTests {
                 + "renewalPrice 1, status 1, storefrontCountryCodes 1, subtype 1, type 1, version 1")
     }
 
-    @Test("A member that decides and has an unexpected type is answered with 503, so that Apple repeats")
-    func decides() async throws {
-        let bridge = try StoringTestProxy()
+    /// Bodies with a member that decides and has an unexpected type.
+    private func undecidable() throws -> [[UInt8]] {
         let odd = JSONValue.bool(true)
-        for body in try [
+        return try [
             body([data(transaction: [.init("revocationDate", odd)])]),
             body([data(transaction: [.init("transactionId", .number(7))])]),
             body([data(renewal: [.init("gracePeriodExpiresDate", odd)])]),
@@ -86,9 +85,13 @@ struct UnexpectedNotificationTests {
             body([data()], changing: [.init("signedDate", odd)]), body([.init("data", odd)]),
             // A renewal in the place of the transaction.
             body([data([.init("signedTransactionInfo", .string(try sign(Self.renewal)))])]),
-        ] {
-            #expect(await bridge.refusal(body) == .unexpectedType)
-        }
+        ]
+    }
+
+    @Test("A member that decides and has an unexpected type is answered with 503, so that Apple repeats")
+    func decides() async throws {
+        let bridge = try StoringTestProxy()
+        for body in try undecidable() { #expect(await bridge.refusal(body) == .unexpectedType) }
         #expect(NotificationRejection.Code.unexpectedType.httpStatus == 503)
         #expect(try await bridge.notifications() == 0)
     }
