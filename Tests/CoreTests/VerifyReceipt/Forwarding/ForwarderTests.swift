@@ -336,12 +336,14 @@ struct ForwarderTests {
 
     @Test(
         "A failing delivery is retried with increasing pauses, given up after three days, and sent again by a replay",
-        arguments: [(500, "http.500"), (302, "http.302"), (404, "http.404"), (0, "transport.timedOut")])
-    func failing(status: Int, code: String) async throws {
+        arguments: [
+            (500, "http.500"), (302, "http.302"), (404, "http.404"), (.failure(.timedOut), "transport.timedOut"),
+        ] as [(ScriptedAppStore.Reply, String)])
+    func failing(reply: ScriptedAppStore.Reply, code: String) async throws {
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.raw), ForwardingTestProxy.target(.camel, "b"),
         ])
-        bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? .http(status) : 200 }
+        bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? reply : 200 }
         let store = bridge.bridge.store
         try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: "u")))
         var pauses: [Int64] = []
