@@ -11,7 +11,13 @@ package enum Files {
         return path.didYouMean(names(in: folder(of: path), atMost: 10_000).map { prefix + $0 })
     }
 
-    private static func names(in folder: String, atMost limit: Int) -> [String] {
+    /// The text of a file of the kernel, at most 1 MiB of it; `nil` if it cannot be read. Uses nothing of Foundation but
+    /// the C library, because the library for other languages has no Foundation.
+    static func kernelText(of path: String) -> String? {
+        (try? FileDescriptor(reading: path).readToEnd(atMost: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    static func names(in folder: String, atMost limit: Int) -> [String] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []

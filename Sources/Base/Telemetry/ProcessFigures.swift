@@ -18,8 +18,9 @@ package struct ProcessFigures: Sendable {
     /// Reads the current figures from a few small files. Returns `nil` if there is no `/proc`.
     package init?() {
         // The process name in parentheses may contain anything, including blanks and parentheses.
-        guard let stat = Self.text(of: "/proc/self/stat"), let end = stat.lastIndex(of: ")"),
-            let boot = Self.text(of: "/proc/stat")?.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
+        guard let stat = Files.kernelText(of: "/proc/self/stat"), let end = stat.lastIndex(of: ")"),
+            let boot = Files.kernelText(of: "/proc/stat")?.split(separator: "\n")
+                .first(where: { $0.hasPrefix("btime ") }),
             let bootTime = Double(boot.dropFirst(6))
         else { return nil }
         // Index 0 is field 3 of proc_pid_stat(5), the state.
@@ -34,13 +35,10 @@ package struct ProcessFigures: Sendable {
         cpuSeconds = (user + system) / ticks
         startTime = bootTime + start / ticks
         // One of the descriptors belongs to the directory being read.
-        openFiles = Int64((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 1) - 1
-        let limit = Self.text(of: "/proc/self/limits")?.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        openFiles = Int64(max(Files.names(in: "/proc/self/fd", atMost: .max).count, 1) - 1)
+        let limit = Files.kernelText(of: "/proc/self/limits")?.split(separator: "\n")
+            .first { $0.hasPrefix("Max open files") }
         maximumFiles = limit.flatMap { Int64($0.dropFirst(14).split(separator: " ").first ?? "") }
-    }
-
-    private static func text(of path: String) -> String? {
-        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
 
     package func write(into text: inout MetricsText) {

@@ -4,9 +4,9 @@ import Foundation
 package enum ProcessMemory {
     /// The smallest of the limits of the machine and of the control groups, in bytes. Read once.
     package static let limit: Int = {
-        let machine = Int(clamping: ProcessInfo.processInfo.physicalMemory)
-        guard let groups = try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8) else { return machine }
-        return limits(of: groups) { try? String(contentsOfFile: $0, encoding: .utf8) }.reduce(machine, min)
+        let machine = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
+        guard let groups = Files.kernelText(of: "/proc/self/cgroup") else { return machine }
+        return limits(of: groups) { Files.kernelText(of: $0) }.reduce(machine, min)
     }()
 
     /// What the process keeps in memory between requests. All of it together has at most an eighth of the memory. For
