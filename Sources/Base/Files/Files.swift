@@ -11,8 +11,8 @@ package enum Files {
         return path.didYouMean(names(in: folder(of: path), atMost: 10_000).map { prefix + $0 })
     }
 
-    /// The text of a file of the kernel, at most 1 MiB of it; `nil` if it cannot be read. Uses nothing of Foundation but
-    /// the C library, because the library for other languages has no Foundation.
+    /// The text of a file of the kernel, at most 1 MiB of it; `nil` if it cannot be read. Uses nothing of Foundation
+    /// but the C library, because the library for other languages has no Foundation.
     static func kernelText(of path: String) -> String? {
         (try? FileDescriptor(reading: path).readToEnd(atMost: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
     }
