@@ -84,7 +84,7 @@ demo: set-up
 DEBUG_TESTS = .build/debug/receipt-bridgePackageTests.xctest
 RELEASE_TESTS = .build/release/receipt-bridgePackageTests.xctest
 FILTER ?=
-# STRICT=--strict also fails for a test that is slow in debug, and for what tests leave behind.
+# STRICT=--strict also fails for what tests leave behind, "--strict --slow" for a test that is slow in debug, too.
 STRICT ?=
 RUN_TESTS = python3 Tests/Scripts/check/run_tests.py
 

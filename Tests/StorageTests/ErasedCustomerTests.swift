@@ -18,7 +18,7 @@ struct ErasedCustomerTests {
         arguments: engines, ["sweep", "reconcile"])
     func erased(on engine: StoreTestEngine, by run: String) async throws {
         let stage = try await StoreStage(engine)
-        let (store, appStore) = (stage.store, try SharedSimulator.store(customers: 6))
+        let (store, appStore) = (stage.store, try SharedSimulator.store(customers: 3))
         let port = try await appStore.start()
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         var settings = ProxyConfiguration(of: appStore, port: port)
@@ -26,7 +26,7 @@ struct ErasedCustomerTests {
         let graph = try ServiceGraph(
             settings: settings, transport: curl, store: store, tables: .bundled, logger: .silent,
             now: { SharedSimulator.noon })
-        for outcome in appStore.events.make(40, seed: 3) {
+        for outcome in appStore.events.make(20, seed: 3) {
             for notification in outcome.notifications {
                 _ = try? await graph.notifications.receive(appStore.body(of: notification))
             }
@@ -34,11 +34,11 @@ struct ErasedCustomerTests {
         let stored = try await store.refunds.refundTargets(after: 0).targets.map(\.identifier)
         #expect(!stored.isEmpty)
         // A reconciliation finds other customers in the history of notifications.
-        let ids =
+        let ids = Set(
             stored
-            + appStore.world.customers.flatMap(\.transactions).compactMap {
-                TransactionIdentifier(rawValue: $0.transactionId)
-            }
+                + appStore.world.customers.flatMap(\.transactions).compactMap {
+                    TransactionIdentifier(rawValue: $0.originalTransactionId)
+                })
         // All customers are erased before each answer.
         let erasing = ScriptedAppStore { _ in
             for id in ids { _ = try? await store.personalData.erase(ErasureRequest(.transaction(id)), at: .now) }

@@ -11,9 +11,9 @@ reported; with --strict it is an error.
 What tests print, for example seeds, is printed if a test of the same process fails, or with --verbose. Skipped tests are listed with
 their reason; with REFUSE_SKIPPED=1 they are errors.
 
-With --strict, a test that takes more than 3 s is an error, unless Tests/Scripts/check/slow_tests.txt allows it. The processes are more than the
-cores, so a test that seems slow is measured once more by itself before it counts. On a machine that is much slower than the one
-whose times were recorded, slow tests are listed and no errors, see slowness().
+With --slow, a test that takes more than 3 s is an error, unless Tests/Scripts/check/slow_tests.txt allows it: on a machine of one's own,
+because seconds say nothing on a shared one. The processes are more than the cores, so a test that seems slow is measured once more by
+itself before it counts.
 """
 import argparse
 import collections
@@ -23,7 +23,6 @@ import os
 import re
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,8 +33,6 @@ TIMES = os.path.join(FOLDER, "times.json")
 SLOW = os.path.join(FOLDER, "slow_tests.txt")
 # Seconds that a test may take, and that a run may take before it is ended as hanging.
 TEST_LIMIT, RUN_LIMIT = 3, 40 * 60
-# How many times as long as recorded the suites may take until seconds say more about the machine than about a test.
-COMPARABLE = 1.25
 # Bytes that must be free in memory for temporary files. In debug the tests used 42 MB at a time.
 MEMORY = 1 << 30
 # Seconds between two lines of progress.
@@ -247,18 +244,6 @@ def allowed():
     return {row[1]: float(row[0]) for row in rows}
 
 
-def slowness(suites, results, times):
-    """How many times as long as recorded the suites took, at least 1: the median over those that were recorded with half a second
-    or more. Processors of a virtual machine are shared with others, and this run had less of them than the recorded one. With few
-    suites the answer is 1, because one slow test would allow itself more time."""
-    ratios = []
-    for suite, tests in suites.items():
-        recorded, seconds = times.get(suite, 0), [results[test].seconds for test in tests if test in results]
-        if recorded >= 0.5 and all(seconds):
-            ratios.append(sum(seconds) / recorded)
-    return max(1, statistics.median(ratios)) if len(ratios) >= 20 else 1
-
-
 def measured_alone(runner, test, limit):
     """The seconds of a test that runs by itself; the lesser of two runs if the first takes longer than the limit."""
     def once():
@@ -305,7 +290,8 @@ def main():
     parser.add_argument("--filter", default="", help="only tests whose id matches this regular expression")
     parser.add_argument("--jobs", type=int, default=2 * len(os.sched_getaffinity(0)))
     parser.add_argument("--record", action="store_true", help="write the times of the suites to Tests/Scripts/check/times.json")
-    parser.add_argument("--strict", action="store_true", help="slow tests and what tests leave behind are errors")
+    parser.add_argument("--strict", action="store_true", help="what tests leave behind is an error")
+    parser.add_argument("--slow", action="store_true", help="slow tests are errors")
     parser.add_argument("--verbose", action="store_true", help="print the line of each test, and what tests print")
     options = parser.parse_args()
     bundle = os.path.abspath(options.bundle)
@@ -346,20 +332,14 @@ def run(options, bundle, suites, times, total, work, scratch):
     for seconds, test in slow[:20]:
         print(f"{seconds:7.1f}  {test}")
     errors = []
-    if options.strict:
+    if options.slow:
         exceptions, crowd = allowed(), max(1, options.jobs / len(os.sched_getaffinity(0)))
-        factor = slowness(suites, results, times)
-        print(f"--- the suites took {factor:.2f} times as long as recorded, and limits of time are multiplied by that")
         for seconds, test in slow:
-            limit = exceptions.get(test, TEST_LIMIT) * factor
+            limit = exceptions.get(test, TEST_LIMIT)
             if seconds > limit * crowd and not results[test].issues:
                 again = measured_alone(runner, test, limit)
                 if again > limit:
-                    line = f"{test} took {seconds:.1f} s, and {again:.1f} s by itself; {limit:.1f} s are allowed"
-                    if factor <= COMPARABLE:
-                        errors.append(line)
-                    else:
-                        print(f"--- not counted, because the machine is slow: {line}")
+                    errors.append(f"{test} took {seconds:.1f} s, and {again:.1f} s by itself; {limit:.1f} s are allowed")
     skipped = collections.defaultdict(list)
     for test, result in results.items():
         if result.skipped is not None:
