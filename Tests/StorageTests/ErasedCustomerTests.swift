@@ -63,6 +63,5 @@ struct ErasedCustomerTests {
         #expect(try await store.refunds.countRefundTargets(after: 0) == 0)
         await curl.shutDown(grace: .zero)
         await appStore.stop()
-        await store.close()
     }
 }
