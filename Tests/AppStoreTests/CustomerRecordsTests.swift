@@ -9,16 +9,13 @@ import ReceiptBridgeTransport
 
 @Suite("Customer records")
 struct CustomerRecordsTests {
-    private static let unknown = CannedResponse.error(4_040_010, status: 404)
-
     @Test("A lookup returns the whole verified history and the statuses, with the same query on every page")
     func whole() async throws {
-        let api = try ScriptedServerAPI { path, _ in
-            if path.contains("subscriptions") { return try CannedResponse.statuses(["100"]) }
-            return try path.hasSuffix("?revision=r1")
-                ? CannedResponse.history([transaction("102", original: "100"), transaction("100")], revision: "r2")
-                : CannedResponse.history([transaction("100"), transaction("101", original: "100")], hasMore: true)
-        }
+        let api = try ScriptedServerAPI([
+            "subscriptions": .statuses(["100"]),
+            "revision=r1": .history([transaction("102", original: "100"), transaction("100")], revision: "r2"),
+            "history": .history([transaction("100"), transaction("101", original: "100")], hasMore: true),
+        ])
         let records = try await api.records(environment: .production)
         #expect(records.environment == .production)
         #expect(records.bundleId == "com.example.app")
@@ -104,12 +101,12 @@ struct CustomerRecordsTests {
                 clock: AppStoreClock(now: { Shared.noon }, uptime: { .zero }, sleep: { _ in })
             ) {
                 path, _ in
-                guard path.contains("subscriptions") else { return try CannedResponse.history(history) }
+                guard path.contains("subscriptions") else { return try Reply.history(history) }
                 let number = asked.withLock { count -> Int in
                     count += 1
                     return min(count, answers.count) - 1
                 }
-                return try CannedResponse.statuses(of: [answers[number].1], answers[number].0)
+                return try Reply.statuses(of: [answers[number].1], answers[number].0)
             }
             let records = try await api.records(environment: .production)
             #expect(asked.withLock { $0 } == calls, "\(name)")
@@ -122,18 +119,12 @@ struct CustomerRecordsTests {
 
     @Test("A lookup with an earlier history requests only the changes and merges them")
     func since() async throws {
-        let api = try ScriptedServerAPI { path, count in
-            if path.contains("subscriptions") { return try CannedResponse.statuses(["100"]) }
-            if path.hasSuffix("?revision=r1") {
-                return try CannedResponse.history(
-                    [transaction("100", original: "100"), transaction("103", original: "100")],
-                    revision: "r3")
-            }
-            if path.hasSuffix("?revision=r3") { return try CannedResponse.history([], revision: "r3") }
-            if path.hasSuffix("?revision=old") { return CannedResponse.error(4_000_005, status: 400) }
-            return try CannedResponse.history(
-                [transaction("100"), transaction("102", original: "100")], revision: "r1")
-        }
+        let api = try ScriptedServerAPI([
+            "subscriptions": .statuses(["100"]),
+            "revision=r1": .history([transaction("100"), transaction("103", original: "100")], revision: "r3"),
+            "revision=r3": .history([], revision: "r3"), "revision=old": .error(4_000_005, status: 400),
+            "history": .history([transaction("100"), transaction("102", original: "100")], revision: "r1"),
+        ])
         let first = try await api.records(environment: .production)
         #expect(first.revision == "r1")
         func again(_ revision: String, _ records: CustomerRecords) async throws -> CustomerRecords {
@@ -157,13 +148,11 @@ struct CustomerRecordsTests {
 
     @Test("The revision of an earlier history is not used for an identifier that this history does not contain")
     func otherHistory() async throws {
-        let api = try ScriptedServerAPI { path, _ in
-            if path.contains("subscriptions") { return try CannedResponse.statuses(["100", "500"]) }
-            if path.hasSuffix("?revision=r1") { return try CannedResponse.history([], revision: "r1") }
-            return try path.hasSuffix("/500")
-                ? CannedResponse.history([transaction("500"), transaction("501", original: "500")], revision: "r5")
-                : CannedResponse.history([transaction("100")], revision: "r1")
-        }
+        let api = try ScriptedServerAPI([
+            "subscriptions": .statuses(["100", "500"]), "revision=r1": .history([], revision: "r1"),
+            "/500": .history([transaction("500"), transaction("501", original: "500")], revision: "r5"),
+            "history": .history([transaction("100")], revision: "r1"),
+        ])
         let first = try await api.records(environment: .production)
         let earlier = try #require(
             api.client.earlierHistory(
@@ -185,12 +174,12 @@ struct CustomerRecordsTests {
         arguments: [1, 2])
     func invalidRevision(refusals: Int) async throws {
         let api = try ScriptedServerAPI { path, count in
-            if path.contains("subscriptions") { return try CannedResponse.statuses(["100"]) }
+            if path.contains("subscriptions") { return try Reply.statuses(["100"]) }
             guard path.hasSuffix("?revision=r1") else {
-                return try CannedResponse.history([transaction("100")], revision: "r1", hasMore: true)
+                return try Reply.history([transaction("100")], revision: "r1", hasMore: true)
             }
-            guard count > 2 * refusals else { return CannedResponse.error(4_000_005, status: 400) }
-            return try CannedResponse.history([transaction("101", original: "100")], revision: "r2")
+            guard count > 2 * refusals else { return Reply.error(4_000_005, status: 400) }
+            return try Reply.history([transaction("101", original: "100")], revision: "r2")
         }
         if refusals == 1 {
             let records = try await api.records(environment: .production)
@@ -206,26 +195,20 @@ struct CustomerRecordsTests {
 
     @Test("A history without statuses is an error")
     func missingStatuses() async throws {
-        let api = try ScriptedServerAPI { path, _ in
-            try path.contains("subscriptions") ? Self.unknown : CannedResponse.history([transaction("100")])
+        for statuses in [Reply.unknown, try .statuses([])] {
+            let api = try ScriptedServerAPI(["subscriptions": statuses, "history": .history([transaction("100")])])
+            let failure = await api.failure()
+            #expect(failure?.code == .statusesMissing && failure?.isTemporary == true)
         }
-        let failure = await api.failure()
-        #expect(failure?.code == .statusesMissing)
-        #expect(failure?.isTemporary == true)
-        let empty = try ScriptedServerAPI { path, _ in
-            try path.contains("subscriptions")
-                ? CannedResponse.statuses([]) : CannedResponse.history([transaction("100")])
-        }
-        #expect(await empty.failure()?.code == .statusesMissing)
     }
 
     @Test("Two histories are returned with the statuses of both")
     func twoHistories() async throws {
-        let api = try ScriptedServerAPI { path, _ in
-            let id = path.contains("/200") ? "200" : "100"
-            return path.contains("subscriptions")
-                ? try CannedResponse.statuses([id]) : try CannedResponse.history([transaction(id)], revision: "r\(id)")
-        }
+        let api = try ScriptedServerAPI([
+            "subscriptions/100": .statuses(["100"]), "subscriptions/200": .statuses(["200"]),
+            "/100": .history([transaction("100")], revision: "r100"),
+            "/200": .history([transaction("200")], revision: "r200"),
+        ])
         let records = try await api.records(["100", "200"], environment: .production)
         #expect(records.transactions.map(\.payload.transactionId) == ["100", "200"])
         #expect(records.subscriptions.map(\.originalTransactionId) == ["100", "200"])
@@ -235,17 +218,12 @@ struct CustomerRecordsTests {
 
     @Test("Records are returned even if a further history has no statuses", arguments: [true, false])
     func furtherStatuses(hasHistory: Bool) async throws {
-        let api = try ScriptedServerAPI { path, _ in
-            if path.contains("subscriptions/100") { return try CannedResponse.statuses(["100"]) }
-            if path.contains("/history/100") {
-                return try CannedResponse.history([transaction("100"), transaction("150")], revision: "r100")
-            }
-            if hasHistory, path.contains("/history/200") {
-                return try CannedResponse.history([transaction("200")], revision: "r200")
-            }
-            if path.contains("/transactions/200") { return try CannedResponse.transactionInfo(transaction("200")) }
-            return Self.unknown
-        }
+        let api = try ScriptedServerAPI([
+            "subscriptions/100": .statuses(["100"]),
+            "/history/100": .history([transaction("100"), transaction("150")], revision: "r100"),
+            "/history/200": hasHistory ? .history([transaction("200")], revision: "r200") : .unknown,
+            "/transactions/200": .transactionInfo(transaction("200")),
+        ])
         let records = try await api.records(["100", "200"], environment: .production)
         #expect(records.transactions.map(\.payload.transactionId) == ["100", "150", "200"])
         #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
@@ -256,13 +234,13 @@ struct CustomerRecordsTests {
     @Test("Subscriptions are looked up first, and the lookup continues while only single transactions are known")
     func order() async throws {
         let api = try ScriptedServerAPI { path, _ in
-            if path.contains("subscriptions") { return try CannedResponse.statuses(["104"]) }
-            if path.contains("/history/104") { return try CannedResponse.history([transaction("104")]) }
+            if path.contains("subscriptions") { return try Reply.statuses(["104"]) }
+            if path.contains("/history/104") { return try Reply.history([transaction("104")]) }
             if path.contains("/transactions/1") {
                 let id = String(path.suffix(3))
-                return try CannedResponse.transactionInfo(transaction(id, type: "Consumable"))
+                return try Reply.transactionInfo(transaction(id, type: "Consumable"))
             }
-            return Self.unknown
+            return Reply.unknown
         }
         func ids(_ texts: [String]) -> [TransactionIdentifier] {
             texts.compactMap(TransactionIdentifier.init(rawValue:))
@@ -298,10 +276,10 @@ struct CustomerRecordsTests {
         let api = try ScriptedServerAPI { path, _ in
             guard path.contains("subscriptions") else {
                 // Answered only when the other request has arrived.
-                return .behind(statusesArrived, try CannedResponse.history([transaction("100")]))
+                return .behind(statusesArrived, try Reply.history([transaction("100")]))
             }
             statusesArrived.open()
-            return try CannedResponse.statuses(["100"])
+            return try Reply.statuses(["100"])
         }
         try await expectSubscriber(of: api, calls: 2)
     }
@@ -310,22 +288,20 @@ struct CustomerRecordsTests {
     func earlyStatusesFail() async throws {
         let failures = Mutex(1)
         let api = try ScriptedServerAPI { path, _ in
-            guard path.contains("subscriptions") else { return try CannedResponse.history([transaction("100")]) }
+            guard path.contains("subscriptions") else { return try Reply.history([transaction("100")]) }
             let fails = failures.withLock { failures in
                 failures -= 1
                 return failures >= 0
             }
-            return try fails ? .json("{}", status: 500) : CannedResponse.statuses(["100"])
+            return try fails ? .json("{}", status: 500) : Reply.statuses(["100"])
         }
         try await expectSubscriber(of: api, calls: 3)
     }
 
     @Test("A lookup tries production, then the sandbox; in each the history, then the single transaction")
     func environments() async throws {
-        let sandbox = try ScriptedServerAPI { path, _ in
-            guard path.hasPrefix("/sandbox/inApps/v1/transactions/") else { return Self.unknown }
-            return try CannedResponse.transactionInfo(transaction("100", environment: "Sandbox", type: "Consumable"))
-        }
+        let consumable = transaction("100", environment: "Sandbox", type: "Consumable")
+        let sandbox = try ScriptedServerAPI(["/sandbox/inApps/v1/transactions/": .transactionInfo(consumable)])
         let records = try await sandbox.records()
         #expect(records.environment == .sandbox)
         #expect(records.revision == nil)
@@ -334,7 +310,7 @@ struct CustomerRecordsTests {
                 == ["production", "sandbox"].flatMap {
                     ["GET /\($0)/inApps/v2/history/100", "GET /\($0)/inApps/v1/transactions/100"]
                 })
-        let empty = try ScriptedServerAPI { _, _ in Self.unknown }
+        let empty = try ScriptedServerAPI([:])
         #expect(await empty.failure()?.code == .notFound)
         #expect(empty.requests.count == 4)
         #expect(await empty.failure(environment: .sandbox)?.isUnknownTransaction == true)
@@ -346,48 +322,36 @@ struct CustomerRecordsTests {
     @Test("The id of an app transaction finds its customer, is no anomaly, and is unknown if there is only the id")
     func appTransactionId() async throws {
         let download = JSONValue.Member("appTransactionId", .string("704"))
-        let known = try ScriptedServerAPI { path, _ in
-            guard path.contains("/history/704") else { return Self.unknown }
-            return try CannedResponse.history(
-                [transaction("100", type: "Consumable", changing: [download])], revision: "r")
-        }
+        let known = try ScriptedServerAPI([
+            "/history/704": .history([transaction("100", type: "Consumable", changing: [download])], revision: "r")
+        ])
         let records = try await known.records(["704"], environment: .production)
         #expect(records.transactions.map(\.payload.transactionId) == ["100"] && records.anomalies.isEmpty)
-        let unknown = try ScriptedServerAPI { path, _ in
-            path.contains("/history/") ? Self.unknown : CannedResponse.error(4_000_048, status: 400)
-        }
+        let unknown = try ScriptedServerAPI(["/history/": .unknown, "": .error(4_000_048, status: 400)])
         #expect(await unknown.failure()?.code == .notFound)
     }
 
     @Test("A 401 from production makes the lookup try the sandbox, for apps that were never released")
     func unreleased() async throws {
-        let api = try ScriptedServerAPI { path, _ in
-            guard path.hasPrefix("/sandbox") else { return CannedResponse.unauthorized }
-            return try CannedResponse.history(
-                [transaction("100", environment: "Sandbox", type: "Consumable")], environment: "Sandbox")
-        }
+        let consumable = transaction("100", environment: "Sandbox", type: "Consumable")
+        let api = try ScriptedServerAPI([
+            "/sandbox": .history([consumable], environment: "Sandbox"), "": .unauthorized,
+        ])
         #expect(try await api.records().environment == .sandbox)
         #expect(api.requests.count == 3)
-        let wrongKey = try ScriptedServerAPI { _, _ in CannedResponse.unauthorized }
+        let wrongKey = try ScriptedServerAPI(["": .unauthorized])
         #expect(await wrongKey.failure()?.code == .unauthorized)
         #expect(wrongKey.requests.count == 4)
-        let neither = try ScriptedServerAPI { path, _ in
-            path.hasPrefix("/sandbox") ? Self.unknown : CannedResponse.unauthorized
-        }
+        let neither = try ScriptedServerAPI(["/sandbox": .unknown, "": .unauthorized])
         #expect(await neither.failure()?.code == .unauthorized)
     }
 
     @Test("Records of several ids are merged, and missing ones are reported")
     func several() async throws {
-        let api = try ScriptedServerAPI { path, _ in
-            if path.contains("/history/100") {
-                return try CannedResponse.history([
-                    transaction("100", type: "Consumable"), transaction("200", bundleId: nil),
-                ])
-            }
-            if path.contains("subscriptions") { return try CannedResponse.statuses(["900"]) }
-            return Self.unknown
-        }
+        let api = try ScriptedServerAPI([
+            "/history/100": .history([transaction("100", type: "Consumable"), transaction("200", bundleId: nil)]),
+            "subscriptions": .statuses(["900"]),
+        ])
         let records = try await api.records(["100", "200", "300"], environment: .production)
         #expect(records.transactions.count == 2)
         let missing = try #require(TransactionIdentifier(rawValue: "300"))
@@ -400,7 +364,7 @@ struct CustomerRecordsTests {
 
     @Test("A lookup tries a bounded number of ids")
     func many() async throws {
-        let api = try ScriptedServerAPI { _, _ in Self.unknown }
+        let api = try ScriptedServerAPI([:])
         let ids = (1...500).map { String($0) }
         #expect(await api.failure(ids)?.code == .notFound)
         #expect(api.requests.count == 20)
@@ -416,7 +380,7 @@ struct CustomerRecordsTests {
     }
 
     private func expectNoCall(_ ids: [String]) async throws {
-        let api = try ScriptedServerAPI { _, _ in Self.unknown }
+        let api = try ScriptedServerAPI([:])
         #expect(await api.failure(ids)?.code == .noKeys)
         let keys = CustomerIdentifiers(originalTransactionIds: ["1"], transactionIds: [])
         let error = await #expect(throws: UpstreamError.self) {
@@ -438,7 +402,7 @@ struct CustomerRecordsTests {
     func singleFlight() async throws {
         let (gate, started) = (BlockingResponse(), Counter())
         let api = try ScriptedServerAPI { _, _ in
-            .behind(gate, .after(seconds: 0.3, try CannedResponse.history([transaction("100", type: "Consumable")])))
+            .behind(gate, .after(seconds: 0.3, try Reply.history([transaction("100", type: "Consumable")])))
         }
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<20 {
@@ -462,7 +426,7 @@ struct CustomerRecordsTests {
     func joinedFlight() async throws {
         let gate = BlockingResponse()
         let api = try ScriptedServerAPI { _, _ in
-            .behind(gate, try CannedResponse.history([transaction("100", type: "Consumable")]))
+            .behind(gate, try Reply.history([transaction("100", type: "Consumable")]))
         }
         let waitingLookup = Task { try await api.records().transactions.count }
         #expect(await eventually { api.requests.count == 1 })
@@ -489,7 +453,7 @@ struct CustomerRecordsTests {
         let clock = ManualClock()
         let budget = ServerAPIBudget(share: 10.0 / 180_000, reserve: 0.5)
         let api = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, _ in
-            try CannedResponse.history([transaction("100", type: "Consumable")])
+            try Reply.history([transaction("100", type: "Consumable")])
         }
         let batch = CallOptions(priority: .batch, timeLimit: .seconds(361))
         for _ in 0..<5 { #expect(await api.failure(environment: .production, batch) == nil) }

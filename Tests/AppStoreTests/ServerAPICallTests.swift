@@ -126,8 +126,8 @@ struct ServerAPICallTests {
     func refunds() async throws {
         let api = try ScriptedServerAPI { path, _ in
             try path.hasSuffix("revision=r1")
-                ? CannedResponse.history([transaction("1")], revision: "r2", hasMore: true)
-                : CannedResponse.history([transaction("2")], revision: "r3")
+                ? Reply.history([transaction("1")], revision: "r2", hasMore: true)
+                : Reply.history([transaction("2")], revision: "r3")
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
         let (rows, revision) = try await api.client.refunds(id, in: .production, since: "r1", ScriptedServerAPI.patient)
@@ -145,12 +145,12 @@ struct ServerAPICallTests {
         // `nil` rejects the revision from an earlier sweep; a number rejects the second page's revision that many
         // times.
         let api = try ScriptedServerAPI { path, count in
-            if path.hasSuffix("revision=old") { return CannedResponse.error(4_000_005, status: 400) }
+            if path.hasSuffix("revision=old") { return Reply.error(4_000_005, status: 400) }
             guard path.hasSuffix("revision=r1") else {
-                return try CannedResponse.history([transaction("1")], revision: "r1", hasMore: true)
+                return try Reply.history([transaction("1")], revision: "r1", hasMore: true)
             }
-            guard count > 2 * (refusals ?? 0) else { return CannedResponse.error(4_000_005, status: 400) }
-            return try CannedResponse.history([transaction("1"), transaction("2")], revision: "r2")
+            guard count > 2 * (refusals ?? 0) else { return Reply.error(4_000_005, status: 400) }
+            return try Reply.history([transaction("1"), transaction("2")], revision: "r2")
         }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
         func refunds() async throws -> [String?] {

@@ -19,11 +19,11 @@ struct ServerAPIFailureTests {
             (.json("null"), "notJSON", 3),
             (.respond(), "emptyBody", 3), (.truncated(announced: 99, body: Array("{}".utf8)), "truncated", 3),
             (.reset, "connectionReset", 3), (.respond(status: 503), "httpStatus", 3),
-            (CannedResponse.error(5_000_001, status: 500), "refused", 3),
-            (CannedResponse.error(4_040_002, status: 404), "refused", 3),
-            (CannedResponse.error(5_000_000, status: 500), "refused", 1),
-            (CannedResponse.error(4_000_006, status: 400), "refused", 1),
-            (CannedResponse.error(4_999_999, status: 400), "refused", 1), (.respond(status: 404), "httpStatus", 1),
+            (Reply.error(5_000_001, status: 500), "refused", 3),
+            (Reply.error(4_040_002, status: 404), "refused", 3),
+            (Reply.error(5_000_000, status: 500), "refused", 1),
+            (Reply.error(4_000_006, status: 400), "refused", 1),
+            (Reply.error(4_999_999, status: 400), "refused", 1), (.respond(status: 404), "httpStatus", 1),
             (.respond(status: 302, headers: ["Location: /x"]), "httpStatus", 1),
             (.json("{\"signedTransactions\":[1]}"), "malformedAnswer", 1),
             (.json("{\"signedTransactions\":[\"x\"]}"), "malformedAnswer", 1),
@@ -31,7 +31,7 @@ struct ServerAPIFailureTests {
             (.json("{}"), "emptyHistory", 1),
         ] as [(Reply, String, Int)])
     func outages(reply: Reply, code: String, calls: Int) async throws {
-        let api = try ScriptedServerAPI { _, _ in reply }
+        let api = try ScriptedServerAPI(["": reply])
         let failure = await api.failure(environment: .production)
         #expect(failure?.code.rawValue == code)
         #expect(failure?.isTemporary == (calls == 3))
@@ -42,8 +42,8 @@ struct ServerAPIFailureTests {
     func passing() async throws {
         let api = try ScriptedServerAPI { _, count in
             try count == 1
-                ? CannedResponse.error(5_000_001, status: 500)
-                : CannedResponse.history([transaction("100", type: "Consumable")])
+                ? Reply.error(5_000_001, status: 500)
+                : Reply.history([transaction("100", type: "Consumable")])
         }
         #expect(try await api.records().transactions.count == 1)
         #expect(api.requests.count == 2)
@@ -53,11 +53,11 @@ struct ServerAPIFailureTests {
     func flap() async throws {
         let api = try ScriptedServerAPI { _, count in
             try count == 1
-                ? CannedResponse.unauthorized : CannedResponse.history([transaction("100", type: "Consumable")])
+                ? Reply.unauthorized : Reply.history([transaction("100", type: "Consumable")])
         }
         #expect(try await api.records(environment: .production).transactions.count == 1)
         #expect(api.requests.count == 2)
-        let rejecting = try ScriptedServerAPI { _, _ in CannedResponse.unauthorized }
+        let rejecting = try ScriptedServerAPI(["": .unauthorized])
         let failure = await rejecting.failure(environment: .production)
         #expect(failure?.code == .unauthorized)
         #expect(failure?.isTemporary == false)
@@ -93,8 +93,8 @@ struct ServerAPIFailureTests {
         let clock = ManualClock()
         let api = try ScriptedServerAPI(clock: clock.clock) { _, count in
             try count == 1
-                ? CannedResponse.error(4_290_000, status: 429, headers: ["Retry-After: \(value)"])
-                : CannedResponse.history([transaction("100", type: "Consumable")])
+                ? Reply.error(4_290_000, status: 429, headers: ["Retry-After: \(value)"])
+                : Reply.history([transaction("100", type: "Consumable")])
         }
         let failure = await api.failure(environment: .production)
         #expect((failure == nil) == isAnswered)
@@ -109,8 +109,8 @@ struct ServerAPIFailureTests {
         let budget = ServerAPIBudget()
         let api = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, count in
             try count == 1
-                ? CannedResponse.error(4_290_000, status: 429, headers: ["Retry-After: 60"])
-                : CannedResponse.history([transaction("100", type: "Consumable")])
+                ? Reply.error(4_290_000, status: 429, headers: ["Retry-After: 60"])
+                : Reply.history([transaction("100", type: "Consumable")])
         }
         #expect(await api.failure(environment: .production)?.httpStatus == 429)
         let failure = await api.failure(environment: .production)
@@ -129,11 +129,11 @@ struct ServerAPIFailureTests {
         // Otherwise the timeout of a request would have ended it after seconds, and it would have been repeated.
         #expect(silent.requests.count <= 1)
         let endless = try ScriptedServerAPI { _, count in
-            try CannedResponse.history([], revision: "r\(count)", hasMore: true)
+            try Reply.history([], revision: "r\(count)", hasMore: true)
         }
         #expect(await endless.failure(CallOptions(maximumCalls: 12))?.code == .tooManyCalls)
         #expect(endless.requests.count == 12)
-        let circling = try ScriptedServerAPI { _, _ in try CannedResponse.history([], revision: "r", hasMore: true) }
+        let circling = try ScriptedServerAPI { _, _ in try Reply.history([], revision: "r", hasMore: true) }
         #expect(await circling.failure(environment: .production)?.code == .endlessPages)
         #expect(circling.requests.count == 2)
     }
@@ -151,20 +151,16 @@ struct ServerAPIFailureTests {
     func foreignRows() async throws {
         let counts = UpstreamMetrics()
         let clip = "com.example.app.Clip"
-        let api = try ScriptedServerAPI(counts: counts) { path, _ in
-            if path.contains("/subscriptions/") {
-                return try CannedResponse.statuses(of: [
-                    transaction("100"), transaction("201", bundleId: clip), transaction("202", environment: "Sandbox"),
-                ])
-            }
-            return path.contains("r1")
-                ? try CannedResponse.history([transaction("103", environment: "Sandbox"), transaction("104")])
-                : try CannedResponse.history(
-                    [
-                        transaction("101", bundleId: clip), transaction("100"),
-                        transaction("102", environment: "Xcode"),
-                    ], hasMore: true)
-        }
+        let statuses = [
+            transaction("100"), transaction("201", bundleId: clip), transaction("202", environment: "Sandbox"),
+        ]
+        let rows = [transaction("101", bundleId: clip), transaction("100"), transaction("102", environment: "Xcode")]
+        let api = try ScriptedServerAPI(
+            [
+                "/subscriptions/": .statuses(of: statuses),
+                "r1": .history([transaction("103", environment: "Sandbox"), transaction("104")]),
+                "": .history(rows, hasMore: true),
+            ], counts: counts)
         let records = try await api.records(environment: .production)
         #expect(records.transactions.map(\.payload.transactionId) == ["100", "104"])
         #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
@@ -181,19 +177,19 @@ struct ServerAPIFailureTests {
         let other = "com.example.other"
         let undated = transaction("100", changing: [.init("revocationDate", .string("x"))])
         let replies: [(Reply, UpstreamError.Code)] = [
-            (try CannedResponse.history([transaction("100")], bundleId: other), .wrongBundleId),
-            (try CannedResponse.history([transaction("100", bundleId: other)]), .wrongBundleId),
+            (try Reply.history([transaction("100")], bundleId: other), .wrongBundleId),
+            (try Reply.history([transaction("100", bundleId: other)]), .wrongBundleId),
             (
-                try CannedResponse.history([
+                try Reply.history([
                     transaction("100", bundleId: other), transaction("101", environment: "Sandbox"),
                 ]), .wrongBundleId
             ),
-            (try CannedResponse.history([transaction("100")], environment: "Sandbox"), .wrongEnvironment),
-            (try CannedResponse.history([transaction("100", environment: "Sandbox")]), .wrongEnvironment),
+            (try Reply.history([transaction("100")], environment: "Sandbox"), .wrongEnvironment),
+            (try Reply.history([transaction("100", environment: "Sandbox")]), .wrongEnvironment),
             (.json("{\"signedTransactions\":[\"\(foreign)\"]}"), .notAuthentic),
             (.json("{\"signedTransactions\":[\"\(genuine)\",\"\(foreign)\"]}"), .notAuthentic),
             // A row with a date that decides and cannot be read is not called forged.
-            (try CannedResponse.history([undated]), .unexpectedType),
+            (try Reply.history([undated]), .unexpectedType),
         ]
         for (reply, code) in replies {
             let api = try ScriptedServerAPI { _, _ in reply }

@@ -58,7 +58,7 @@ struct SharedBudgetTests {
         let budget = ServerAPIBudget(shared: bucket)
         while case .granted = budget.consume(.history, .production, .live, at: .zero) {}
         let api = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, _ in
-            try CannedResponse.history([transaction("100", type: "Consumable")])
+            try .history([transaction("100", type: "Consumable")])
         }
         let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600))
         #expect(await api.failure(environment: .production, options) == nil)

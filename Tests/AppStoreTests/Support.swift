@@ -49,13 +49,13 @@ func renewal(_ original: String, environment: String = "Production") -> JSONValu
 }
 
 /// Responses of the Server API.
-enum CannedResponse {
+extension Reply {
     static func history(
         _ rows: [JSONValue], revision: String = "r1", hasMore: Bool = false, bundleId: String = "com.example.app",
         environment: String = "Production"
     ) throws -> Reply {
         let signed = try rows.map { JSONValue.string(try Shared.pki.jwsSigner.jws(payload: $0)) }
-        return json([
+        return object([
             "revision": .string(revision), "hasMore": .bool(hasMore), "bundleId": .string(bundleId),
             "appAppleId": environment == "Production" ? .number(1_234_567_890) : nil,
             "environment": .string(environment), "signedTransactions": .array(signed),
@@ -63,7 +63,7 @@ enum CannedResponse {
     }
 
     static func transactionInfo(_ row: JSONValue) throws -> Reply {
-        json(["signedTransactionInfo": .string(try Shared.pki.jwsSigner.jws(payload: row))])
+        object(["signedTransactionInfo": .string(try Shared.pki.jwsSigner.jws(payload: row))])
     }
 
     static func statuses(_ originals: [String], environment: String = "Production") throws -> Reply {
@@ -86,7 +86,7 @@ enum CannedResponse {
         let group = JSONValue.object([
             "subscriptionGroupIdentifier": .string("20001"), "lastTransactions": .array(items),
         ])
-        return json([
+        return object([
             "environment": .string(environment), "bundleId": .string("com.example.app"),
             "data": .array(items.isEmpty ? [] : [group]),
         ])
@@ -98,9 +98,11 @@ enum CannedResponse {
             body: Array("{\"errorCode\":\(number),\"errorMessage\":\"No.\"}".utf8))
     }
 
+    /// The Server API does not know the id.
+    static let unknown = error(4_040_010, status: 404)
     static let unauthorized = Reply.respond(status: 401, body: Array("Unauthenticated\n\nRequest ID: X".utf8))
 
-    private static func json(_ members: KeyValuePairs<String, JSONValue?>) -> Reply {
+    private static func object(_ members: KeyValuePairs<String, JSONValue?>) -> Reply {
         .respond(headers: ["Content-Type: application/json"], body: JSONValue.object(members).bytes)
     }
 }
@@ -156,6 +158,14 @@ final class ScriptedServerAPI: Sendable {
                     productionBase: server.url("/production"), sandboxBase: server.url("/sandbox/")),
                 verifier: try Shared.verifier(), retry: retry, clock: clock, counts: counts),
             budget: budget)
+    }
+
+    /// - Parameter answers: responses by a part of the path, of which the first one counts. By default the id is unknown.
+    convenience init(_ answers: KeyValuePairs<String, Reply>, counts: UpstreamMetrics? = nil) throws {
+        let answers = answers.map { ($0.key, $0.value) }
+        try self.init(counts: counts) { path, _ in
+            answers.first { $0.0.isEmpty || path.contains($0.0) }?.1 ?? .unknown
+        }
     }
 
     /// The method, path and body of every request so far.
