@@ -45,10 +45,7 @@ package struct CustomerDataFixture: Sendable {
         return TransactionRow(
             transactionId: id, originalTransactionId: original, appTransactionId: download ?? "\(original.dropLast())7",
             isSubscription: true, signedDate: Timestamp(milliseconds: date),
-            revocation: isRefunded
-                ? RevocationRow(
-                    transactionId: id, webOrderLineItemId: "55\(id)", date: Timestamp(milliseconds: date), reason: 1,
-                    signedDate: Timestamp(milliseconds: date)) : nil,
+            revocation: isRefunded ? RevocationRow(id, lineItem: "55\(id)", at: date, reason: 1, signed: date) : nil,
             text: jws("{\"transactionId\":\"\(id)\",\"originalTransactionId\":\"\(original)\"\(tokenMember)}"))
     }
 
@@ -74,19 +71,10 @@ package struct CustomerDataFixture: Sendable {
     private func saveHistory(to store: any Store) async throws {
         try await store.customers.save(
             CustomerRow(
-                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1_000), appAppleId: 7,
-                revision: "r",
-                transactions: [Self.transaction(original, original), Self.transaction(second, original)],
-                statuses: [
-                    StatusRow(
-                        originalTransactionId: original, status: 1, subscriptionGroupIdentifier: "g",
-                        clock: Timestamp(milliseconds: 1_000))
-                ],
-                renewals: [
-                    RenewalRow(
-                        originalTransactionId: original, signedDate: Timestamp(milliseconds: 1_000),
-                        text: Self.jws("{\"originalTransactionId\":\"\(original)\"}"))
-                ], aliases: ["\(prefix)8"]), of: scope)
+                [Self.transaction(original, original), Self.transaction(second, original)], asked: 1,
+                statuses: [StatusRow(original, group: "g")],
+                renewals: [RenewalRow(original, Self.jws("{\"originalTransactionId\":\"\(original)\"}"))],
+                aliases: ["\(prefix)8"]), of: scope)
     }
 
     private func saveNotifications(to store: any Store) async throws {
@@ -150,10 +138,7 @@ package struct CustomerDataFixture: Sendable {
                 body: Array("{\"original_transaction_id\":\"\(original)\"}".utf8), latestReceipt: nil,
                 digest: [1], originals: ["1\(prefix)", original]), of: scope, at: Self.now)
         try await store.revocations.save(
-            revoked: [
-                RevocationRow(
-                    transactionId: "\(prefix)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
-            ], valid: [], askedAt: .now, of: scope)
+            revoked: [RevocationRow("\(prefix)9")], valid: [], askedAt: .now, of: scope)
         let (bundleId, environment) = (scope.bundleId.rawValue, scope.environment.rawValue)
         try await store.comparisons.add(
             comparisons: [],

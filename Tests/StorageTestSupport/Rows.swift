@@ -39,11 +39,13 @@ extension TransactionRow {
 }
 
 extension RevocationRow {
-    package init(_ id: String, lineItem: String? = nil, at date: Int64 = 1, reason: Int64? = nil, signed: Int64? = nil)
-    {
+    package init(
+        _ id: String, lineItem: String? = nil, at date: Int64 = 1, reason: Int64? = nil, signed: Int64? = nil,
+        asked: Timestamp? = nil
+    ) {
         self.init(
             transactionId: id, webOrderLineItemId: lineItem, date: Timestamp(milliseconds: date), reason: reason,
-            signedDate: signed.map(Timestamp.init(milliseconds:)))
+            signedDate: signed.map(Timestamp.init(milliseconds:)), askedAt: asked)
     }
 }
 

@@ -196,8 +196,7 @@ struct CustomerStoreTests {
         let revocations = stage.store.revocations
         func asked(_ seconds: Int64, revoked: Bool) async throws -> [String] {
             let time = Timestamp(seconds: seconds)
-            let row = RevocationRow(
-                transactionId: "10", webOrderLineItemId: nil, date: Timestamp(seconds: 1), reason: nil, askedAt: time)
+            let row = RevocationRow("10", asked: time)
             try await revocations.save(
                 revoked: revoked ? [row] : [], valid: revoked ? [] : ["10"], askedAt: time, of: stage.scope)
             return try await revocations.revoked(in: stage.scope).map(\.transactionId)

@@ -167,12 +167,4 @@ struct ErasureStoreTests {
         #expect(try await !data.erase(request(), at: Self.now).isEmpty)
         #expect(try await stage.find(["\(Self.mine)8"])?.transactions == [other.text])
     }
-
-    @Test("Erasing an unknown customer erases nothing and records no erasure", arguments: engines)
-    func unknown(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        try await fill(Self.other, token: nil, on: stage)
-        #expect(try await stage.store.personalData.erase(request(), at: Self.now).isEmpty)
-        #expect(try await stage.store.personalData.lastErasure() == nil)
-    }
 }

@@ -33,66 +33,59 @@ struct LeaseStoreTests {
         }
     }
 
-    @Test("An expired lease is taken over with a higher term, and its last holder is fenced")
-    func takeover() async throws {
-        for engine in engines {
-            let stage = try await StoreStage(engine)
-            let other = try await stage.second()
-            let first = try #require(
-                try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .seconds(60)))
-            let same = try #require(
-                try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .milliseconds(40)))
-            #expect(same.term == first.term)
-            try await Task.sleep(for: .milliseconds(60))
-            // No other holder has claimed it, so it can still be renewed.
-            #expect(try await stage.store.leases.renew(first, lasting: .milliseconds(40)) != nil)
-            try await Task.sleep(for: .milliseconds(60))
-            let second = try #require(
-                try await other.leases.claim(.archive, for: Self.holder("b"), lasting: .seconds(60)))
-            #expect(second.term == first.term + 1)
-            #expect(try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .seconds(60)) == nil)
-            #expect(try await stage.store.leases.renew(first, lasting: .seconds(60)) == nil)
-            // The last holder releases too late: the lease of the new one stays.
-            try await stage.store.leases.release(first)
-            let renewed = try #require(try await other.leases.renew(second, lasting: .seconds(90)))
-            #expect(renewed.term == second.term)
-            #expect(renewed.expiresAt > second.expiresAt)
-            // Other tasks are independent.
-            #expect(try await stage.store.leases.claim(.refunds, for: Self.holder("a"), lasting: .seconds(1)) != nil)
-            await other.close()
-            await stage.store.close()
-        }
+    @Test("An expired lease is taken over with a higher term, and its last holder is fenced", arguments: engines)
+    func takeover(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let other = try await stage.second()
+        let first = try #require(
+            try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .seconds(60)))
+        let same = try #require(
+            try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .milliseconds(40)))
+        #expect(same.term == first.term)
+        try await Task.sleep(for: .milliseconds(60))
+        // No other holder has claimed it, so it can still be renewed.
+        #expect(try await stage.store.leases.renew(first, lasting: .milliseconds(40)) != nil)
+        try await Task.sleep(for: .milliseconds(60))
+        let second = try #require(
+            try await other.leases.claim(.archive, for: Self.holder("b"), lasting: .seconds(60)))
+        #expect(second.term == first.term + 1)
+        #expect(try await stage.store.leases.claim(.archive, for: Self.holder("a"), lasting: .seconds(60)) == nil)
+        #expect(try await stage.store.leases.renew(first, lasting: .seconds(60)) == nil)
+        // The last holder releases too late: the lease of the new one stays.
+        try await stage.store.leases.release(first)
+        let renewed = try #require(try await other.leases.renew(second, lasting: .seconds(90)))
+        #expect(renewed.term == second.term)
+        #expect(renewed.expiresAt > second.expiresAt)
+        // Other tasks are independent.
+        #expect(try await stage.store.leases.claim(.refunds, for: Self.holder("a"), lasting: .seconds(1)) != nil)
     }
 
-    @Test("Work stops when its lease was lost, and is not started while another process has it")
-    func work() async throws {
-        for engine in engines {
-            let stage = try await StoreStage(engine)
-            let leases = stage.store.leases
-            let lease = try #require(
-                try await leases.claim(.retention, for: Self.holder("a"), lasting: .milliseconds(30)))
-            let renewal = LeaseRenewal(lease, in: leases, lasting: .milliseconds(30))
-            #expect(await renewal.isHeld())
-            try await Task.sleep(for: .milliseconds(50))
-            // It has expired, but no other holder has claimed it.
-            #expect(await renewal.isHeld())
-            try await Task.sleep(for: .milliseconds(50))
-            let other = try #require(try await leases.claim(.retention, for: Self.holder("d"), lasting: .seconds(60)))
-            #expect(await !renewal.isHeld())
-            try await leases.release(other)
-            #expect(await !renewal.isHeld())
-            let result = try await TaskLease.whileHolding(.retention, in: leases, for: Self.holder("b")) {
-                isHeld throws(StorageError) in
-                let other = try await TaskLease.whileHolding(.retention, in: leases, for: Self.holder("c")) {
-                    _ throws(StorageError) in true
-                }
-                return await isHeld() && other == nil
+    @Test("Work stops when its lease was lost, and is not started while another process has it", arguments: engines)
+    func work(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        let leases = stage.store.leases
+        let lease = try #require(
+            try await leases.claim(.retention, for: Self.holder("a"), lasting: .milliseconds(30)))
+        let renewal = LeaseRenewal(lease, in: leases, lasting: .milliseconds(30))
+        #expect(await renewal.isHeld())
+        try await Task.sleep(for: .milliseconds(50))
+        // It has expired, but no other holder has claimed it.
+        #expect(await renewal.isHeld())
+        try await Task.sleep(for: .milliseconds(50))
+        let other = try #require(try await leases.claim(.retention, for: Self.holder("d"), lasting: .seconds(60)))
+        #expect(await !renewal.isHeld())
+        try await leases.release(other)
+        #expect(await !renewal.isHeld())
+        let result = try await TaskLease.whileHolding(.retention, in: leases, for: Self.holder("b")) {
+            isHeld throws(StorageError) in
+            let other = try await TaskLease.whileHolding(.retention, in: leases, for: Self.holder("c")) {
+                _ throws(StorageError) in true
             }
-            #expect(result == true)
-            // The lease was released.
-            #expect(try await leases.claim(.retention, for: Self.holder("c"), lasting: .seconds(9)) != nil)
-            await stage.store.close()
+            return await isHeld() && other == nil
         }
+        #expect(result == true)
+        // The lease was released.
+        #expect(try await leases.claim(.retention, for: Self.holder("c"), lasting: .seconds(9)) != nil)
     }
 
     /// A store that can be reached from the third renewal on.

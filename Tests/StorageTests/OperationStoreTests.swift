@@ -64,32 +64,4 @@ struct OperationStoreTests {
         let stored = try await stage.store.refunds.reportedRefunds(of: ["11", "12"], in: stage.scope)
         #expect(stored.mapValues(\.text) == ["12": "12@4000"] && stored["12"]?.isReported == true)
     }
-
-    @Test("A refund that is already known does not mark its customer as stale, and gives one event", arguments: engines)
-    func known(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        try await stage.save(
-            CustomerRow([TransactionRow("11", at: 2_000, download: "d11", revoked: 1_500)], at: 2_000, asked: 1))
-        let row = RefundRow(
-            transaction: TransactionRow("11", at: 3_000, download: "d11", revoked: 1_500),
-            date: Timestamp(milliseconds: 1_500))
-        for _ in 0..<2 { try await stage.store.refunds.save([row], in: stage.scope, at: Self.begin) }
-        #expect(try await stage.find(["11"])?.needsLookup == false)
-        #expect(try await refunds(on: stage) == ["11"])
-    }
-
-    @Test("A refund that a history contains twice counts once", arguments: engines)
-    func repeated(on engine: StoreTestEngine) async throws {
-        let stage = try await StoreStage(engine)
-        try await save(["11"], on: stage)
-        // Signed again, with the same content.
-        let rows = [Int64(2_000), 3_000].map { date in
-            RefundRow(
-                transaction: CustomerDataFixture.transaction("12", "12", at: date, isRefunded: true),
-                date: Timestamp(milliseconds: 1_500))
-        }
-        let unknown = try await stage.store.refunds.save(
-            rows, in: stage.scope, at: Self.begin, source: .refundSweep, reportingTo: [])
-        #expect(unknown == 1)
-    }
 }

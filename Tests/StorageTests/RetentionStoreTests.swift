@@ -12,12 +12,8 @@ struct RetentionStoreTests {
     private func ago(_ days: Int64) -> Timestamp { Self.now.advanced(by: .milliseconds(-days * Self.day)) }
 
     private func transaction(_ id: String, _ days: Int64, isRefunded: Bool = false) -> TransactionRow {
-        TransactionRow(
-            transactionId: id, originalTransactionId: id, appTransactionId: nil, isSubscription: true,
-            signedDate: ago(days),
-            revocation: isRefunded
-                ? RevocationRow(id, at: ago(days).milliseconds, reason: 0) : nil,
-            text: "\(id) \(days)")
+        let date = ago(days).milliseconds
+        return TransactionRow(id, at: date, revoked: isRefunded ? date : nil, text: "\(id) \(days)")
     }
 
     private func save(_ ids: [String], asked days: Int64, on stage: StoreStage) async throws {

@@ -84,6 +84,17 @@ struct RolloutStoreTests {
         #expect(try await reopened.comparisons.comparedCustomers(since: 0).map(\.count) == [10, 1])
     }
 
+    @Test("A customer is counted on the last day of a comparison, also without a rollout", arguments: engines)
+    func days(on engine: StoreTestEngine) async throws {
+        let stage = try await StoreStage(engine)
+        for (digests, day) in [([1, 2, 2], 10), ([1], 12), ([1, 3], 11)] as [([Int64], Int64)] {
+            try await add(digests, to: nil, day: day, in: stage.store, of: stage)
+        }
+        for (since, count) in [(1, [3]), (11, [2]), (12, [1]), (13, [])] as [(Int64, [Int64])] {
+            #expect(try await stage.store.comparisons.comparedCustomers(since: since).map(\.count) == count)
+        }
+    }
+
     @Test("Only the customers compared last are kept and counted", arguments: engines)
     func bounded(on engine: StoreTestEngine) async throws {
         let stage = try await StoreStage(engine)

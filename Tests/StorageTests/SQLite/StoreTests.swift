@@ -32,9 +32,7 @@ struct StoreTests {
         let scope = try AppScope.of()
         let store = try SQLiteStore(path: path)
         for batch in 0..<20 {
-            let rows = (0..<500).map {
-                RevocationRow("\(batch * 500 + $0 + 1)")
-            }
+            let rows = (0..<500).map { RevocationRow("\(batch * 500 + $0 + 1)") }
             try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         }
         try await store.compact()
@@ -60,9 +58,7 @@ struct StoreTests {
         let store = try SQLiteStore(path: path, maximumPages: 200)
         let scope = try AppScope.of()
         func saveRevocations(_ ids: Range<Int>) async throws {
-            let rows = ids.map {
-                RevocationRow("\($0)")
-            }
+            let rows = ids.map { RevocationRow("\($0)") }
             try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         }
         let error = await #expect(throws: StorageError.self) { try await saveRevocations(1..<20_000) }
@@ -81,25 +77,22 @@ struct StoreTests {
     func takenAway() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
-        func refund(_ id: String) -> RevocationRow {
-            RevocationRow(id)
-        }
         let scope = try AppScope.of()
         let changes = Mutex<[String]>([])
         let store = SQLiteStore(opening: path, pauses: [.milliseconds(20)]) { error in
             changes.withLock { $0.append(error?.code.rawValue ?? "open") }
         }
-        try await store.save(revoked: [refund("1")], valid: [], askedAt: .now, of: scope)
+        try await store.save(revoked: [RevocationRow("1")], valid: [], askedAt: .now, of: scope)
         let other = folder.path("other.sqlite")
         let copy = try SQLiteStore(path: other)
-        try await copy.save(revoked: [refund("2")], valid: [], askedAt: .now, of: scope)
+        try await copy.save(revoked: [RevocationRow("2")], valid: [], askedAt: .now, of: scope)
         // Everything in a single file.
         try await copy.compact()
         await copy.close()
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: other, toPath: path)
         let error = await #expect(throws: StorageError.self) {
-            try await store.save(revoked: [refund("3")], valid: [], askedAt: .now, of: scope)
+            try await store.save(revoked: [RevocationRow("3")], valid: [], askedAt: .now, of: scope)
         }
         #expect(error?.code == .changed && !store.isOpen)
         await #expect(throws: StorageError.self) { try await store.revoked(in: scope) }
@@ -116,9 +109,7 @@ struct StoreTests {
         let path = folder.path("bridge.sqlite")
         let store = try SQLiteStore(path: path)
         let scope = try AppScope.of()
-        let rows = ["1", "2", "3"].map {
-            RevocationRow($0, at: 5)
-        }
+        let rows = ["1", "2", "3"].map { RevocationRow($0, at: 5) }
         try await store.save(revoked: rows, valid: [], askedAt: .now, of: scope)
         await store.close()
         try await DatabaseQueue(path: path).write {
