@@ -51,30 +51,77 @@ struct CustomerViewErrorTests {
         }
     }
 
-    @Test("A signed transaction is rejected if it is of another app, tampered with, foreign or malformed")
-    func signedTransactions() async throws {
+    // T17
+    @Test(
+        "A signed text is rejected if it is foreign, tampered with, of another app, of Xcode or without an id; one that is not judged is not called forged"
+    )
+    func signedTexts() async throws {
         try await CustomerViews.serving(customers: 1) { views in
+            func sign(_ claims: KeyValuePairs<String, JSONValue?>, _ pki: TestPKI? = nil) throws -> String {
+                try (pki ?? views.store.pki).jwsSigner.jws(payload: .object(claims))
+            }
+            /// The first text with the payload of the second one.
+            func mixed(_ text: String, _ other: String) -> String {
+                let (parts, payload) = (text.split(separator: "."), other.split(separator: ".")[1])
+                return "\(parts[0]).\(payload).\(parts[2])"
+            }
+            func appTransaction(_ id: String?, _ bundleId: String, _ type: String) throws -> String {
+                try sign([
+                    "bundleId": .string(bundleId), "receiptType": .string(type),
+                    "receiptCreationDate": .number(SharedSimulator.noon.milliseconds),
+                    "appTransactionId": id.map(JSONValue.string),
+                ])
+            }
             let transaction = try #require(try views.store.customer(.activeSubscription).transactions.first)
             let good = try views.signed(transaction)
             let other = try views.signed(transaction, bundleId: "com.example.other")
-            let parts = good.split(separator: ".").map(String.init)
-            let payload = other.split(separator: ".")[1]
-            let foreign = try SharedSimulator.foreign.jwsSigner.jws(
-                payload: transaction.row(.production, signedDate: SharedSimulator.noon))
-            let renewal = try views.store.pki.jwsSigner.jws(
-                payload: .object(["originalTransactionId": .string("1"), "environment": .string("Production")]))
-            for (text, expected) in [
-                (other, "404 unknownApp"), ("\(parts[0]).\(payload).\(parts[2])", "422 notAuthentic"),
-                (foreign, "422 notAuthentic"), (renewal, "400 notASignedTransaction"),
-                ("\(parts[0]).\(parts[1])", "400 notASignedTransaction"), ("x", "400 notASignedTransaction"),
+            let odd = try sign(["transactionId": .string("1"), "purchaseDate": .string("x")])
+            let foreign = try sign(
+                [
+                    "transactionId": .string("1"), "originalTransactionId": .string("1"),
+                    "appTransactionId": .string("1"),
+                    "environment": .string("Production"), "bundleId": .string(SimulatedApp.first.bundleId),
+                ], SharedSimulator.foreign)
+            let renewal = try views.signed(renewalOf: "1")
+            let bundleId = SimulatedApp.first.bundleId
+            for (key, text, expected) in [
+                ("signedTransaction", other, "404 unknownApp"),
+                ("signedTransaction", mixed(good, other), "422 notAuthentic"),
+                ("signedTransaction", foreign, "422 notAuthentic"),
+                ("signedTransaction", renewal, "400 notASignedTransaction"),
+                (
+                    "signedTransaction", String(good[..<(good.lastIndex(of: ".") ?? good.endIndex)]),
+                    "400 notASignedTransaction"
+                ),
+                ("signedTransaction", "x", "400 notASignedTransaction"),
+                ("signedTransaction", odd, "503 unexpectedType"),
+                ("signedTransaction", odd.withAlgorithm("ES384"), "503 notVerifiable"),
+                ("signedTransaction", odd.withAlgorithm("none"), "422 notAuthentic"),
+                ("signedRenewalInfo", mixed(renewal, try views.signed(renewalOf: "2")), "422 notAuthentic"),
+                ("signedRenewalInfo", foreign, "422 notAuthentic"),
+                ("signedRenewalInfo", try views.signed(renewalOf: "1", environment: "Xcode"), "422 notAuthentic"),
+                ("signedRenewalInfo", try views.signed(renewalOf: "1", environment: nil), "503 unexpectedType"),
+                ("signedRenewalInfo", try views.signed(renewalOf: "0"), "400 notASignedTransaction"),
+                ("signedRenewalInfo", "x", "400 notASignedTransaction"),
+                ("signedAppTransaction", try appTransaction(nil, bundleId, "Production"), "400 notASignedTransaction"),
+                (
+                    "signedAppTransaction", try appTransaction("../x", bundleId, "Production"),
+                    "400 notASignedTransaction"
+                ),
+                (
+                    "signedAppTransaction", try appTransaction("704", "com.example.other", "Production"),
+                    "404 unknownApp"
+                ),
+                ("signedAppTransaction", try appTransaction("704", bundleId, "Xcode"), "422 notAuthentic"),
+                ("signedAppTransaction", foreign, "422 notAuthentic"),
             ] {
-                #expect(await views.failure { try await $0.ask(signedTransaction: text) } == expected)
+                #expect(await views.failure(key, text) == expected, "\(key) \(text)")
             }
             #expect(views.store.requests.total == 0)
         }
     }
 
-    @Test("A signed text of another kind is named for what it is, and one that is not judged is not called forged")
+    @Test("A signed text of another kind is named for what it is")
     func kinds() async throws {
         try await CustomerViews.serving(customers: 1) { views in
             func sign(_ claims: KeyValuePairs<String, JSONValue?>) throws -> String {
@@ -96,12 +143,6 @@ struct CustomerViewErrorTests {
                     #expect(error?.description == "notASignedTransaction: a signed \(name), not \(expected)")
                 }
             }
-            let odd = try sign(["transactionId": .string("1"), "purchaseDate": .string("x")])
-            #expect(await views.failure { try await $0.ask(signedTransaction: odd) } == "503 unexpectedType")
-            let new = odd.withAlgorithm("ES384")
-            #expect(await views.failure { try await $0.ask(signedTransaction: new) } == "503 notVerifiable")
-            let unsigned = odd.withAlgorithm("none")
-            #expect(await views.failure { try await $0.ask(signedTransaction: unsigned) } == "422 notAuthentic")
             #expect(views.store.requests.total == 0)
         }
     }
@@ -110,11 +151,11 @@ struct CustomerViewErrorTests {
     func hostileReceipts() async throws {
         try await CustomerViews.serving(customers: 1) { views in
             for hostile in try SharedSimulator.hostile {
-                let failure = await views.failure { try await $0.ask(receipt: hostile.text) }
+                let failure = await views.failure(hostile.text)
                 let isRejected = ["400 notAReceipt", "422 notAuthentic"].contains(failure)
                 #expect(isRejected == (hostile.expected == .refused), "\(hostile.mangling): \(failure ?? "")")
             }
-            #expect(await views.failure { try await $0.ask(receipt: "AAAA") } == "400 notAReceipt")
+            #expect(await views.failure("AAAA") == "400 notAReceipt")
         }
     }
 
@@ -131,9 +172,9 @@ struct CustomerViewErrorTests {
                 let receipt = try #require(views.store.receipts.first)
                 switch choice {
                 case .refuse:
-                    #expect(await views.failure { try await $0.ask(receipt: receipt.base64) } == "404 unknownApp")
+                    #expect(await views.failure(receipt.base64) == "404 unknownApp")
                 case .pass:
-                    let view = try await views.ask(receipt: receipt.base64)
+                    let view = try await views.ask(receipt.base64)
                     #expect(view["source"]?.text == "receipt")
                     #expect(view["bundleId"]?.text == SimulatedApp.first.bundleId)
                 }
@@ -148,7 +189,7 @@ struct CustomerViewErrorTests {
             let customer = try views.store.customer(.activeSubscription, .sandbox)
             let receipt = try #require(views.store.receipts(of: customer).first)
             let id = try #require(customer.transactions.first?.transactionId)
-            #expect(await views.failure { try await $0.ask(receipt: receipt.base64) } == "422 sandboxDenied")
+            #expect(await views.failure(receipt.base64) == "422 sandboxDenied")
             #expect(await views.failure { try await $0.ask(id: id) } == "404 transactionNotFound")
         }
     }

@@ -65,7 +65,7 @@ struct CustomerViewTests {
             }
             let renewal = await views.failure {
                 let jws = try SharedSimulator.pki.jwsSigner.jws(payload: .object(["autoRenewStatus": .number(1)]))
-                return try await $0.ask(receipt: jws)
+                return try await $0.ask(jws)
             }
             #expect(renewal == "400 notASignedTransaction")
         }
@@ -77,7 +77,7 @@ struct CustomerViewTests {
             for kind in [CustomerKind.longHistory, .oldActiveSubscription] {
                 let customer = try views.store.customer(kind)
                 let receipt = try #require(views.store.receipts(of: customer).first)
-                let view = try await views.ask(receipt: receipt.base64)
+                let view = try await views.ask(receipt.base64)
                 #expect(view["source"]?.text == "receipt" && view["signedTransactions"] == .null, "\(kind)")
                 #expect(view["subscriptions"] == .array([]))
                 let rows = view["transactions"]?.elements ?? []
@@ -97,7 +97,7 @@ struct CustomerViewTests {
             #expect(
                 await views.failure { try await $0.ask(id: transaction.transactionId) } == "404 serverAPINotConfigured")
             let signed = try views.signed(transaction)
-            #expect(await views.failure { try await $0.ask(signedTransaction: signed) } == "404 serverAPINotConfigured")
+            #expect(await views.failure("signedTransaction", signed) == "404 serverAPINotConfigured")
             #expect(views.store.requests.total == 0)
         }
     }
@@ -106,7 +106,7 @@ struct CustomerViewTests {
     func noPurchases() async throws {
         try await CustomerViews.serving { views in
             let receipt = try views.store.receipt(.noPurchases)
-            let view = try await views.ask(receipt: receipt.base64)
+            let view = try await views.ask(receipt.base64)
             #expect(view["source"]?.text == "receipt" && view["transactions"] == .array([]))
             #expect(views.store.requests.total == 0)
         }
@@ -124,10 +124,10 @@ struct CustomerViewTests {
             for (fault, stale) in code {
                 views.store.faults.removeAll()
                 views.store.faults.add(SimulatedFault(fault, endpoint: "serverAPI"))
-                let view = try await views.ask(receipt: receipt.base64)
+                let view = try await views.ask(receipt.base64)
                 #expect(view["source"]?.text == "receipt")
                 #expect(view["transactions"]?.elements?.count == receipt.transactions.count)
-                #expect(await views.failure { try await $0.ask(receipt: expired.base64) } == stale)
+                #expect(await views.failure(expired.base64) == stale)
             }
         }
     }
@@ -137,7 +137,7 @@ struct CustomerViewTests {
         try await CustomerViews.serving(customers: TestSize.pick(debug: 84, release: 120)) { views in
             let converter = DocumentConverter(tables: .bundled)
             for receipt in views.store.sampleReceipts {
-                let view = try await views.ask(receipt: receipt.base64)
+                let view = try await views.ask(receipt.base64)
                 let answer = try JSONValue(reading: try converter.snakeCase(view.bytes))
                 let renews = receipt.customer.transactions.contains(where: \.isAutoRenewable)
                 if receipt.plan.version != nil {
@@ -174,7 +174,7 @@ struct CustomerViewTests {
                     receipt.transactions.first { $0.revocation != nil && $0.product.kind != .consumable })
                 for (fault, source) in [(nil, "api"), (SimulatedFault.Kind.status(503), "receipt")] {
                     if let fault { views.store.faults.add(SimulatedFault(fault, endpoint: "serverAPI")) }
-                    let view = try await views.ask(receipt: receipt.base64)
+                    let view = try await views.ask(receipt.base64)
                     #expect(view["source"]?.text == source, "\(receipt.id)")
                     let listed = view["transactions"]?.elements?.first {
                         $0["transactionId"]?.text == revoked.transactionId

@@ -30,22 +30,10 @@ struct CustomerViews {
 
     func json(_ view: CustomerView) throws -> JSONValue { try JSONValue(reading: pipeline.renderer.render(view)) }
 
-    func ask(receipt: String) async throws -> JSONValue {
-        try json(await pipeline.view(body: body("receiptData", receipt)))
-    }
+    func ask(_ receipt: String) async throws -> JSONValue { try await ask("receiptData", receipt) }
 
-    func ask(signedTransaction text: String) async throws -> JSONValue {
-        try json(await pipeline.view(body: body("signedTransaction", text)))
-    }
-
-    func ask(signedAppTransaction text: String) async throws -> JSONValue {
-        try json(await pipeline.view(body: body("signedAppTransaction", text)))
-    }
-
-    func ask(signedRenewalInfo text: String, bundleId: String? = nil) async throws -> JSONValue {
-        let members = [("signedRenewalInfo", text)] + (bundleId.map { [("bundleId", $0)] } ?? [])
-        let object = JSONValue.object(members.map { JSONValue.Member($0.0, .string($0.1)) })
-        return try json(await pipeline.view(body: object.bytes))
+    func ask(_ key: String, _ text: String, bundleId: String? = nil) async throws -> JSONValue {
+        try json(await pipeline.view(body: body(key, text, bundleId: bundleId)))
     }
 
     func ask(id: String, bundleId: String? = nil) async throws -> JSONValue {
@@ -64,8 +52,15 @@ struct CustomerViews {
         }
     }
 
-    func body(_ key: String, _ text: String) -> [UInt8] {
-        JSONValue.object([JSONValue.Member(key, .string(text))]).bytes
+    func failure(_ receipt: String) async -> String? { await failure("receiptData", receipt) }
+
+    func failure(_ key: String, _ text: String, bundleId: String? = nil) async -> String? {
+        await failure { try await $0.ask(key, text, bundleId: bundleId) }
+    }
+
+    func body(_ key: String, _ text: String, bundleId: String? = nil) -> [UInt8] {
+        let further = bundleId.map { [JSONValue.Member("bundleId", .string($0))] } ?? []
+        return JSONValue.object([JSONValue.Member(key, .string(text))] + further).bytes
     }
 
     /// The renewal of a subscription, signed as the App Store signs it.

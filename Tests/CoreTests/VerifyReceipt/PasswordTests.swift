@@ -30,23 +30,6 @@ struct PasswordTests {
         #expect(await (try bridge([.receipt])).ask(receipt, ["password": password]).short == "0 receipt Production")
     }
 
-    @Test(
-        "A missing password that is required gives 21004 for receipts with auto-renewables, without a request to Apple")
-    func required() async throws {
-        for (answer, source) in [([AnswerSource.apple, .receipt], "apple"), ([.receipt, .apple], "receipt")] {
-            let bridge = try bridge(answer) { $0.clientPassword = .required }
-            for password in Self.nothing {
-                let reply = await bridge.ask(try subscription.get().base64, ["password": password])
-                #expect(reply.text == #"{"environment":"Production","status":21004}"#)
-            }
-            #expect(bridge.apple.requests.isEmpty)
-            #expect(await bridge.ask(try purchase.get().base64).short == "0 \(source) Production")
-            #expect(
-                await bridge.ask(try subscription.get().base64, password: TestProxy.secret).short
-                    == "0 \(source) Production")
-        }
-    }
-
     @Test("A required password does not change 21007 for a receipt of the other environment")
     func requiredElsewhere() async throws {
         let bridge = try bridge([.apple, .receipt]) { $0.clientPassword = .required }

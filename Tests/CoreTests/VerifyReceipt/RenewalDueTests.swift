@@ -7,13 +7,17 @@ import ReceiptBridgeTestSupport
 
 @Suite("iOS 6 receipts whose subscription has just ended")
 struct RenewalDueTests {
+    typealias World = ScriptedCustomer.World
+
     /// The Server API for one customer. For example, the subscription is expired in the first lookup and renewed in
     /// the second.
     ///
-    /// - Parameter answers: history and statuses of each lookup; the last ones are repeated.
-    private func renewing(_ answers: [[JSONValue]]) -> ScriptedAppStore {
+    /// - Parameter worlds: what each lookup finds; the last one is repeated.
+    private func renewing(_ worlds: [World]) -> ScriptedAppStore {
         ScriptedAppStore { request in
-            .json(answers[min(request.round, answers.count - 1)][request.url.contains("/history/") ? 0 : 1])
+            let customer = ScriptedCustomer()
+            customer.update { $0 = worlds[min(request.round, worlds.count - 1)] }
+            return await customer.reply(to: request)
         }
     }
 
@@ -28,37 +32,16 @@ struct RenewalDueTests {
             transaction = try #require(receipt.transactions.last)
         }
 
-        /// The history and the statuses with a period that ends at the given time.
-        func answers(end: Timestamp, status: Int64, renews: Int64 = 1, retries: Bool? = nil) throws -> [JSONValue] {
-            let bundleId = SimulatedApp.first.bundleId
-            var row = transaction
-            row.expiresDate = end
-            let signed = try store.pki.jwsSigner.jws(
-                payload: row.row(.production, signedDate: SharedSimulator.noon, bundleId: bundleId))
-            let renewal = try store.pki.jwsSigner.jws(
-                payload: .object([
-                    "originalTransactionId": .string(transaction.originalTransactionId),
-                    "productId": .string(transaction.product.productId),
-                    "autoRenewProductId": .string(transaction.product.productId),
-                    "autoRenewStatus": .number(renews), "environment": .string("Production"),
-                    "isInBillingRetryPeriod": retries.map(JSONValue.bool),
-                    "signedDate": .number(SharedSimulator.noon.milliseconds),
-                ]))
-            let envelope: KeyValuePairs<String, JSONValue?> = [
-                "bundleId": .string(bundleId), "environment": .string("Production"), "revision": .string("1"),
-                "hasMore": .bool(false), "signedTransactions": .array([.string(signed)]),
-            ]
-            let item = JSONValue.object([
-                "originalTransactionId": .string(transaction.originalTransactionId), "status": .number(status),
-                "signedTransactionInfo": .string(signed), "signedRenewalInfo": .string(renewal),
-            ])
-            let statuses: KeyValuePairs<String, JSONValue?> = [
-                "bundleId": .string(bundleId), "environment": .string("Production"),
-                "data": .array([
-                    .object(["subscriptionGroupIdentifier": .string("1"), "lastTransactions": .array([item])])
-                ]),
-            ]
-            return [.object(envelope), .object(statuses)]
+        /// The subscription with a period that ends at the given time.
+        func answers(end: Timestamp, status: Int64, renews: Int64 = 1, retries: Bool? = nil) -> World {
+            let (original, product) = (transaction.originalTransactionId, transaction.product.productId)
+            let period = ScriptedCustomer.Purchase(
+                id: transaction.transactionId, original: original, product: product,
+                purchased: transaction.purchaseDate, expires: end)
+            let subscription = ScriptedCustomer.Subscription(
+                original: original, product: product, nextProduct: product, status: status, renews: renews,
+                retries: retries)
+            return World(purchases: [period], subscriptions: [subscription])
         }
 
         /// Returns the status, and how often the history and the statuses were requested.
@@ -77,7 +60,7 @@ struct RenewalDueTests {
     func renewed() async throws {
         let scenario = try Scenario()
         let transport = renewing([
-            try scenario.answers(end: minuteAgo, status: 2), try scenario.answers(end: nextMonth, status: 1),
+            scenario.answers(end: minuteAgo, status: 2), scenario.answers(end: nextMonth, status: 1),
         ])
         #expect(try await scenario.ask(transport) == "0 2 3")
     }
@@ -85,7 +68,7 @@ struct RenewalDueTests {
     @Test("A subscription that is still ended after the second lookup gives 21006")
     func over() async throws {
         let scenario = try Scenario()
-        #expect(try await scenario.ask(renewing([try scenario.answers(end: minuteAgo, status: 2)])) == "21006 1 2")
+        #expect(try await scenario.ask(renewing([scenario.answers(end: minuteAgo, status: 2)])) == "21006 1 2")
     }
 
     @Test("A subscription that cannot be renewing is not looked up again")
@@ -93,10 +76,10 @@ struct RenewalDueTests {
         let scenario = try Scenario()
         let hourAgo = SharedSimulator.noon.advanced(by: .hours(-1))
         for answers in [
-            try scenario.answers(end: hourAgo, status: 2), try scenario.answers(end: minuteAgo, status: 2, renews: 0),
-            try scenario.answers(end: minuteAgo, status: 2, retries: true),
-            try scenario.answers(end: minuteAgo, status: 3),
-            try scenario.answers(end: minuteAgo, status: 5),
+            scenario.answers(end: hourAgo, status: 2), scenario.answers(end: minuteAgo, status: 2, renews: 0),
+            scenario.answers(end: minuteAgo, status: 2, retries: true),
+            scenario.answers(end: minuteAgo, status: 3),
+            scenario.answers(end: minuteAgo, status: 5),
         ] {
             // Both are requested at the same time, because the receipt has a subscription.
             #expect(try await scenario.ask(renewing([answers])) == "21006 1 1")
@@ -122,10 +105,10 @@ struct RenewalDueTests {
 
     /// Sends a request at each time, in milliseconds after the first one, and expects its number of calls.
     private func ask(
-        _ answers: (Scenario) throws -> [JSONValue], _ posts: [(at: Int64, calls: Int)], _ status: VerifyReceiptStatus
+        _ answers: (Scenario) -> World, _ posts: [(at: Int64, calls: Int)], _ status: VerifyReceiptStatus
     ) async throws {
         let scenario = try Scenario()
-        let transport = renewing([try answers(scenario)])
+        let transport = renewing([answers(scenario)])
         let clock = MovableClock()
         let world = ServerAPIWorld(appStore: scenario.store, transport: transport)
         let pipeline = try world.pipeline([.api], clock: clock)
@@ -145,13 +128,13 @@ struct RenewalDueTests {
     func aroundTheEnd(index: Int) async throws {
         let turn = Self.turns[index]
         let end = SharedSimulator.noon.advanced(by: .milliseconds(turn.end))
-        try await ask({ try $0.answers(end: end, status: 1) }, turn.posts, .valid)
+        try await ask({ $0.answers(end: end, status: 1) }, turn.posts, .valid)
     }
 
     @Test("A subscription that seems ended is asked about again at most every five seconds")
     func confirmed() async throws {
         try await ask(
-            { try $0.answers(end: minuteAgo, status: 2) }, [(0, 3), (1, 0), (4_999, 0), (5_000, 1)],
+            { $0.answers(end: minuteAgo, status: 2) }, [(0, 3), (1, 0), (4_999, 0), (5_000, 1)],
             .subscriptionExpired)
     }
 }

@@ -45,7 +45,8 @@ struct ResponseArchiveTests {
                 isDown ? 503 : body.map { ScriptedAppStore.Reply.body($0) } ?? .simulated
             }
             return try TestProxy(
-                apple, store: store, now: SharedSimulator.noon.advanced(by: .milliseconds(milliseconds))
+                apple, store: store,
+                clock: MovableClock(SharedSimulator.noon.advanced(by: .milliseconds(milliseconds)))
             ) {
                 $1.answer = answer
                 change(&$0, &$1)

@@ -148,7 +148,7 @@ final class ScriptedCustomer: Sendable {
     /// Serves the requests of one proxy.
     var transport: ScriptedAppStore { ScriptedAppStore { [self] in await reply(to: $0) } }
 
-    private func reply(to request: ScriptedAppStore.Request) async -> ScriptedAppStore.Reply {
+    func reply(to request: ScriptedAppStore.Request) async -> ScriptedAppStore.Reply {
         let path = request.url
         if path.hasSuffix("/verifyReceipt") {
             await update { $0.verifyReceipt == nil ? nil : $0.meanwhile.take() }?()
@@ -340,8 +340,13 @@ final class StoringTestProxy: Sendable {
     let appStore: ScriptedCustomer
     let folder: TemporaryFolder
     let store: SQLiteStore
-    let pipelines: ServiceGraph
-    private let fresh: VerifyReceiptService
+    private let proxy, fresh: TestProxy
+    var pipelines: ServiceGraph { proxy.pipelines }
+
+    var now: Timestamp {
+        get { proxy.clock.now }
+        set { proxy.clock.now = newValue }
+    }
 
     /// Returns the number of pages of a store without data, so that a test can leave room for a few notifications.
     static func pagesOfEmptyStore() async throws -> Int {
@@ -362,51 +367,21 @@ final class StoringTestProxy: Sendable {
         store = try SQLiteStore(path: folder.path("bridge.sqlite"), maximumPages: maximumPages)
         var app = try ScriptedCustomer.app(answer)
         change(&app)
-        var settings = ProxyConfiguration(trusting: try MintedReceipts.pki)
-        settings.deadline = deadline
-        settings.apps = [app]
-        let clock = MovableClock()
-        self.clock = clock
-        pipelines = try ServiceGraph(
-            settings: settings, transport: appStore.transport, store: store, tables: .bundled, logger: logger,
-            now: { clock.now }, sleep: { _ in })
+        proxy = try TestProxy(appStore.transport, store: store, logger: logger) { ($0.deadline, $1) = (deadline, app) }
         // Notifications have been received for long.
-        pipelines.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
-        settings.apps[0].answer = [.api]
-        settings.apps[0].cacheSeconds = 0
-        fresh = try VerifyReceiptService(
-            settings: settings, transport: appStore.transport, tables: .bundled, logger: logger, now: { clock.now },
-            sleep: { _ in })
+        proxy.pipelines.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
+        fresh = try TestProxy(appStore.transport, clock: proxy.clock, logger: logger) {
+            $1 = app
+            ($1.answer, $1.cacheSeconds) = ([.api], 0)
+        }
     }
 
-    private let clock: MovableClock
-
-    var now: Timestamp {
-        get { clock.now }
-        set { clock.now = newValue }
-    }
-
-    struct Reply: Sendable {
-        let source: AnswerSource
-        let status: Int
-        let body: String
-        var json: JSONValue? { try? JSONValue(reading: Array(body.utf8)) }
-    }
-
-    func ask(_ receipt: String, password: String? = nil) async -> Reply {
-        await pipelines.whenLoaded()
-        return await ask(receipt, password: password, pipelines.verifyReceipt)
+    func ask(_ receipt: String, password: String? = nil) async -> TestProxy.Reply {
+        await proxy.ask(receipt, password: password)
     }
 
     /// The current response of the Server API, by a proxy without cached data.
-    func askAPI(_ receipt: String) async -> Reply { await ask(receipt, password: nil, fresh) }
-
-    private func ask(_ receipt: String, password: String?, _ pipeline: VerifyReceiptService) async -> Reply {
-        let reply = await pipeline.answer(body: Question.body(receipt, password: password), route: .auto)
-        return Reply(
-            source: reply.source, status: reply.answer.status.rawValue,
-            body: String(decoding: reply.answer.body, as: UTF8.self))
-    }
+    func askAPI(_ receipt: String) async -> TestProxy.Reply { await fresh.ask(receipt) }
 
     /// Sends requests until the response comes from the stored records, and waits until these are in the store.
     func waitUntilStored(_ receipt: String) async -> Bool {

@@ -16,22 +16,18 @@ struct SignedTransactionTests {
     /// A proxy with a ``ScriptedCustomer``.
     private struct Bridge {
         let appStore = ScriptedCustomer()
-        let clock = MovableClock()
-        let pipeline: VerifyReceiptService
+        let proxy: TestProxy
+        var pipeline: VerifyReceiptService { proxy.pipeline }
 
         init(
             _ answer: [AnswerSource] = [.api], store: (any Store)? = nil,
             _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
         ) throws {
-            var app = try ScriptedCustomer.app(answer)
-            var settings = ProxyConfiguration(trusting: try MintedReceipts.pki)
-            change(&settings, &app)
-            if app.bundleId != nil { settings.apps = [app] }
-            let clock = clock
-            pipeline = try ServiceGraph(
-                settings: settings, transport: appStore.transport, store: store, tables: .bundled, logger: .silent,
-                now: { clock.now }, sleep: { _ in }
-            ).verifyReceipt
+            let app = try ScriptedCustomer.app(answer)
+            proxy = try TestProxy(appStore.transport, store: store) {
+                $1 = app
+                change(&$0, &$1)
+            }
         }
 
         /// The customer's newest transaction, as JWS.
@@ -295,7 +291,7 @@ struct SignedTransactionTests {
         let latest = try await bridge.latest(try bridge.signed())
         let request = ErasureRequest(.transaction(try #require(TransactionIdentifier(rawValue: "700000000000100"))))
         #expect(await eventually { (try? await store.footprint(of: request))?.isEmpty == false })
-        #expect(try await !store.erase(request, at: bridge.clock.now).isEmpty)
+        #expect(try await !store.erase(request, at: bridge.proxy.clock.now).isEmpty)
         try await bridge.pipeline.invalidateErasedCustomers(in: store)
         let lookups = bridge.appStore.questions.count
         #expect(await bridge.short(latest) == "0 api" && bridge.appStore.questions.count > lookups)

@@ -133,31 +133,6 @@ struct StoredAnswerTests {
         #expect(answers == ["stored 0", "stored 0", "api 2"])
     }
 
-    @Test("A lookup that is in flight during a refund is not cached")
-    func inFlight() async throws {
-        let bridge = try StoringTestProxy([.api])
-        let receipt = try bridge.appStore.receipt()
-        bridge.appStore.update { world in
-            world.meanwhile = {
-                bridge.appStore.change("700000000000500") { $0.revoked = SharedSimulator.noon }
-                let refund = try? bridge.appStore.notification("REFUND", of: "700000000000500")
-                #expect(await bridge.refusal(refund ?? []) == nil)
-            }
-        }
-        // The lookup was sent before the refund.
-        #expect(await bridge.ask(receipt).body.contains("cancellation_date") == false)
-        let bare = Question.body(receipt)
-        let alone = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.receipt])
-        #expect(String(decoding: alone.answer.body, as: UTF8.self).contains("cancellation_date"))
-        let next = await bridge.ask(receipt)
-        #expect(next.source == .api && next.body.contains("cancellation_date"))
-        let isStored = await eventually {
-            let stored = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.stored])
-            return stored.answer.body == Array(next.body.utf8)
-        }
-        #expect(isStored)
-    }
-
     @Test("A receipt with a purchase that is not stored is left to the next source")
     func unknown() async throws {
         let bridge = try StoringTestProxy([.stored])
@@ -426,13 +401,5 @@ struct StoredAnswerTests {
         appStore.update { $0.isDown = true }
         let later = try StoringTestProxy(appStore: appStore, folder: bridge.folder)
         #expect(await later.ask(receipt).source == .stored)
-    }
-
-    @Test("If the store cannot be read, the next source is used")
-    func unreadable() async throws {
-        let bridge = try StoringTestProxy()
-        let receipt = try bridge.appStore.receipt()
-        await bridge.store.close()
-        #expect(await bridge.ask(receipt).source == .api)
     }
 }

@@ -28,7 +28,7 @@ struct TestProxy {
     ///   - change: changes the settings and the app. Removing the app's bundle id leaves no app configured.
     init(
         _ apple: ScriptedAppStore = ScriptedAppStore(), store: (any Store)? = nil, knowsIntermediates: Bool = true,
-        now: Timestamp = SharedSimulator.noon, logger: Logger? = nil,
+        clock: MovableClock = MovableClock(), logger: Logger = .silent,
         _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
     ) throws {
         var settings = ProxyConfiguration(trusting: try SharedSimulator.pki)
@@ -38,11 +38,10 @@ struct TestProxy {
         change(&settings, &app)
         if app.bundleId != nil { settings.apps.append(app) }
         self.apple = apple
-        let clock = MovableClock(now)
         self.clock = clock
         loads = store?.isOpen ?? false
         pipelines = try ServiceGraph(
-            settings: settings, transport: apple, store: store, tables: .bundled, logger: logger ?? .silent,
+            settings: settings, transport: apple, store: store, tables: .bundled, logger: logger,
             now: { clock.now }, sleep: { _ in })
     }
 
@@ -71,6 +70,7 @@ struct TestProxy {
         let environment: AppStoreEnvironment
         let text: String
 
+        var body: String { text }
         /// Status, source and environment, for example `21003 receipt Production`.
         var short: String { "\(status) \(source) \(environment.rawValue)" }
         var json: JSONValue? { try? JSONValue(reading: Array(text.utf8)) }

@@ -42,7 +42,7 @@ struct UnknownValueTests {
     }
 
     /// What a client reads of a response: the status, the end of each period, and the number of renewals.
-    private static func access(_ reply: StoringTestProxy.Reply) -> [String] {
+    private static func access(_ reply: TestProxy.Reply) -> [String] {
         let rows = reply.json?["latest_receipt_info"]?.elements ?? []
         return ["\(reply.status)", "\(reply.json?["pending_renewal_info"]?.elements?.count ?? -1) renewals"]
             + rows.map { "\($0["transaction_id"]?.text ?? "-") \($0["expires_date_ms"]?.text ?? "-")" }

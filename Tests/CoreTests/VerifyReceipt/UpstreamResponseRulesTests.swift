@@ -93,7 +93,12 @@ struct UpstreamResponseRulesTests {
             for route in [UpstreamRouter.Route.auto, .only(.sandbox)] {
                 let denied = try TestProxy(Self.sandbox(body)) { $1.sandbox = .deny }
                 #expect(await denied.ask(text, route: route).text == #"{"status":21003}"#, "\(form) \(route)")
-                if post.isRefusedAtOnce { #expect(denied.apple.requests.isEmpty) }
+                if post.isRefusedAtOnce {
+                    #expect(await denied.ask(text, route: .only(.production)).text == #"{"status":21003}"#)
+                    let production = try SharedSimulator.receipt(.nonConsumable).base64
+                    #expect(await denied.ask(production, route: .only(.sandbox)).text == #"{"status":21003}"#)
+                    #expect(denied.apple.requests.isEmpty)
+                }
                 let strangers = try TestProxy(Self.sandbox(body)) {
                     $1.testers = SandboxAllowlist(["2000000000000777"])
                 }

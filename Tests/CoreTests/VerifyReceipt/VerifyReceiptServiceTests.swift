@@ -285,26 +285,6 @@ struct VerifyReceiptServiceTests {
         #expect(refuse.apple.requests.isEmpty)
     }
 
-    @Test("With `sandbox: deny`, sandbox receipts and the sandbox endpoint give 21003")
-    func sandboxDenied() async throws {
-        for order in Self.orders {
-            let bridge = try TestProxy {
-                $1.sandbox = .deny
-                $1.answer = order
-            }
-            for kind in [CustomerKind.activeSubscription, .noPurchases] {
-                let sandbox = try SharedSimulator.receipt(kind, .sandbox).base64
-                for route in [UpstreamRouter.Route.auto, .only(.sandbox), .only(.production)] {
-                    #expect(await bridge.ask(sandbox, route: route).text == #"{"status":21003}"#)
-                }
-            }
-            let production = try SharedSimulator.receipt(.nonConsumable).base64
-            #expect(await bridge.ask(production, route: .only(.sandbox)).text == #"{"status":21003}"#)
-            #expect(bridge.apple.requests.isEmpty)
-            #expect(await bridge.ask(production).status == 0)
-        }
-    }
-
     @Test("A receipt without purchases is answered locally, and by Apple if Apple is first")
     func appOnly() async throws {
         let receipt = try SharedSimulator.receipt(.noPurchases).base64

@@ -18,19 +18,17 @@ struct ForwarderTests {
     @Test("A raw target gets the original bytes, every target gets each notification once, and the signature is valid")
     func forms() async throws {
         let secret = Redacted("a secret")
-        let bridge = try ForwardingTestProxy([
-            ForwardingTestProxy.target(.raw, "raw") { $0.secret = secret }, ForwardingTestProxy.target(.camel, "camel"),
-        ])
-        let plain = try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period)
+        let bridge = try ForwardingTestProxy([.to(.raw, "raw") { $0.secret = secret }, .to(.camel, "camel")])
+        let plain = try bridge.appStore.notification("DID_RENEW", of: Self.period)
         // The same notification with other JSON: whitespace, and an unknown key.
         let text = try #require(
-            JSONValue(reading: bridge.bridge.appStore.notification("REFUND", of: Self.period))["signedPayload"]?.text)
+            JSONValue(reading: bridge.appStore.notification("REFUND", of: Self.period))["signedPayload"]?.text)
         let unusual = Array("{ \"new\": 1,\n\"signedPayload\": \"\(text)\" }".utf8)
         try await bridge.forwarding {
             for body in [plain, unusual, plain, unusual] { try await bridge.bridge.receive(body) }
             #expect(await bridge.settled())
         }
-        let raw = bridge.targets.requests(to: ForwardingTestProxy.url("raw"))
+        let raw = bridge.posts("raw")
         #expect(Set(raw.map(\.body)) == [plain, unusual] && raw.count == 2)
         for post in raw {
             #expect(post.headers["Content-Type"] == "application/json" && post.headers["Receipt-Bridge-Attempt"] == "1")
@@ -38,7 +36,7 @@ struct ForwarderTests {
             let hex = HMAC.hex(Array("\(seconds).".utf8) + post.body, key: Array("a secret".utf8))
             #expect(post.headers["Receipt-Bridge-Signature"] == "t=\(seconds),v1=\(hex)")
         }
-        let camel = bridge.targets.requests(to: ForwardingTestProxy.url("camel"))
+        let camel = bridge.posts("camel")
         #expect(camel.count == 2 && camel.allSatisfy { $0.headers["Receipt-Bridge-Signature"] == nil })
         let renewed = try #require(camel.compactMap(\.json).first { $0["notificationType"]?.text == "DID_RENEW" })
         #expect(renewed["transaction"]?["transactionId"]?.text == Self.period)
@@ -54,8 +52,7 @@ struct ForwarderTests {
     @Test("A camel body has the account token of the notification, otherwise the first one of the history")
     func accountToken() async throws {
         let own = "0c1f2a8e-6b37-4f0a-9d0e-3a2b1c4d5e6f"
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
-        let appStore = bridge.bridge.appStore
+        let bridge = try ForwardingTestProxy([.to(.camel)])
         func token() -> String? { bridge.targets.requests.last?.json?["customer"]?["appAccountToken"]?.text }
         try await bridge.forwarding {
             // No transaction has a token; the history is looked up once and stored.
@@ -66,28 +63,27 @@ struct ForwarderTests {
                 await bridge.bridge.pipelines.finishWriting()
             }
             // The notification's own.
-            appStore.change(Self.period) { $0.token = own }
+            bridge.appStore.change(Self.period) { $0.token = own }
             try await bridge.notify("DID_RENEW", of: Self.period)
             #expect(await eventually { bridge.targets.requests.count == 3 })
             #expect(token() == own)
             #expect(await bridge.settled())
         }
-        #expect(appStore.questions.count { $0 == "history" } == 1)
+        #expect(bridge.appStore.questions.count { $0 == "history" } == 1)
     }
 
     @Test("A camel body is sent without an account token if the history is not available, and has it when it is")
     func accountTokenLookup() async throws {
         let token = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
-        let appStore = bridge.bridge.appStore
-        appStore.update { world in
+        let bridge = try ForwardingTestProxy([.to(.camel)])
+        bridge.appStore.update { world in
             world.isDown = true
             world.change("700000000000100") { $0.token = token }
         }
         try await bridge.forwarding {
             try await bridge.notify("DID_RENEW", of: Self.period)
             #expect(await eventually { bridge.targets.requests.count == 1 })
-            appStore.update { $0.isDown = false }
+            bridge.appStore.update { $0.isDown = false }
             try await bridge.notify("REFUND", of: Self.period)
             #expect(await eventually { bridge.targets.requests.count == 2 })
         }
@@ -108,15 +104,13 @@ struct ForwarderTests {
     @Test(
         "Notifications of unknown types and without a customer are forwarded; received version 1 notifications are not")
     func others() async throws {
-        let bridge = try ForwardingTestProxy([
-            ForwardingTestProxy.target(.camel), ForwardingTestProxy.target(.v1, "v1"),
-        ])
+        let bridge = try ForwardingTestProxy([.to(.camel), .to(.v1, "v1")])
         let hint = JSONValue.object([
             "notification_type": .string("CANCEL"), "bid": .string(ScriptedCustomer.bundleId),
             "password": .string(SimulatedApp.first.sharedSecret),
             "original_transaction_id": .string("700000000000999"),
         ])
-        let foreign = try bridge.bridge.appStore.notification(
+        let foreign = try bridge.appStore.notification(
             "SOMETHING_NEW", of: Self.period, .init(nestedBundleId: "com.example.other"))
         let summary = JSONValue.object([
             "notificationType": .string("RENEWAL_EXTENSION"), "subtype": .string("SUMMARY"),
@@ -134,7 +128,7 @@ struct ForwarderTests {
                 ScriptedCustomer.body(try MintedReceipts.pki.jwsSigner.jws(payload: summary)))
             #expect(await bridge.settled())
         }
-        let events = bridge.targets.requests(to: ForwardingTestProxy.url()).compactMap(\.json)
+        let events = bridge.posts().compactMap(\.json)
         #expect(events.count == 3 && bridge.targets.requests.count == 3)
         // The nested transaction is of another app, so it is left out.
         let unknown = try #require(events.first { $0["notificationType"]?.text == "SOMETHING_NEW" })
@@ -148,12 +142,12 @@ struct ForwarderTests {
 
     @Test("Deliveries are sent by the next process if one ends between storing and sending")
     func restart() async throws {
-        let targets = [try ForwardingTestProxy.target(.raw)]
+        let targets = [try ForwardTarget.to(.raw)]
         let first = try ForwardingTestProxy(targets)
-        let body = try first.bridge.appStore.notification("DID_RENEW", of: Self.period)
+        let body = try first.appStore.notification("DID_RENEW", of: Self.period)
         try await first.bridge.receive(body)
         // The first proxy sent nothing and was not shut down.
-        let second = try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
+        let second = try ForwardingTestProxy(targets, appStore: first.appStore, folder: first.bridge.folder)
         try await second.forwarding { #expect(await second.settled()) }
         #expect(first.targets.requests.isEmpty && second.targets.requests.map(\.body) == [body])
         // A delivery that is in flight at shutdown is sent again.
@@ -161,7 +155,7 @@ struct ForwarderTests {
             try? await Task.sleep(for: .seconds(60))
             return .failure(.timedOut)
         }
-        let other = try first.bridge.appStore.notification("REFUND", of: Self.period)
+        let other = try first.appStore.notification("REFUND", of: Self.period)
         try await second.forwarding {
             try await second.bridge.receive(other)
             #expect(await eventually { second.targets.requests.count == 2 })
@@ -175,9 +169,7 @@ struct ForwarderTests {
 
     @Test("A target that does not respond does not delay others, and has at most four concurrent deliveries")
     func slow() async throws {
-        let bridge = try ForwardingTestProxy([
-            ForwardingTestProxy.target(.raw, "slow"), ForwardingTestProxy.target(.raw, "quick"),
-        ])
+        let bridge = try ForwardingTestProxy([.to(.raw, "slow"), .to(.raw, "quick")])
         let open = Mutex(false)
         bridge.targets.answer { post in
             while post.url.hasSuffix("slow"), !open.withLock({ $0 }), !Task.isCancelled {
@@ -187,8 +179,8 @@ struct ForwarderTests {
         }
         try await bridge.forwarding {
             for _ in 0..<12 { try await bridge.notify("TEST") }
-            #expect(await eventually { bridge.targets.requests(to: ForwardingTestProxy.url("quick")).count == 12 })
-            #expect(bridge.targets.requests(to: ForwardingTestProxy.url("slow")).count <= 4)
+            #expect(await eventually { bridge.posts("quick").count == 12 })
+            #expect(bridge.posts("slow").count <= 4)
             open.withLock { $0 = true }
             #expect(await bridge.settled())
         }
@@ -197,7 +189,7 @@ struct ForwarderTests {
 
     @Test("A target that responds slowly gets more and more deliveries at once, up to the maximum", arguments: [3, 24])
     func adaptive(maximum: Int) async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw) { $0.concurrency = maximum }])
+        let bridge = try ForwardingTestProxy([.to(.raw) { $0.concurrency = maximum }])
         let counts = Mutex((inFlight: 0, most: 0))
         bridge.targets.answer { _ in
             counts.withLock { counts in
@@ -228,8 +220,8 @@ struct ForwarderTests {
             #expect(await eventually { first.targets.requests.count == 1 })
             try await second.forwarding {
                 for _ in 0..<3 {
-                    let now = first.bridge.now.advanced(by: DeliveryLease.length / 2)
-                    (first.bridge.now, second.bridge.now) = (now, now)
+                    let now = first.now.advanced(by: DeliveryLease.length / 2)
+                    (first.now, second.now) = (now, now)
                     let end = now.advanced(by: DeliveryLease.length)
                     #expect(await eventually { (try? await leaseEnds(first)) == [end.milliseconds] })
                 }
@@ -257,12 +249,12 @@ struct ForwarderTests {
                 // Twice, because after a pause of the length of a lease nothing is taken over.
                 for _ in 0..<2 {
                     #expect(second.targets.requests.isEmpty)
-                    second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length / 2)
+                    second.now = second.now.advanced(by: DeliveryLease.length / 2)
                     try await Task.sleep(for: .milliseconds(30))  // Six polls.
                 }
                 #expect(await second.settled())
             }
-            first.bridge.now = second.bridge.now
+            first.now = second.now
             open.withLock { $0 = true }
             try await Task.sleep(for: .milliseconds(30))  // Six polls.
         }
@@ -283,12 +275,12 @@ struct ForwarderTests {
         try await first.forwarding(renewal: .seconds(60)) {
             #expect(await eventually { first.targets.requests.count == 1 })
             try await second.forwarding {
-                second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length)
+                second.now = second.now.advanced(by: DeliveryLease.length)
                 try await Task.sleep(for: .milliseconds(30))  // Six polls.
                 #expect(second.targets.requests.isEmpty)
                 // On a busy machine a worker can see two steps as one pause of the length of a lease, and waits again.
                 for _ in 0..<20 where second.targets.requests.isEmpty {
-                    second.bridge.now = second.bridge.now.advanced(by: DeliveryLease.length / 2)
+                    second.now = second.now.advanced(by: DeliveryLease.length / 2)
                     for _ in 0..<100 where second.targets.requests.isEmpty {
                         try await Task.sleep(for: .milliseconds(10))
                     }
@@ -302,9 +294,9 @@ struct ForwarderTests {
     private func pair(
         _ change: (inout ForwardTarget) -> Void = { _ in }
     ) throws -> (ForwardingTestProxy, ForwardingTestProxy) {
-        let targets = [try ForwardingTestProxy.target(.raw, change: change)]
+        let targets = [try ForwardTarget.to(.raw, change: change)]
         let first = try ForwardingTestProxy(targets)
-        return (first, try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder))
+        return (first, try ForwardingTestProxy(targets, appStore: first.appStore, folder: first.bridge.folder))
     }
 
     /// Returns the ends of all leases, in milliseconds.
@@ -316,7 +308,7 @@ struct ForwarderTests {
 
     @Test("Notifications about one purchase are delivered in order")
     func order() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
+        let bridge = try ForwardingTestProxy([.to(.camel)])
         for _ in 0..<6 {
             for id in [Self.period, "700000000000500"] {
                 try await bridge.notify("REFUND", of: id)
@@ -340,16 +332,14 @@ struct ForwarderTests {
             (500, "http.500"), (302, "http.302"), (404, "http.404"), (.failure(.timedOut), "transport.timedOut"),
         ] as [(ScriptedAppStore.Reply, String)])
     func failing(reply: ScriptedAppStore.Reply, code: String) async throws {
-        let bridge = try ForwardingTestProxy([
-            ForwardingTestProxy.target(.raw), ForwardingTestProxy.target(.camel, "b"),
-        ])
+        let bridge = try ForwardingTestProxy([.to(.raw), .to(.camel, "b")])
         bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? reply : 200 }
         let store = bridge.bridge.store
         try await bridge.notify("TEST", nil, of: nil, .init(uuid: "u"))
         var pauses: [Int64] = []
         try await bridge.forwarding {
             for attempt in 1...12 {
-                #expect(await eventually { bridge.targets.requests(to: ForwardingTestProxy.url()).count == attempt })
+                #expect(await eventually { bridge.posts().count == attempt })
                 #expect(
                     await eventually {
                         (try? await store.deliveries().first { $0.targetKey.form == "raw" }?.attempts) == attempt
@@ -357,34 +347,34 @@ struct ForwarderTests {
                 let delivery = try #require(try await store.deliveries().first { $0.targetKey.form == "raw" })
                 #expect(delivery.lastFailure == code)
                 guard let next = delivery.nextAttempt else { break }
-                pauses.append((next.milliseconds - bridge.bridge.now.milliseconds) / 1_000)
+                pauses.append((next.milliseconds - bridge.now.milliseconds) / 1_000)
                 // One millisecond before the time of the next attempt, nothing is sent.
-                bridge.bridge.now = next.advanced(by: .milliseconds(-1))
+                bridge.now = next.advanced(by: .milliseconds(-1))
                 try await Task.sleep(for: .milliseconds(20))  // Four polls.
-                #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).count == attempt)
-                bridge.bridge.now = next
+                #expect(bridge.posts().count == attempt)
+                bridge.now = next
             }
             #expect(pauses == [10, 60, 300, 1_800, 7_200, 21_600] + [Int64](repeating: 43_200, count: 5))
             #expect(try await bridge.states() == [.abandoned: 1, .delivered: 1])
             #expect(try await store.deliveries(in: .abandoned).map(\.uuid) == ["u"])
-            bridge.bridge.now = bridge.bridge.now.advanced(by: .days(90))
+            bridge.now = bridge.now.advanced(by: .days(90))
             try await Task.sleep(for: .milliseconds(20))
-            #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).count == 12)
+            #expect(bridge.posts().count == 12)
             // The target works again.
             bridge.targets.answer { _ in 200 }
-            #expect(try await store.replay(.allDead, to: "https://nobody.example/", at: bridge.bridge.now).isEmpty)
-            #expect(try await store.replay(.allDead, to: nil, at: bridge.bridge.now).map(\.uuid) == ["u"])
+            #expect(try await store.replay(.allDead, to: "https://nobody.example/", at: bridge.now).isEmpty)
+            #expect(try await store.replay(.allDead, to: nil, at: bridge.now).map(\.uuid) == ["u"])
             #expect(await bridge.settled())
             #expect(try await bridge.states() == [.delivered: 2])
             // A delivered notification is sent again if a replay names it.
             let again = try await store.replay(
-                .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.bridge.now)
+                .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.now)
             #expect(again.map(\.targetKey.url) == [ForwardingTestProxy.url("b")])
-            #expect(await eventually { bridge.targets.requests(to: ForwardingTestProxy.url("b")).count == 2 })
-            #expect(try await store.replay(.notification(uuid: "nobody"), to: nil, at: bridge.bridge.now).isEmpty)
+            #expect(await eventually { bridge.posts("b").count == 2 })
+            #expect(try await store.replay(.notification(uuid: "nobody"), to: nil, at: bridge.now).isEmpty)
             #expect(await bridge.settled())
         }
-        let attempts = bridge.targets.requests(to: ForwardingTestProxy.url()).compactMap {
+        let attempts = bridge.posts().compactMap {
             $0.headers["Receipt-Bridge-Attempt"]
         }
         #expect(attempts == (1...12).map(String.init) + ["1"])
@@ -392,7 +382,7 @@ struct ForwarderTests {
 
     @Test("A delivery whose notification is damaged in the store is given up and blocks no other")
     func damaged() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw)])
+        let bridge = try ForwardingTestProxy([.to(.raw)])
         for uuid in ["damaged", "whole"] {
             try await bridge.notify("TEST", nil, of: nil, .init(uuid: uuid))
         }
@@ -409,19 +399,19 @@ struct ForwarderTests {
 
     @Test("A notification that could not be stored is not forwarded, and is forwarded once when it is received again")
     func diskFull() async throws {
-        let targets = [try ForwardingTestProxy.target(.raw)]
+        let targets = [try ForwardTarget.to(.raw)]
         let pages = try await StoringTestProxy.pagesOfEmptyStore()
         let bridge = try ForwardingTestProxy(targets, maximumPages: pages + 16)
         var bodies: [[UInt8]] = []
         for _ in 0..<60 {
-            bodies.append(try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period))
+            bodies.append(try bridge.appStore.notification("DID_RENEW", of: Self.period))
         }
         var accepted: [[UInt8]] = []
         for body in bodies where await bridge.bridge.refusal(body) == nil { accepted.append(body) }
         #expect((1..<60).contains(accepted.count))
         #expect(try await bridge.states() == [.waiting: accepted.count])
         await bridge.bridge.store.close()
-        let later = try ForwardingTestProxy(targets, appStore: bridge.bridge.appStore, folder: bridge.bridge.folder)
+        let later = try ForwardingTestProxy(targets, appStore: bridge.appStore, folder: bridge.bridge.folder)
         try await later.forwarding {
             #expect(await later.settled())
             #expect(

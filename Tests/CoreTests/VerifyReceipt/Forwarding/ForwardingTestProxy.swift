@@ -8,6 +8,7 @@ import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
+import Testing
 
 /// A proxy that forwards, with a ``ScriptedCustomer`` as its upstream.
 final class ForwardingTestProxy: Sendable {
@@ -30,13 +31,15 @@ final class ForwardingTestProxy: Sendable {
         self.app = app
     }
 
-    static func target(
-        _ form: ForwardTarget.Form, _ path: String = "a", change: (inout ForwardTarget) -> Void = { _ in }
-    ) throws -> ForwardTarget {
-        var target = ForwardTarget(url: try HTTPURL("https://consumer.example/\(path)"), form: form)
-        change(&target)
-        return target
+    var appStore: ScriptedCustomer { bridge.appStore }
+
+    var now: Timestamp {
+        get { bridge.now }
+        set { bridge.now = newValue }
     }
+
+    /// The requests to a target.
+    func posts(_ path: String = "a") -> [ScriptedAppStore.Request] { targets.requests(to: Self.url(path)) }
 
     static func url(_ path: String = "a") -> String { "https://consumer.example/\(path)" }
 
@@ -77,6 +80,14 @@ final class ForwardingTestProxy: Sendable {
         try await bridge.notify(type, subtype, of: id, twist)
     }
 
+    /// Receives such a notification, and forwards it.
+    func forward(_ type: String, _ subtype: String? = nil, of id: String? = nil) async throws {
+        try await forwarding {
+            try await notify(type, subtype, of: id)
+            #expect(await settled())
+        }
+    }
+
     /// The number of deliveries in each state.
     func states() async throws -> [DeliveryState: Int] {
         try await bridge.store.deliveries().reduce(into: [:]) { $0[$1.state, default: 0] += 1 }
@@ -86,5 +97,15 @@ final class ForwardingTestProxy: Sendable {
     func settled() async -> Bool {
         let store = bridge.store
         return await eventually { (try? await store.deliveries(in: .waiting).isEmpty) ?? false }
+    }
+}
+
+extension ForwardTarget {
+    static func to(
+        _ form: ForwardTarget.Form, _ path: String = "a", change: (inout ForwardTarget) -> Void = { _ in }
+    ) throws -> ForwardTarget {
+        var target = ForwardTarget(url: try HTTPURL(ForwardingTestProxy.url(path)), form: form)
+        change(&target)
+        return target
     }
 }

@@ -144,16 +144,15 @@ struct NotificationV1ForwardingTests {
 
     @Test("A version 2 notification gives the expected version 1 bodies, in order", arguments: cases)
     func mapped(one: Case) async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.profile = one.profile }])
-        let appStore = bridge.bridge.appStore
-        appStore.update { one.change(&$0) }
+        let bridge = try ForwardingTestProxy([.to(.v1) { $0.profile = one.profile }])
+        bridge.appStore.update { one.change(&$0) }
         try await bridge.forwarding {
             for (type, subtype, renews) in one.before {
-                appStore.change { $0.renews = renews }
+                bridge.appStore.change { $0.renews = renews }
                 try await bridge.notify(type, subtype, of: one.id)
                 #expect(await bridge.settled())
             }
-            appStore.change { $0.renews = one.renews }
+            bridge.appStore.change { $0.renews = one.renews }
             try await bridge.notify(one.type, one.subtype, of: one.id)
             #expect(await bridge.settled())
         }
@@ -207,13 +206,12 @@ struct NotificationV1ForwardingTests {
     @Test("A refund and a disabled renewal give one status change, whichever is received first")
     func eitherOrder() async throws {
         for refundFirst in [true, false] {
-            let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
-            let appStore = bridge.bridge.appStore
+            let bridge = try ForwardingTestProxy([.to(.v1)])
             try await bridge.notify("DID_RENEW", of: "700000000000101")
-            appStore.change { $0.renews = 0 }
+            bridge.appStore.change { $0.renews = 0 }
             // Signed in this order, and received in both orders.
-            let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
-            let refund = try appStore.notification("REFUND", of: "700000000000101")
+            let off = try bridge.appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
+            let refund = try bridge.appStore.notification("REFUND", of: "700000000000101")
             for body in refundFirst ? [refund, off] : [off, refund] { try await bridge.bridge.receive(body) }
             try await bridge.forwarding { #expect(await bridge.settled()) }
             #expect(
@@ -224,13 +222,9 @@ struct NotificationV1ForwardingTests {
 
     @Test("A renewal has the expected keys and values")
     func renewal() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.password = SharedSecret("theirs") }])
-        let appStore = bridge.bridge.appStore
-        appStore.change { ($0.renews, $0.intent) = (0, 1) }
-        try await bridge.forwarding {
-            try await bridge.notify("DID_RENEW", of: "700000000000101")
-            #expect(await bridge.settled())
-        }
+        let bridge = try ForwardingTestProxy([.to(.v1) { $0.password = SharedSecret("theirs") }])
+        bridge.appStore.change { ($0.renews, $0.intent) = (0, 1) }
+        try await bridge.forward("DID_RENEW", of: "700000000000101")
         let post = try #require(bridge.targets.requests.first)
         guard case .object(let members)? = post.json else { throw SharedSimulator.Missing(what: "a body") }
         #expect(
@@ -266,22 +260,13 @@ struct NotificationV1ForwardingTests {
 
     @Test("A target may do without latest_receipt, and may get numbers; latest_receipt opens the customer's response")
     func targetOptions() async throws {
-        let bridge = try ForwardingTestProxy([
-            ForwardingTestProxy.target(.v1) { ($0.latestReceipt, $0.writesNumbers) = (.absent, true) }
-        ])
-        let appStore = bridge.bridge.appStore
-        appStore.change { ($0.renews, $0.intent) = (0, 1) }
-        try await bridge.forwarding {
-            try await bridge.notify("DID_RENEW", of: "700000000000101")
-            #expect(await bridge.settled())
-        }
+        let bridge = try ForwardingTestProxy([.to(.v1) { ($0.latestReceipt, $0.writesNumbers) = (.absent, true) }])
+        bridge.appStore.change { ($0.renews, $0.intent) = (0, 1) }
+        try await bridge.forward("DID_RENEW", of: "700000000000101")
         let body = try #require(bridge.targets.requests.first?.json)
         #expect(body["expiration_intent"]?.integer == 1 && body["unified_receipt"]?["latest_receipt"] == nil)
-        let other = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
-        try await other.forwarding {
-            try await other.notify("DID_RENEW", of: "700000000000101")
-            #expect(await other.settled())
-        }
+        let other = try ForwardingTestProxy([.to(.v1)])
+        try await other.forward("DID_RENEW", of: "700000000000101")
         let latest = try #require(other.targets.requests.first?.json?["unified_receipt"]?["latest_receipt"]?.text)
         let reply = await other.bridge.ask(latest)
         #expect(reply.status == 0 && reply.json?["latest_receipt"]?.text == latest)
@@ -289,31 +274,29 @@ struct NotificationV1ForwardingTests {
 
     @Test("The Server API is called once for a customer, and not at all if version 1 has no body")
     func lookUps() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
-        let appStore = bridge.bridge.appStore
+        let bridge = try ForwardingTestProxy([.to(.v1)])
         try await bridge.forwarding {
             try await bridge.notify("EXPIRED", "VOLUNTARY", of: "700000000000101")
             #expect(await bridge.settled())
-            #expect(appStore.questions.isEmpty)
+            #expect(bridge.appStore.questions.isEmpty)
             try await bridge.notify("DID_RENEW", of: "700000000000101")
             #expect(await bridge.settled())
-            #expect(Set(appStore.questions) == ["history", "statuses"] && appStore.questions.count == 2)
-            let receipt = try appStore.receipt()
+            #expect(Set(bridge.appStore.questions) == ["history", "statuses"] && bridge.appStore.questions.count == 2)
+            let receipt = try bridge.appStore.receipt()
             #expect(await bridge.bridge.waitUntilStored(receipt))
-            let requestCount = appStore.questions.count
+            let requestCount = bridge.appStore.questions.count
             try await bridge.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101")
             #expect(await bridge.settled())
-            #expect(appStore.questions.count == requestCount)
+            #expect(bridge.appStore.questions.count == requestCount)
         }
         #expect(bridge.targets.requests.count == 2)
     }
 
     @Test("An incomplete history is not sent; the lookup is retried and then the body is sent")
     func failingLookUp() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1), ForwardingTestProxy.target(.raw, "raw")])
-        let appStore = bridge.bridge.appStore
-        let body = try appStore.notification("DID_RENEW", of: "700000000000101")
-        appStore.update { $0.isDown = true }
+        let bridge = try ForwardingTestProxy([.to(.v1), .to(.raw, "raw")])
+        let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
+        bridge.appStore.update { $0.isDown = true }
         let store = bridge.bridge.store
         try await bridge.forwarding {
             try await bridge.bridge.receive(body)
@@ -322,26 +305,25 @@ struct NotificationV1ForwardingTests {
                 await eventually(within: .seconds(30)) {
                     (try? await store.deliveries(in: .waiting).first?.lastFailure) == "lookup.httpStatus"
                 })
-            #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).isEmpty)
-            appStore.update { $0.isDown = false }
-            bridge.bridge.now = SharedSimulator.noon.advanced(by: .seconds(20))
+            #expect(bridge.posts().isEmpty)
+            bridge.appStore.update { $0.isDown = false }
+            bridge.now = SharedSimulator.noon.advanced(by: .seconds(20))
             #expect(await bridge.settled())
         }
-        #expect(bridge.targets.requests(to: ForwardingTestProxy.url()).count == 1)
+        #expect(bridge.posts().count == 1)
     }
 
     @Test("If the second of several bodies fails, the first is not sent again")
     func parts() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
-        let appStore = bridge.bridge.appStore
-        appStore.change { $0.renews = 0 }
+        let bridge = try ForwardingTestProxy([.to(.v1)])
+        bridge.appStore.change { $0.renews = 0 }
         bridge.targets.answer { $0.headers["Receipt-Bridge-Part"] == "2/2" ? 503 : 200 }
         let store = bridge.bridge.store
         try await bridge.forwarding {
             try await bridge.notify("REFUND", of: "700000000000101")
             #expect(await eventually { (try? await store.deliveries().first?.attempts) == 1 })
             bridge.targets.answer { _ in 200 }
-            bridge.bridge.now = SharedSimulator.noon.advanced(by: .seconds(10))
+            bridge.now = SharedSimulator.noon.advanced(by: .seconds(10))
             #expect(await bridge.settled())
         }
         #expect(
