@@ -122,7 +122,7 @@ extension ProxyConfiguration: Configurable {
             .custom(
                 "reconcile.at", "`HH:MM`, UTC, in quotes", default: "`04:00`, if `reconcile.window` is set",
                 \.reconcile?.time,
-                "when the reconciliation begins; a server that was not running then makes up for it"
+                "when the reconciliation begins; a server that was not running then begins it at its start"
             ) { node, name, settings in
                 let expected = "a time of day in UTC, for example \"04:00\""
                 guard let text = node.text(name, expecting: expected) else { return }
