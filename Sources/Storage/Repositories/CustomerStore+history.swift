@@ -1,21 +1,23 @@
-import ReceiptBridgeBase
+package import ReceiptBridgeBase
 
 extension CustomerStore {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
     /// The source, why the customer was looked up, becomes part of the event. What differed is forwarded to the
     /// targets, see ``CustomerReport``.
     ///
-    /// Returns whether the history differed from the stored records. Always `false` if no events are recorded, except
-    /// for the source `reconcile`.
+    /// - Parameter known: an identifier of the customer who was looked up. If the app has no record with it, because the
+    ///   customer was erased in the meantime, nothing is stored.
+    /// - Returns: whether the history differed from the stored records; `nil` if nothing was stored. Always `false` if
+    ///   no events are recorded, except for the source `reconcile`.
     @discardableResult
     package func save(
         _ customer: CustomerRow, of scope: AppScope, source: EventSource = .lookup,
-        reportingTo targetKeys: [ForwardingTargetKey] = []
-    ) async throws(StorageError) -> Bool {
+        ifRecorded known: TransactionIdentifier? = nil, reportingTo targetKeys: [ForwardingTargetKey] = []
+    ) async throws(StorageError) -> Bool? {
         let write = HistoryWrite(
             engine: self, row: customer, transactions: await encoder.encode(customer.transactions.map(\.text)),
             renewals: await encoder.encode(customer.renewals.map(\.text)), app: try await appID(of: scope),
-            scope: scope, source: source, targetKeys: targetKeys)
+            scope: scope, source: source, known: known, targetKeys: targetKeys)
         return try await transaction(write.first)
     }
 }
@@ -23,8 +25,9 @@ extension CustomerStore {
 /// Stores the complete history of one customer. Several customers that have some of its records are merged into one.
 /// What is damaged of a customer is replaced.
 private struct HistoryWrite<Engine: SQLEngine>: Sendable {
-    /// Returns whether the history differed from the stored records; `false` if they were not compared.
-    typealias Step = SQLStep<Engine.Row, Bool>
+    /// Returns whether the history differed from the stored records; `false` if they were not compared, and `nil` if
+    /// nothing was stored.
+    typealias Step = SQLStep<Engine.Row, Bool?>
 
     let engine: Engine
     let row: CustomerRow
@@ -32,6 +35,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     let app: Int64
     let scope: AppScope
     let source: EventSource
+    let known: TransactionIdentifier?
     let targetKeys: [ForwardingTargetKey]
 
     private var dialect: SQLDialect { engine.dialect }
@@ -44,6 +48,7 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
         let identifiers =
             row.transactions.flatMap { [$0.transactionId, $0.originalTransactionId] } + downloads
             + row.statuses.map(\.originalTransactionId) + row.renewals.map(\.originalTransactionId)
+            + [known?.rawValue].compactMap(\.self)
         let locks = engine.locks(of: identifiers, app: app)
         let values: [SQLValue] = [.integer(app), .texts(transactionIds)]
         let isInHistory = "app = $1 AND \(dialect.isAny("transactionId", "$2"))"
@@ -55,8 +60,10 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
             SQLStatement("\(found) ORDER BY customer", values),
             SQLStatement("SELECT transactionId, signedDate FROM transactionRecord WHERE \(isInHistory)", values),
         ]
-        return .run(locks + statements + (compares ? history : [])) { (rows) throws(StorageError) in
-            try second(Array(rows.dropFirst(locks.count)))
+        let records = engine.records(with: known, app: app)
+        return .run(locks + records + statements + (compares ? history : [])) { (rows) throws(StorageError) in
+            guard records.isEmpty || !rows[locks.count].isEmpty else { return .end(nil) }
+            return try second(Array(rows.dropFirst(locks.count + records.count)))
         }
     }
 
