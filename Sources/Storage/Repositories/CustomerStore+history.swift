@@ -217,11 +217,11 @@ private struct HistoryWrite<Engine: SQLEngine>: Sendable {
     private func save(_ changes: HistoryChanges, _ customer: Int64) -> [SQLStatement] {
         let rows = changes.written.map { row.transactions[$0] }
         let valid = rows.filter { $0.revocation == nil }.map(\.transactionId)
-        let records = changes.written.map { place in
-            row.transactions[place].values(as: transactions[place], customer: customer, place: Int64(place), app: app)
-        }
-        var statements = dialect.insert(
-            records, into: .transactionRecord, TransactionRow.names, TransactionRow.replacing)
+        var statements = TransactionRow.save(
+            changes.written.map {
+                RecordChanges.Written(
+                    row: row.transactions[$0], text: transactions[$0], customer: customer, place: Int64($0))
+            }, app: app, dialect)
         if !changes.newer.isEmpty {
             // Newer records arrived during the lookup. They belong to the customer all the same.
             statements.append(
@@ -318,26 +318,25 @@ private struct HistoryChanges {
 }
 
 extension TransactionRow {
-    /// The names of the columns, in the order of ``values(as:customer:place:app:)``.
-    static let names = """
-        app, customer, transactionId, originalTransactionId, appTransactionId, place, signedDate, text,
-        appAccountToken, expiresDate
-        """
-
-    /// End of a statement that inserts transactions: the new version replaces the stored one.
-    static let replacing = """
-        ON CONFLICT (transactionId, app) DO UPDATE SET
-            customer = excluded.customer, originalTransactionId = excluded.originalTransactionId,
-            appTransactionId = excluded.appTransactionId, place = excluded.place,
-            signedDate = excluded.signedDate, text = excluded.text, appAccountToken = excluded.appAccountToken,
-            expiresDate = excluded.expiresDate
-        """
-
-    func values(as text: EncodedJWS, customer: Int64?, place: Int64, app: Int64) -> [SQLValue] {
-        [
-            .integer(app), SQLValue(customer), .text(transactionId), .text(originalTransactionId),
-            SQLValue(appTransactionId), .integer(place), SQLValue(signedDate), .jws(text),
-            .text(appAccountToken ?? ""), .integer(expiresColumn),
+    /// The statements that insert transactions. The new version replaces the stored one.
+    static func save(_ rows: [RecordChanges.Written], app: Int64, _ dialect: SQLDialect) -> [SQLStatement] {
+        let key: [(String, (RecordChanges.Written) -> SQLValue)] = [
+            ("transactionId", { .text($0.row.transactionId) }), ("app", { _ in .integer(app) }),
         ]
+        let others: [(String, (RecordChanges.Written) -> SQLValue)] = [
+            ("customer", { SQLValue($0.customer) }),
+            ("originalTransactionId", { .text($0.row.originalTransactionId) }),
+            ("appTransactionId", { SQLValue($0.row.appTransactionId) }),
+            ("place", { .integer($0.place) }),
+            ("signedDate", { SQLValue($0.row.signedDate) }),
+            ("text", { .jws($0.text) }),
+            ("appAccountToken", { .text($0.row.appAccountToken ?? "") }),
+            ("expiresDate", { .integer($0.row.expiresColumn) }),
+        ]
+        let replacing = others.map { "\($0.0) = excluded.\($0.0)" }.joined(separator: ", ")
+        return dialect.insert(
+            rows.map { row in (key + others).map { $0.1(row) } }, into: .transactionRecord,
+            (key + others).map(\.0).joined(separator: ", "),
+            "ON CONFLICT (transactionId, app) DO UPDATE SET \(replacing)")
     }
 }

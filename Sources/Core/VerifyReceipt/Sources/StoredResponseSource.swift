@@ -14,7 +14,7 @@ import ReceiptBridgeStorage
 /// records are from a time whose notifications may be missing, the customer is looked up. The records answer if Apple
 /// does not.
 struct StoredResponseSource: ResponseSource {
-    let customers: RecordsSource
+    let records: RecordsSource
     /// Asked about a denial; `nil` if there are no network connections.
     let serverAPI: ServerAPISource?
     let api: any ResponseSource
@@ -32,13 +32,13 @@ struct StoredResponseSource: ResponseSource {
         let keys = await observations.lookupKeys(of: item, within: limit)
         guard !keys.isEmpty else { return renderer.completeAnswer(item, to: request) }
         guard
-            let found = await customers.stored(keys, in: item.scope, at: request.now, within: limit),
+            let found = await records.stored(keys, in: item.scope, at: request.now, within: limit),
             !item.lacksStatus(in: found.records)
         else { return .notAttempted }
         let question = RecordsSource.Question(
             keys: keys, scope: item.scope, maximumAge: .seconds(request.app.storedMaxAge), fromStore: true,
             canAsk: !turn.isFallback && serverAPI?.handles(item.bundleId) == true)
-        let standing = customers.standing(of: found, for: question, at: request.now)
+        let standing = records.standing(of: found, for: question, at: request.now)
         if standing == .outdated, !turn.isFallback || mayBeStale(found, for: request) { return .notAttempted }
         let history = request.history(of: item, records: found.records)
         let response = renderer.response(
