@@ -89,6 +89,8 @@ package enum MetricFamily: String, MetricLabel {
     case processMaximumFiles = "process_max_fds Maximum number of open file descriptors."
     case droppedHints =
         "notification_hints_dropped_total Lookups after notifications that were dropped because too many were in flight."
+    case droppedWrites =
+        "background_writes_dropped_total Background writes to the store that were dropped because too many were waiting, or that failed."
     case recoveredNotifications =
         "notifications_recovered_total Notifications that were refused while the store was unavailable, and fetched from the history afterwards."
     case reconciledNotifications =
