@@ -44,7 +44,7 @@ struct MetricsExporter: Sendable {
         text.single(.storeClockDifference, difference.map { Double($0.duration.inMilliseconds) / 1_000 })
         text.single(.droppedLogLines, NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
-        for family in MetricFamily.events { text.single(family, pipelines.counts.events.count(family)) }
+        text.families(of: pipelines.counts.events)
         return text.bytes
     }
 

@@ -101,7 +101,7 @@ extension StatusSnapshot {
 
     private static func notifications(_ pipelines: ServiceGraph) -> [(name: String, value: String)] {
         let (accepted, dropped) = (
-            pipelines.counts.notifications, pipelines.counts.events.count(MetricFamily.droppedHints)
+            pipelines.counts.notifications, pipelines.counts.events.count(MetricEvent.droppedHints)
         )
         return [
             ("Stored", accepted.count(NotificationLabel.stored).grouped),
