@@ -24,13 +24,10 @@ package struct AccountTokenMonitor: Service {
     )
 
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
-            while true {
-                let hasMore = store.isOpen ? await addPage() : false
-                guard (try? await Task.sleep(for: hasMore ? Self.pause : Self.idle)) != nil else { return }
-            }
-        }
+        try await PeriodicService(delay: Self.startDelay) {
+            let hasMore = store.isOpen ? await addPage() : false
+            return hasMore ? Self.pause : Self.idle
+        }.run()
     }
 
     /// Adds the tokens of one page. Returns whether there may be more.

@@ -15,10 +15,10 @@ struct ConsumptionMonitor: Service {
     private static let (startDelay, pause) = (Duration.seconds(60).atTestSpeed(), Duration.seconds(300).atTestSpeed())
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            guard (try? await Task.sleep(for: Self.startDelay)) != nil else { return }
-            repeat { await settle() } while (try? await Task.sleep(for: Self.pause)) != nil
-        }
+        try await PeriodicService(delay: Self.startDelay) {
+            await settle()
+            return Self.pause
+        }.run()
     }
 
     private func settle() async {

@@ -11,17 +11,13 @@ extension ProxyServer {
         )
         .addRoutes(to: router)
         NotificationController(live: live, clients: clients, bodies: bodies).addRoutes(to: router)
-        HealthController(health: health, authorization: authorization(.public)).addRoutes(to: router)
-        OpenAPIController().addRoutes(to: router)
-        addGatedRoutes(of: .public, to: router)
+        addRoutes(of: .public, to: router)
         return router
     }
 
     func operationsRouter() -> Router<ProxyRequestContext> {
         let router = loggedRouter()
-        HealthController(health: health, authorization: authorization(.operations)).addRoutes(to: router)
-        OpenAPIController().addRoutes(to: router)
-        addGatedRoutes(of: .operations, to: router)
+        addRoutes(of: .operations, to: router)
         return router
     }
 
@@ -31,19 +27,20 @@ extension ProxyServer {
         return Set(all.map { "\($0.method.rawValue) \($0.path)" })
     }
 
-    /// Adds the routes that need a bearer token or a local request.
-    private func addGatedRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
-        let authorization = authorization(listener)
+    /// Adds the routes that both listeners have. Most of them need a bearer token or a local request.
+    private func addRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
+        let authorization = BearerTokenMiddleware(live: live, listener: listener)
         let monitor = listener == .public ? disconnectMonitor.public : disconnectMonitor.operations
         let clients = listener == .public ? clients : nil
         let endpoint = GatedEndpoint(
             live: live, authorization: authorization, disconnectMonitor: monitor, clients: clients, bodies: bodies)
+        addHealthRoutes(to: router, authorization)
+        addDocument(to: router)
         CustomerViewController(endpoint: endpoint).addRoutes(to: router)
         OperationsRoutes(endpoint: endpoint).addRoutes(to: router)
         CustomerPageController(endpoint: endpoint, logger: logger).addRoutes(to: router)
         ComparisonsController(shadow: shadow, authorization: authorization).addRoutes(to: router)
-        MetricsController(metrics: MetricsExporter(health: health), authorization: authorization).addRoutes(to: router)
-        StatusController(health: health, authorization: authorization).addRoutes(to: router)
+        addPages(to: router, authorization)
     }
 
     private func loggedRouter() -> Router<ProxyRequestContext> {
@@ -51,20 +48,5 @@ extension ProxyServer {
         router.add(middleware: AccessLogMiddleware(counts: requests, logger: logger))
         router.add(middleware: ProblemMiddleware())
         return router
-    }
-
-    private func authorization(_ listener: BearerTokenMiddleware.Listener) -> BearerTokenMiddleware {
-        BearerTokenMiddleware(live: live, listener: listener)
-    }
-
-    private var health: ServerHealth {
-        ServerHealth(
-            version: version, live: live, requests: requests, handshakes: handshakes, rejections: clients.rejections,
-            keyChecks: keyChecks, waiting: waiting, store: store, shadow: shadow, state: state,
-            history: history,
-            connections: { [disconnectMonitor] in (disconnectMonitor.public.count, disconnectMonitor.operations.count)
-            },
-            hosts: { [upstream] in upstream?.states ?? [] },
-            deliveryLimits: { [forwarder] in forwarder?.limits ?? [] })
     }
 }

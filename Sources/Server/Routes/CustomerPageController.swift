@@ -16,28 +16,21 @@ struct CustomerPageController: Sendable {
     let logger: Logger
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
-        router.get("/customers") { request, context in
-            if let refusal = endpoint.authorization.notFound(request, context) { return refusal }
-            return page(.question, status: 200)
-        }
-        router.post("/customers") { request, context in
-            if let refusal = endpoint.authorization.notFound(request, context) { return refusal }
-            return try await answer(request, context)
-        }
+        router.page("/customers", endpoint.authorization) { _, _ in page(.question, status: 200) }
+        router.page("/customers", method: .post, endpoint.authorization) { try await answer($0, $1) }
     }
 
     private func answer(_ request: Request, _ context: ProxyRequestContext) async throws -> Response {
         let reservation = endpoint.bodies.reservation(on: context.channel)
         defer { reservation.release() }
         let result = try await request.body(counting: reservation)
-        guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
-        guard request.isFromSameOrigin else { return ProblemDetails.crossOrigin.response }
+        if case .failure(.encoded) = result { return RequestBodyRefusal.encoded.response }
+        guard request.isFromSameOrigin("http", "https") else { return ProblemDetails.crossOrigin.response }
         if let tooMany = endpoint.tooMany(request, context) { return tooMany }
         let form: CustomerForm?
         switch result {
-        case .whole(let bytes): form = CustomerForm(bytes)
-        case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
-        case .noRoom: return RequestBodyBudget.noRoom
+        case .success(let bytes): form = CustomerForm(bytes)
+        case .failure(let refusal): return refusal.response
         }
         guard let form else { return page(.problem(.unrecognized), status: 400) }
         guard form.hasCurrentToken else { return page(.problem(.oldForm), status: 403, app: form.bundleId) }
@@ -67,19 +60,6 @@ struct CustomerPageController: Sendable {
             apps: apps, selectedApp: app, formToken: CustomerForm.currentToken,
             requestId: RequestIdentifier.current, now: .now, content: content)
         return Response.page(page.page.html, status: HTTPResponse.Status(code: status), policy: CustomerPage.policy)
-    }
-}
-
-extension Request {
-    /// Whether no page of another origin sent a form. A browser sends `Origin` with every form, and most send
-    /// `Sec-Fetch-Site`. A client that sends neither is no browser; the token of the form decides about it.
-    fileprivate var isFromSameOrigin: Bool {
-        let host = head.authority?.lowercased() ?? ""
-        let origins = headers[values: .origin]
-        guard origins.allSatisfy({ ["http://\(host)", "https://\(host)"].contains($0.lowercased()) }) else {
-            return false
-        }
-        return headers[values: .secFetchSite].allSatisfy { $0 == "same-origin" || $0 == "none" }
     }
 }
 

@@ -6,23 +6,12 @@ import ReceiptBridgeStorage
 import ReceiptBridgeTransport
 
 /// The observable state of a running server, from which metrics, readiness and the status page are made.
-struct ServerHealth: Sendable {
-    let version: String
-    let live: ReloadableState
-    let requests: HTTPMetrics
-    let handshakes: CounterTable
-    let rejections: CounterTable
-    let keyChecks: KeyChecks
-    let waiting: CustomersToLookUp
-    let store: (any Store)?
-    let shadow: Shadow?
-    let state: LifecycleState
-    /// The counts of the last hour.
-    let history: TrafficHistory
-    let connections: @Sendable () -> (public: Int, operations: Int)
-    let hosts: @Sendable () -> [CircuitBreakingTransport.HostState]
-    let deliveryLimits: @Sendable () -> [Forwarder.Limit]
+extension ProxyServer {
+    var connections: (public: Int, operations: Int) {
+        (disconnectMonitor.public.count, disconnectMonitor.operations.count)
+    }
 
+    var hosts: [CircuitBreakingTransport.HostState] { upstream?.states ?? [] }
     var settings: ProxyConfiguration { live.now.settings }
     var certificate: ListenerCertificate? { live.now.certificate }
     var pipelines: ServiceGraph { live.now.pipelines }
@@ -83,7 +72,7 @@ struct ServerHealth: Sendable {
         }
         return pipelines.counts.upstream.rows.filter(\.isFailing).map {
             .upstreamFailing($0.endpoint, $0.environment, failed: $0.asked - $0.answered, asked: $0.asked)
-        } + hosts().filter { $0.state != .closed }.map { .upstreamLeftAlone($0.host) } + budgets
+        } + hosts.filter { $0.state != .closed }.map { .upstreamLeftAlone($0.host) } + budgets
     }
 }
 
