@@ -1,28 +1,6 @@
 import ReceiptBridgeReceipts
 
 extension NotificationTable {
-    /// The types and subtypes in Apple's documentation as of 2026; `-` means no subtype.
-    ///
-    /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
-    package static let documented: [(type: String, subtypes: [String])] = [
-        ("SUBSCRIBED", ["INITIAL_BUY", "RESUBSCRIBE"]),
-        ("OFFER_REDEEMED", ["-", "UPGRADE", "DOWNGRADE"]),
-        ("DID_CHANGE_RENEWAL_PREF", ["-", "UPGRADE", "DOWNGRADE"]),
-        ("DID_CHANGE_RENEWAL_STATUS", ["-", "AUTO_RENEW_ENABLED", "AUTO_RENEW_DISABLED"]),
-        ("DID_RENEW", ["-", "BILLING_RECOVERY"]),
-        ("DID_FAIL_TO_RENEW", ["-", "GRACE_PERIOD"]),
-        ("GRACE_PERIOD_EXPIRED", ["-"]),
-        ("EXPIRED", ["-", "VOLUNTARY", "BILLING_RETRY", "PRICE_INCREASE", "PRODUCT_NOT_FOR_SALE"]),
-        ("PRICE_INCREASE", ["PENDING", "ACCEPTED"]),
-        ("REFUND", ["-"]), ("REFUND_DECLINED", ["-"]), ("REFUND_REVERSED", ["-"]), ("CONSUMPTION_REQUEST", ["-"]),
-        ("REVOKE", ["-"]), ("RENEWAL_EXTENDED", ["-"]),
-        ("RENEWAL_EXTENSION", ["SUMMARY", "SUCCESS", "FAILURE"]),
-        ("ONE_TIME_CHARGE", ["-"]), ("TEST", ["-"]),
-        ("EXTERNAL_PURCHASE_TOKEN", ["UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER"]),
-        ("RESCIND_CONSENT", ["-"]), ("METADATA_UPDATE", ["-"]), ("MIGRATION", ["-"]), ("MIGRATE", ["-"]),
-        ("PRICE_CHANGE", ["-"]),
-    ]
-
     /// - Throws: ``FieldTableError`` for the first error. Keys, types, conditions and profiles must be known. A row
     ///   that sends nothing must describe the loss. A row must not be unreachable because an earlier row matches
     ///   everything that it matches. For every documented type and subtype, one row without conditions must match in
@@ -41,7 +19,7 @@ extension NotificationTable {
             rows.append(row)
         }
         self.rows = rows
-        for (type, subtypes) in Self.documented {
+        for (type, subtypes) in NotificationType.documented {
             for subtype in subtypes where !rows.contains(where: { $0.alwaysMatches(type, subtype) }) {
                 throw document.error(
                     .unmappedModel, "no row without conditions matches \(type) \(subtype)", at: "rows")

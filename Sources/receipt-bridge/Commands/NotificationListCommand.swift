@@ -1,6 +1,8 @@
 import ReceiptBridgeAdministration
 import ArgumentParser
 import ReceiptBridgeBase
+import ReceiptBridgeReceipts
+import ReceiptBridgeResponses
 import ReceiptBridgeCore
 import ReceiptBridgeStorage
 
@@ -76,13 +78,13 @@ struct NotificationListCommand: AsyncParsableCommand {
 
     /// Returns an error if the type of `--type` is neither a type of Apple's nor in the store.
     private func unknownType(_ store: any Store) async throws(StorageError) -> InvalidOperation? {
-        guard let type, !NotificationTypeName.isKnown(type) else { return nil }
+        guard let type, let sentence = NotificationType.unknown(type) else { return nil }
         var filter = NotificationFilter()
         filter.type = type
         guard try await store.notifications.notifications(matching: filter, after: 0, limit: 1).isEmpty else {
             return nil
         }
-        return InvalidOperation("--type: \(NotificationTypeName.unknown(type))")
+        return InvalidOperation("--type: \(sentence)")
     }
 
     /// Returns an error if the store has no record of the customer of `--customer`.
