@@ -6,8 +6,8 @@ package struct UnverifiedReceiptFields: Sendable, Hashable {
     package var bundleId: BundleIdentifier?
     package var environment: AppStoreEnvironment?
 
-    package init(bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil) {
-        self.bundleId = bundleId
+    init(_ bundleId: String? = nil, _ environment: AppStoreEnvironment? = nil) {
+        self.bundleId = bundleId.flatMap(BundleIdentifier.init(rawValue:))
         self.environment = environment
     }
 }
@@ -25,15 +25,10 @@ extension ReceiptDecoder {
             guard let outline = try? AppReceiptAttributes.outline(of: content) else { return UnverifiedReceiptFields() }
             var receipt = AppReceipt()
             receipt.receiptType = content.text(outline.receiptType)
-            receipt.bundleId = content.text(outline.bundleId)
-            return UnverifiedReceiptFields(
-                bundleId: receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
+            return UnverifiedReceiptFields(content.text(outline.bundleId), receipt.environment)
         case .transactionReceipt:
-            guard let receipt = try? TransactionReceiptBlob(input.bytes.span).receipt else {
-                return UnverifiedReceiptFields()
-            }
-            return UnverifiedReceiptFields(
-                bundleId: receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
+            let receipt = try? TransactionReceiptBlob(input.bytes.span).receipt
+            return UnverifiedReceiptFields(receipt?.bundleId, receipt?.environment)
         case .jws, .unknown:
             return UnverifiedReceiptFields()
         }
