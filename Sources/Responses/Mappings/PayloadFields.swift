@@ -69,7 +69,7 @@ package struct PayloadClaims {
     private let json: [UInt8]
     private var object: DocumentObject??
 
-    package init(_ json: [UInt8]) { self.json = json }
+    init(_ json: [UInt8]) { self.json = json }
 
     fileprivate subscript(claim: PayloadClaim) -> FieldValue {
         mutating get {

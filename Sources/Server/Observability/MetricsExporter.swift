@@ -191,8 +191,6 @@ package final class HTTPMetrics: Sendable {
     let requests = CounterTable(RouteLabel.all, HTTPStatusLabel.texts)
     let durations = RouteLabel.all.map { _ in Histogram() }
 
-    package init() {}
-
     func record(_ path: String?, status: Int, after duration: Duration) {
         let route = RouteLabel.index(of: path)
         requests.add(at: route, HTTPStatusLabel(code: status).index)

@@ -99,8 +99,6 @@ package final class LifecycleState: Sendable {
     /// Time of the start on the system's monotonic clock, even if the services use another clock.
     let startedAt = ContinuousClock.now
 
-    package init() {}
-
     var phase: Phase { Phase(rawValue: value.load(ordering: .acquiring)) ?? .draining }
 
     /// Sets the phase to ready, when all listeners accept connections. Has no effect if shutdown has begun before.

@@ -2,7 +2,7 @@ import ReceiptBridgeBase
 package import ReceiptBridgeCore
 import ReceiptBridgeCryptography
 import HTTPTypes
-package import Logging
+import Logging
 import ServiceLifecycle
 import Synchronization
 package import Foundation
@@ -20,7 +20,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     /// - Parameters:
     ///   - signals: One element for each reload, for example the SIGHUP signals.
     ///   - make: The services take over the state of the previous ones, for example caches and budgets.
-    package init(
+    init(
         signals: Signals, server: ProxyServer, file: CalmFile,
         read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
         make: @escaping @Sendable (ProxyConfiguration, _ previous: ServiceGraph) throws -> ServiceGraph, logger: Logger

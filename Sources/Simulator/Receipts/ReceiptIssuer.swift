@@ -23,8 +23,6 @@ package struct IssuedReceipt: Sendable {
 package struct ReceiptIssuer: Sendable {
     package let pki: TestPKI
 
-    package init(pki: TestPKI) { self.pki = pki }
-
     package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt
     {
         try issue(plan, for: customer, bytes: sign(plan, for: customer))
