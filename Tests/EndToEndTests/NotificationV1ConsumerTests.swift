@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import Synchronization
@@ -37,7 +38,7 @@ struct NotificationV1ConsumerTests {
             .object(["url": .string("http://127.0.0.1:\(port)/v1/notifications")]))
 
         let sent = try await send(stage)
-        let documented = NotificationTable.documented.flatMap { type, subtypes in subtypes.map { "\(type) \($0)" } }
+        let documented = NotificationType.documented.flatMap { type, subtypes in subtypes.map { "\(type) \($0)" } }
         #expect(Set(documented).subtracting(sent) == Self.notSimulated)
         let isDelivered = await eventually(within: .seconds(90)) {
             (try? await stage.ask("GET", "/notifications/deliveries"))?["waiting"]?.integer == 0

@@ -38,7 +38,7 @@ struct MetricsDocumentTests {
         let dashboard = names(try text("grafana-dashboard.json"))
         #expect(dashboard.subtracting(families).sorted() == [])
         // Those are in the table of all counters.
-        let events = MetricFamily.events.map(\.name)
+        let events = MetricEvent.allCases.map(\.row.name)
         #expect(families.subtracting(dashboard).subtracting(events).sorted() == [])
         #expect(try text("grafana-dashboard.json").contains(#"__name__=~\"receipt_bridge_.+_total\""#))
         #expect(names(try text("prometheus-alerts.yml")).subtracting(families).sorted() == [])
@@ -106,19 +106,19 @@ struct MetricsDocumentTests {
         try await Proxy.serving({ settings, _ in settings.store = .sqlite(path: folder.path("bridge.sqlite")) }) {
             proxy in
             let metrics = try await proxy.metrics()
-            let declared = Dictionary(uniqueKeysWithValues: MetricFamily.allCases.map { ($0.name, $0.kind.rawValue) })
+            let declared = Dictionary(uniqueKeysWithValues: MetricRow.all.map { ($0.name, $0.kind.rawValue) })
             #expect(metrics.families == declared)
             for key in metrics.samples.keys {
                 let labels = key.matches(of: /([a-z_]+)="/).map { String($0.output.1) }.filter { $0 != "le" }
                 let name = try #require(names(key).first)
-                #expect(MetricFamily.allCases.first { $0.name == name }?.labels == labels, "\(key)")
+                #expect(MetricRow.all.first { $0.name == name }?.labels == labels, "\(key)")
             }
         }
     }
 
     @Test("docs/MONITORING.md lists every metric family; RECORD_GOLDENS=1 writes the list there and fails once")
     func listed() throws {
-        let rows = MetricFamily.allCases.map { family in
+        let rows = MetricRow.all.map { family in
             let labels = family.labels.map { "`\($0)`" }.joined(separator: ", ")
             return "| `\(family.name)` | \(family.kind.rawValue) | \(labels) | \(family.help) |\n"
         }

@@ -29,7 +29,7 @@ package enum FlatTransactionKey: String, PayloadKey {
 
     private static let keys = TransactionKey.allCases.filter { ![.claims, .isInIntroOfferPeriod].contains($0) }
 
-    package static func other(_ index: Int, of flat: FlatTransaction) -> FieldValue {
+    package static func other(_ index: Int, of flat: FlatTransaction, _: inout PayloadClaims) -> FieldValue {
         keys[index].value(of: flat.transaction)
     }
 

@@ -49,8 +49,11 @@ extension VerifyReceiptRenderer {
     }
 
     private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
+        var claims = PayloadClaims(flat.transaction.claims)
         writer.beginObject()
-        for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
+        for column in tables.flatTransaction.columns {
+            writer.member(column.field.value(of: flat, &claims), as: column)
+        }
         writer.endObject()
     }
 }

@@ -22,27 +22,23 @@ struct BearerTokenMiddleware: Sendable {
     let live: ReloadableState
     let listener: Listener
 
-    func allows(_ request: Request, from peer: SocketAddress?) -> Bool {
+    func allows(_ request: Request, _ context: ProxyRequestContext) -> Bool {
         let settings = live.now.settings
         if let token = Self.bearerToken(of: request), Self.isKnown(token, among: settings.tokens) { return true }
         return listener == .operations
-            && LocalRequest.isLocal(request, from: peer, listeningAt: settings.operationsListen.host)
-    }
-
-    /// Returns the error response if the request may not use a page or the metrics; `nil` if it may.
-    func notFound(_ request: Request, _ context: ProxyRequestContext) -> Response? {
-        allows(request, from: context.channel.remoteAddress) ? nil : ProblemDetails.notFound.response
+            && LocalRequest.isLocal(
+                request, from: context.channel.remoteAddress, listeningAt: settings.operationsListen.host)
     }
 
     /// Returns the error response if the request may not use `/v1/*`; `nil` if it may.
-    func refusal(of request: Request, from peer: SocketAddress?) -> Response? {
+    func refusal(of request: Request, _ context: ProxyRequestContext) -> Response? {
         let tokens = live.now.settings.tokens
         if !tokens.isEmpty, let token = Self.bearerToken(of: request), !Self.isKnown(token, among: tokens) {
             var response = ProblemDetails.wrongToken.response
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         }
-        return allows(request, from: peer) ? nil : ProblemDetails.notFound.response
+        return allows(request, context) ? nil : ProblemDetails.notFound.response
     }
 
     /// Compares with every token, because the response time would reveal the position of the first match.

@@ -11,10 +11,7 @@ struct ComparisonsController: Sendable {
     let authorization: BearerTokenMiddleware
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
-        router.get("/comparisons") { request, context in
-            if let refusal = authorization.notFound(request, context) { return refusal }
-            return await page(request)
-        }
+        router.page("/comparisons", authorization) { request, _ in await page(request) }
     }
 
     /// Returns the report of the last `days` days; 1 to ``Shadow/days``, which is the default.

@@ -19,7 +19,7 @@ struct GatedEndpoint: Sendable {
         to request: Request, _ context: ProxyRequestContext,
         _ json: @escaping @Sendable () async throws(OperationError) -> [UInt8]
     ) async -> Response {
-        if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
+        if let refusal = authorization.refusal(of: request, context) { return refusal }
         if let tooMany = tooMany(request, context) { return tooMany }
         return await perform(context, json)
     }
@@ -29,16 +29,13 @@ struct GatedEndpoint: Sendable {
         to request: Request, _ context: ProxyRequestContext, bodyUpTo maximum: Int,
         _ json: @escaping @Sendable (_ body: [UInt8]) async throws(OperationError) -> [UInt8]
     ) async throws -> Response {
-        if let refusal = authorization.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
+        if let refusal = authorization.refusal(of: request, context) { return refusal }
         let reservation = bodies.reservation(on: context.channel)
         defer { reservation.release() }
-        let result = try await request.body(upTo: maximum, counting: reservation)
-        guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
         let body: [UInt8]
-        switch result {
-        case .whole(let bytes): body = bytes
-        case .tooLong: return ProblemDetails.bodyTooLarge(maximum: maximum).closingResponse
-        case .noRoom: return RequestBodyBudget.noRoom
+        switch try await request.body(upTo: maximum, counting: reservation) {
+        case .success(let bytes): body = bytes
+        case .failure(let refusal): return refusal.response
         }
         if let tooMany = tooMany(request, context) { return tooMany }
         return await perform(context) { () async throws(OperationError) in try await json(body) }
@@ -59,9 +56,7 @@ struct GatedEndpoint: Sendable {
         var response: Response
         switch outcome {
         case .success(let json):
-            response = Response(
-                status: .ok, headers: [.contentType: "application/json"],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+            response = Response(json)
         case .failure(let error):
             response =
                 ProblemDetails(

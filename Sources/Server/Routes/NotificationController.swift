@@ -15,14 +15,10 @@ struct NotificationController: Sendable {
         router.post("/v1/notifications") { request, context in
             let reservation = bodies.reservation(on: context.channel)
             defer { reservation.release() }
-            let result = try await request.body(upTo: NotificationReceiver.maximumBodyBytes, counting: reservation)
-            guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
             let body: [UInt8]
-            switch result {
-            case .whole(let bytes): body = bytes
-            case .tooLong:
-                return ProblemDetails.bodyTooLarge(maximum: NotificationReceiver.maximumBodyBytes).closingResponse
-            case .noRoom: return RequestBodyBudget.noRoom
+            switch try await request.body(upTo: NotificationReceiver.maximumBodyBytes, counting: reservation) {
+            case .success(let bytes): body = bytes
+            case .failure(let refusal): return refusal.response
             }
             let snapshot = live.now
             // Not canceled if the sender disconnects, because the notification would only be sent again.

@@ -61,12 +61,11 @@ struct VerifyReceiptController: Sendable {
         let reservation = bodies.reservation(on: context.channel)
         defer { reservation.release() }
         let result = try await request.body(counting: reservation)
-        guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
         let body: RequestBodyHandover
         switch consume result {
-        case .whole(let bytes): body = RequestBodyHandover(bytes)
-        case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
-        case .noRoom: return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
+        case .success(let bytes): body = RequestBodyHandover(bytes)
+        case .failure(.noRoom): return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
+        case .failure(let refusal): return refusal.response
         }
         let snapshot = live.now
         if let seconds = clients.wait(request, on: context.channel, by: snapshot) {

@@ -351,7 +351,7 @@ struct NotificationReceiverTests {
         }
         #expect(await bridge.ask(try bridge.appStore.receipt()).source == .api)
         await bridge.pipelines.finishWriting()
-        #expect(bridge.pipelines.counts.events.count(MetricFamily.droppedWrites) == 1)
+        #expect(bridge.pipelines.counts.events.count(MetricEvent.droppedWrites) == 1)
     }
 
     // MARK: - Notifications from Apple

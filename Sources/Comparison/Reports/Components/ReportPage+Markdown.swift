@@ -1,3 +1,5 @@
+import ReceiptBridgeBase
+
 /// The Markdown of a page, for places that cannot show HTML.
 extension ReportPage {
     package var markdown: String {

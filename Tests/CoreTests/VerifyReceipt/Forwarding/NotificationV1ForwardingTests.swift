@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeCore
+import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
@@ -137,7 +138,7 @@ struct NotificationV1ForwardingTests {
     @Test("Every documented type and subtype has a test case")
     func documented() {
         let covered = Set(Self.cases.map { "\($0.type) \($0.subtype ?? "-")" })
-        for (type, subtypes) in NotificationTable.documented {
+        for (type, subtypes) in NotificationType.documented {
             for subtype in subtypes { #expect(covered.contains("\(type) \(subtype)")) }
         }
     }

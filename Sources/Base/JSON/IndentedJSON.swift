@@ -1,9 +1,7 @@
 /// Breaks valid JSON into indented lines.
-enum IndentedJSON {
-    private static let maximumLines = 2_000
-
+package enum IndentedJSON {
     /// For example, `{"a":[1]}` has the five lines `{`, `  "a": [`, `    1`, `  ]`, `}`.
-    static func lines(of json: [UInt8]) -> [String] {
+    package static func lines(of json: [UInt8], maximum: Int = 2_000) -> [String] {
         var lines: [String] = []
         var line: [UInt8] = []
         var depth = 0
@@ -13,7 +11,7 @@ enum IndentedJSON {
             line = Array(repeating: UInt8(ascii: " "), count: min(depth, 20) * 2)
         }
         for (index, byte) in json.enumerated() {
-            guard lines.count < maximumLines else {
+            guard lines.count < maximum else {
                 lines.append("…")
                 return lines
             }

@@ -1,0 +1,103 @@
+import ReceiptBridgeBase
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ReceiptBridgeComparison
+import ReceiptBridgeStorage
+
+extension ProxyServer {
+    /// Serves `/healthz` (liveness: the process responds) and `/readyz` (readiness: load balancers may send requests).
+    ///
+    /// A missing store or an App Store outage does not make the server unready, because receipts are answered all the
+    /// same. On the operations listener authorized callers get the warnings of `/readyz` as JSON, too.
+    func addHealthRoutes(to router: Router<ProxyRequestContext>, _ authorization: BearerTokenMiddleware) {
+        router.get("/healthz") { _, _ in "ok\n" }
+        router.get("/readyz") { request, context in
+            let isReady = state.phase == .ready
+            let status: HTTPResponse.Status = isReady ? .ok : .serviceUnavailable
+            guard authorization.listener == .operations, authorization.allows(request, context) else {
+                let text = Array((isReady ? "ok\n" : "not ready\n").utf8)
+                return Response(text, type: "text/plain; charset=utf-8", status: status)
+            }
+            var response = Response(await readiness(), status: status)
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
+    }
+
+    /// The JSON of `/readyz`. For example, `{"status":"ok","version":"1.2.3","customersToLookUp":0,"warnings":[]}`.
+    private func readiness() async -> [UInt8] {
+        let phase = state.phase
+        let backlog = (try? await store?.outbox.deliveryBacklog()) ?? []
+        let waiting = await customersToLookUp
+        return JSONWriter.object { writer in
+            writer.member("status", phase == .ready ? "ok" : "\(phase)")
+            writer.member("version", version)
+            writer.member("customersToLookUp", ifPresent: waiting)
+            writer.objects("warnings", warnings(backlog, waiting)) { writer, warning in
+                writer.member("code", warning.code.rawValue)
+                writer.member("detail", warning.detail)
+            }
+        }
+    }
+
+    /// Serves `GET /`, the status page, and `GET /metrics` in the Prometheus text format.
+    func addPages(to router: Router<ProxyRequestContext>, _ authorization: BearerTokenMiddleware) {
+        router.page("/", authorization) { _, _ in
+            Response.page(StatusPage(await StatusSnapshot(self)).page.html, policy: StatusPage.policy)
+        }
+        router.page("/metrics", authorization) { _, _ in
+            var response = Response(await MetricsExporter(server: self).text(), type: MetricsText.contentType)
+            response.headers[.cacheControl] = "no-store"
+            response.headers[.xContentTypeOptions] = "nosniff"
+            return response
+        }
+    }
+
+    /// Shared by all responses.
+    private static let document = ByteBuffer(bytes: PackageResources.openapi_json)
+
+    /// Serves `GET /openapi.json` without authorization: an OpenAPI 3.1 document of all routes of both listeners. The
+    /// source is `docs/openapi.json`.
+    func addDocument(to router: Router<ProxyRequestContext>) {
+        router.get("/openapi.json") { _, _ in
+            Response(
+                status: .ok, headers: [.contentType: "application/json", .xContentTypeOptions: "nosniff"],
+                body: ResponseBody(byteBuffer: Self.document))
+        }
+    }
+}
+
+extension Router<ProxyRequestContext> {
+    /// Adds a route of a page or of the metrics, which answers 404 to requests that may not use it.
+    func page(
+        _ path: RouterPath, method: HTTPRequest.Method = .get, _ authorization: BearerTokenMiddleware,
+        _ respond: @escaping @Sendable (Request, ProxyRequestContext) async throws -> Response
+    ) {
+        on(path, method: method) { request, context in
+            guard authorization.allows(request, context) else { return ProblemDetails.notFound.response }
+            return try await respond(request, context)
+        }
+    }
+}
+
+extension Response {
+    init(_ bytes: [UInt8], type: String = "application/json", status: HTTPResponse.Status = .ok) {
+        self.init(
+            status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    /// Creates the response of a page, which no cache keeps.
+    ///
+    /// - Parameter policy: the page's policy from ``ContentPolicy``.
+    static func page(
+        _ bytes: [UInt8], status: HTTPResponse.Status = .ok, policy: String, type: String = "text/html; charset=utf-8"
+    ) -> Response {
+        var response = Response(bytes, type: type, status: status)
+        response.headers[.cacheControl] = "no-store"
+        response.headers[.contentSecurityPolicy] = ContentPolicy.header(policy)
+        response.headers[.xContentTypeOptions] = "nosniff"
+        return response
+    }
+}
