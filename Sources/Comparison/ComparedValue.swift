@@ -91,12 +91,10 @@ package enum RowField: Int, Sendable, CaseIterable {
     private static let names = allCases.map { "\($0)" }
     static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-    /// The field of a transaction payload for each row field.
     static let ofTransactions: [(field: RowField, source: TransactionKey)] = allCases.compactMap { field in
         TransactionKey(rawValue: field.name).map { (field, $0) }
     }
 
-    /// The field of a renewal payload for each row field.
     static let ofRenewals: [(field: RowField, source: RenewalKey)] = allCases.compactMap { field in
         RenewalKey(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name).map { (field, $0) }
     }

@@ -19,7 +19,6 @@ package struct ComparisonFinding {
 
     /// Element of a section that differs.
     package enum Subject: Hashable, Sendable {
-        /// A row that is on one side only.
         case row
         /// A row that is on one side more than once.
         case repetition

@@ -67,7 +67,6 @@ struct CertificateExtensions {
         }
     }
 
-    /// Returns whether the certificate has an extension of Apple's with this identifier.
     func marker(_ identifier: [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
         for range in markers where bytes.holds(identifier, at: range) { return true }
         return false

@@ -67,7 +67,6 @@ package struct TestPKI: Sendable {
     /// A key and its certificate, in the form that a state directory stores.
     package typealias StoredIdentity = (privateKeyPEM: String, certificate: [UInt8])
 
-    /// All keys and certificates.
     package var identities: [(CertificatePosition, CertificateIdentity)] {
         [
             (.root, root), (.developerRelations, developerRelations), (.receiptLeaf, receiptLeaf),

@@ -113,7 +113,6 @@ package enum MetricEvent: String, MetricLabel {
 /// A declaration of a family: the first word of its text, and the rest.
 package struct MetricRow: Sendable {
     package let name: String
-    /// One sentence.
     package let help: String
     /// The names of the labels, in the order in which they are written. The bucket label `le` of a histogram is not
     /// among them.

@@ -111,7 +111,6 @@ package struct MetricsText {
     private mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }
 
-/// A number as the value of a sample.
 package protocol MetricValue {
     var metricText: String { get }
 }

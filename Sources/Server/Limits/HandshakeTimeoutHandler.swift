@@ -2,7 +2,6 @@ import NIOCore
 import NIOTLS
 import ReceiptBridgeBase
 
-/// The outcome of a TLS handshake, as a metric label.
 enum HandshakeOutcome: MetricLabel {
     case completed
     /// Client and server have no version or cipher in common, or the client does not trust the certificate, speaks no

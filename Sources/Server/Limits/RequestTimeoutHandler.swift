@@ -14,9 +14,7 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
         case none, head, body
     }
 
-    /// Time allowed for the head of a request.
     private let head: TimeAmount
-    /// Time allowed for the whole request.
     private let whole: TimeAmount
     private var progress = Progress.none
     private var startedAt = NIODeadline.uptimeNanoseconds(0)

@@ -90,7 +90,6 @@ struct MetricsExporter: Sendable {
         text.family(.callsPerHour, of: levels) { ($0.labels, $0.level.limit) }
     }
 
-    /// Deliveries of forwarded notifications.
     private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {
         family(.deliveries, of: \.deliveries, into: &text)
         text.family(.deliveriesWaiting, of: backlog) { ([$0.bundleId.rawValue], $0.waiting) }
@@ -135,7 +134,6 @@ struct MetricsExporter: Sendable {
         family(.rolloutResponses, of: \.rolloutResponses, into: &text)
     }
 
-    /// The state of the store.
     private func writeStore(into text: inout MetricsText) {
         text.single(.storeOpen, server.settings.store == nil ? nil : server.hasStore ? 1 : 0)
         guard let store = server.store else { return }

@@ -106,7 +106,6 @@ struct CustomerPageLookup: Sendable {
         let status: Int
         /// `shown`, or the code of the error.
         let code: String
-        /// Number of customers on the page.
         let customers: Int
     }
 

@@ -36,7 +36,6 @@ final class RequestOutcome: Sendable {
 
 /// The id of one request. Every log line about the request has it as `requestId`, and its response as `X-Request-Id`.
 enum RequestIdentifier {
-    /// The id of the request that the current task works for.
     @TaskLocal static var current: String?
 
     /// Longest id in bytes that is accepted from a client.

@@ -71,7 +71,6 @@ extension StatusPage {
             rows.isEmpty ? [.paragraph("No call to the App Store Server API was made yet.")] : tables)
     }
 
-    /// Notifications by result.
     var notifications: ReportBlock {
         let facts = snapshot.notifications.map { ($0.name, $0.value) }
         return .section(id: "notifications", "Notifications", [.facts("From the App Store, since the start", facts)])

@@ -20,7 +20,6 @@ struct StatusSnapshot: Sendable {
     let upstream: [UpstreamMetrics.Row]
     let hosts: [CircuitBreakingTransport.HostState]
     let budgets: [AppBudget]
-    /// Notifications by result.
     let notifications: [(name: String, value: String)]
     let facts: [(name: String, value: String)]
 

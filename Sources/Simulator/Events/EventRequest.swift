@@ -63,7 +63,6 @@ package struct EventOutcome: Sendable {
     }
 }
 
-/// The error if a requested event cannot happen.
 package enum EventFailure: Error, Sendable, Hashable {
     /// There is no such customer or transaction. The response is 404.
     case unknown

@@ -40,7 +40,6 @@ struct BenchCommand: AsyncParsableCommand {
         if json { Terminal.line(Array(Self.json(rows).utf8)) } else { Terminal.line(Self.table(rows)) }
     }
 
-    /// Returns the rows as JSON, one row per line.
     private static func json(_ rows: [BenchRow]) -> String {
         let lines = rows.map { row in
             """

@@ -157,7 +157,6 @@ extension MigrateCommand {
         return await SharedStore.open(settings)
     }
 
-    /// Runs a worker.
     func runShared(
         _ context: MigrationContext, _ settings: ProxyConfiguration, workers: Int, _ display: MigrationDisplay
     ) async throws(RunError) -> MigrationResult {

@@ -44,7 +44,6 @@ final class MigrationDisplay: Sendable {
         Terminal.say(sentence)
     }
 
-    /// Prints a table.
     func table(_ text: String) {
         line.clear()
         if !Terminal.isQuiet { Terminal.note(text) }

@@ -52,7 +52,6 @@ package struct OfferType: RawRepresentable, Sendable, Hashable {
     package static let introductory = Self(rawValue: 1)
     /// For current and former subscribers, chosen by the app.
     package static let promotional = Self(rawValue: 2)
-    /// Redeemed with an offer code.
     package static let offerCode = Self(rawValue: 3)
     /// For former subscribers, chosen by the App Store.
     package static let winBack = Self(rawValue: 4)
