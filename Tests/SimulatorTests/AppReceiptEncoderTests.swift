@@ -135,6 +135,9 @@ struct DEREncoderTests {
         let summer = Timestamp(milliseconds: 1_691_999_446_789)
         #expect(summer.greenwichText == "2023-08-14 07:50:46 Etc/GMT")
         #expect(summer.losAngelesText == "2023-08-14 00:50:46 America/Los_Angeles")
+        #expect(Timestamp(seconds: 1_375_340_400).rfc3339 == "2013-08-01T07:00:00Z")
         #expect(Timestamp(seconds: 1_770_091_506).losAngelesText == "2026-02-02 20:05:06 America/Los_Angeles")
+        #expect(Timestamp(iso8601: "2026-11-21T12:00:00Z") == Shared.noon)
+        #expect(Timestamp(iso8601: "yesterday") == nil)
     }
 }

@@ -1,4 +1,3 @@
-import ReceiptBridgeBase
 import ReceiptBridgeSimulator
 import Testing
 
@@ -16,7 +15,7 @@ struct JSONValueTests {
         "An escape needs four hexadecimal digits, without a sign",
         arguments: [#"\u-000"#, #"\u+041"#, #"\u00 1"#, #"\u004"#, #"\u00g1"#, #"\ud83d\u-e00"#])
     func invalidEscapes(escape: String) {
-        #expect(throws: JSONStructureError.self) { try JSONValue(reading: Array("\"\(escape)\"".utf8)) }
+        #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array("\"\(escape)\"".utf8)) }
     }
 
     @Test(
@@ -36,11 +35,11 @@ struct JSONValueTests {
         "Invalid JSON is an error, never a trap",
         arguments: ["", "{", "{\"a\"", "{\"a\":}", "[1,]", "\"\\u12", "\"\\", "tru", "1 2", "{1:2}", "\"\n\""])
     func malformed(text: String) {
-        #expect(throws: JSONStructureError.self) { try JSONValue(reading: Array(text.utf8)) }
+        #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(text.utf8)) }
     }
 
     @Test("JSON with too many levels is an error")
     func deep() {
-        #expect(throws: JSONStructureError.self) { try JSONValue(reading: Array(repeating: 0x5B, count: 100_000)) }
+        #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(repeating: 0x5B, count: 100_000)) }
     }
 }

@@ -171,7 +171,7 @@ package struct ReceiptAttribute: Sendable, Hashable {
 
     /// An attribute with a date in UTC in whole seconds, or with an empty text if `instant` is `nil`.
     package static func date(_ type: Int64, _ instant: Timestamp?) -> ReceiptAttribute {
-        ReceiptAttribute(type, raw: DEREncoder.ia5String(instant?.iso8601 ?? ""))
+        ReceiptAttribute(type, raw: DEREncoder.ia5String(instant?.rfc3339 ?? ""))
     }
 
     package var der: [UInt8] {

@@ -12,30 +12,24 @@ package struct JSONOutline: Sendable {
     }
 
     package let bytes: [UInt8]
-    /// All values. Index 0 is that of the whole document.
+    /// All values. Index 0 is the object of the whole document.
     package private(set) var nodes: [Node] = []
 
-    /// Reads a document that consists of exactly one value, with optional whitespace around it. Values are counted at
+    /// Reads a document that consists of exactly one object, with optional whitespace around it. Values are counted at
     /// all depths.
-    ///
-    /// - Parameter isObject: whether any other value than an object is an error.
-    package init(_ bytes: [UInt8], maximumNodes: Int, isObject: Bool = true) throws(JSONStructureError) {
+    package init(_ bytes: [UInt8], maximumNodes: Int) throws(JSONStructureError) {
         self.bytes = bytes
         nodes.reserveCapacity(min(bytes.count / 24, maximumNodes))
-        try read(bytes.span, maximumNodes, isObject)
+        try read(bytes.span, maximumNodes)
     }
 
     /// Scans the document without recursion: open containers are on a stack.
-    private mutating func read(
-        _ bytes: Span<UInt8>, _ maximumNodes: Int, _ isObject: Bool
-    ) throws(JSONStructureError) {
+    private mutating func read(_ bytes: Span<UInt8>, _ maximumNodes: Int) throws(JSONStructureError) {
         var scanner = JSONScanner()
         var open: [(index: Int, isObject: Bool)] = []
         var name: JSONString?
         scanner.skipWhiteSpace(bytes)
-        guard !isObject || scanner.peek(bytes) == UInt8(ascii: "{") else {
-            throw scanner.error(expecting: "a JSON object")
-        }
+        guard scanner.peek(bytes) == UInt8(ascii: "{") else { throw scanner.error(expecting: "a JSON object") }
         repeat {
             scanner.skipWhiteSpace(bytes)
             guard nodes.count < maximumNodes else { throw scanner.error(expecting: JSONStructureError.fewerValues) }

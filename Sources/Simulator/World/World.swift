@@ -66,7 +66,7 @@ package struct World: Sendable {
 
     /// The content of `world.json`.
     package var document: JSONValue {
-        JSONValue(["seed": Int64(bitPattern: seed), "clock": epoch.iso8601, "customers": customers.map(row)])
+        JSONValue(["seed": Int64(bitPattern: seed), "clock": epoch.rfc3339, "customers": customers.map(row)])
     }
 
     private func row(of customer: SimulatedCustomer) -> JSONValue {

@@ -36,7 +36,7 @@ struct SimulateCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "A fixed time, for example 2026-11-21T12:00:00Z (default: real time).",
             valueName: "instant"))
-    var clock: Instant?
+    var clock: String?
 
     @Option(
         help: ArgumentHelp(
@@ -75,7 +75,7 @@ struct SimulateCommand: AsyncParsableCommand {
         let maximum = options.maximumCustomers
         guard (1...maximum).contains(customers) else { throw ValidationError("--customers: 1 to \(maximum)") }
         _ = try address()
-        try clock?.check("--clock")
+        _ = try simulatedClock()
         _ = try target()
         guard notifySpeed > 0 else { throw ValidationError("--notify-speed: more than 0") }
     }
@@ -83,7 +83,7 @@ struct SimulateCommand: AsyncParsableCommand {
     func run() async throws {
         FileDescriptorLimit.raiseLimit()
         let (host, port) = try address()
-        let clock = clock?.timestamp.map(SimulatedClock.fixed) ?? .real
+        let clock = try simulatedClock()
         switch PortProbe.bind(host: host, port: port) {
         case .free: break
         case .inUse: throw ValidationError("--listen: \(listen) is already in use")
@@ -134,6 +134,14 @@ struct SimulateCommand: AsyncParsableCommand {
             throw ValidationError("--notify: must be an http:// URL on this machine, not \(notify)")
         }
         return target
+    }
+
+    private func simulatedClock() throws -> SimulatedClock {
+        guard let clock else { return .real }
+        guard let instant = Timestamp(iso8601: clock) else {
+            throw ValidationError("--clock: must be an instant, for example 2026-11-21T12:00:00Z, not \(clock)")
+        }
+        return .fixed(instant)
     }
 }
 

@@ -1,5 +1,3 @@
-import ReceiptBridgeBase
-
 /// The HTML of blocks. Tables have explicit ARIA roles, because some screen readers do not recognize tables whose
 /// elements are displayed as blocks.
 extension HTMLWriter {

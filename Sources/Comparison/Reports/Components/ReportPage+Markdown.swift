@@ -1,5 +1,3 @@
-import ReceiptBridgeBase
-
 /// The Markdown of a page, for places that cannot show HTML.
 extension ReportPage {
     package var markdown: String {

@@ -1,7 +1,9 @@
 /// Breaks valid JSON into indented lines.
-package enum IndentedJSON {
+enum IndentedJSON {
+    private static let maximumLines = 2_000
+
     /// For example, `{"a":[1]}` has the five lines `{`, `  "a": [`, `    1`, `  ]`, `}`.
-    package static func lines(of json: [UInt8], maximum: Int = 2_000) -> [String] {
+    static func lines(of json: [UInt8]) -> [String] {
         var lines: [String] = []
         var line: [UInt8] = []
         var depth = 0
@@ -11,7 +13,7 @@ package enum IndentedJSON {
             line = Array(repeating: UInt8(ascii: " "), count: min(depth, 20) * 2)
         }
         for (index, byte) in json.enumerated() {
-            guard lines.count < maximum else {
+            guard lines.count < maximumLines else {
                 lines.append("…")
                 return lines
             }
