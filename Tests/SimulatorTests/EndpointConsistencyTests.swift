@@ -1,21 +1,15 @@
 import ReceiptBridgeBase
 import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 /// Compares the data of verifyReceipt and of the Server API about the same customer. The corresponding names are listed
 /// here and not taken from the mapping tables, so that the comparison does not depend on them.
 @Suite("verifyReceipt and Server API of the simulator")
 struct EndpointConsistencyTests {
-    private let caller: ServerAPICaller
+    private let store: SimulatedStore
 
-    init() throws { caller = ServerAPICaller(store: try Shared.allKinds.get()) }
-
-    private func verdict(_ receipt: IssuedReceipt) throws -> JSONValue {
-        let request = JSONValue.object([
-            "receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret),
-        ])
-        return try caller.store.verifyReceipt.answer(body: request.bytes, at: .automatic)
-    }
+    init() throws { store = try SharedSimulator.allKinds.get() }
 
     private func milliseconds(_ row: JSONValue, _ key: String) -> Int64? {
         row["\(key)_ms"]?.text.flatMap { Int64($0) }
@@ -24,11 +18,11 @@ struct EndpointConsistencyTests {
     @Test("Every transaction of every receipt is in the history with the same dates, products, offers and refunds")
     func transactions() throws {
         var compared = 0
-        for customer in caller.store.world.customers {
-            for receipt in caller.store.receipts(of: customer) where receipt.plan.version == nil {
-                let answer = try verdict(receipt)
+        for customer in store.world.customers {
+            for receipt in store.receipts(of: customer) where receipt.plan.version == nil {
+                let answer = try store.verdict(on: receipt.base64)
                 #expect(answer["status"] == .number(0))
-                let history = try caller.history(of: customer.appTransactionId, in: customer.environment).rows
+                let history = try store.history(of: customer.appTransactionId, in: customer.environment).rows
                 let listed = answer["latest_receipt_info"]?.elements ?? answer["receipt"]?["in_app"]?.elements ?? []
                 for row in listed {
                     let same = try #require(history.first { matches(row, $0) })
@@ -76,12 +70,12 @@ struct EndpointConsistencyTests {
 
     @Test("Every id in a receipt is known to the Server API in its own environment only")
     func identifiers() throws {
-        for receipt in caller.store.receipts {
+        for receipt in store.receipts {
             for transaction in receipt.transactions {
                 for id in [transaction.receiptId, transaction.originalTransactionId] {
-                    #expect(try caller.ask("v1/transactions/\(id)", in: receipt.environment).status == 200)
+                    #expect(try store.ask("v1/transactions/\(id)", in: receipt.environment).status == 200)
                     let other: AppStoreEnvironment = receipt.environment == .production ? .sandbox : .production
-                    #expect(try caller.code("v2/history/\(id)", in: other) == 4_040_010)
+                    #expect(try store.code("v2/history/\(id)", in: other) == 4_040_010)
                 }
             }
         }
@@ -90,15 +84,15 @@ struct EndpointConsistencyTests {
     @Test("Both report the same renewal data, and the same transactionReceipts have expired")
     func renewals() throws {
         var statuses: [Int64: Int] = [:]
-        for customer in caller.store.world.customers where !customer.renewals.isEmpty {
+        for customer in store.world.customers where !customer.renewals.isEmpty {
             let data = try #require(
-                try caller.ask("v1/subscriptions/\(customer.appTransactionId)", in: customer.environment)
+                try store.ask("v1/subscriptions/\(customer.appTransactionId)", in: customer.environment)
                     .body?["data"]?.elements)
             let items = data.flatMap { $0["lastTransactions"]?.elements ?? [] }
             #expect(items.count == customer.renewals.count)
             for item in items { statuses[try #require(item["status"]?.integer), default: 0] += 1 }
-            for receipt in caller.store.receipts(of: customer) {
-                let answer = try verdict(receipt)
+            for receipt in store.receipts(of: customer) {
+                let answer = try store.verdict(on: receipt.base64)
                 guard receipt.plan.version == nil else {
                     let isEntitled = items.contains { [1, 4].contains($0["status"]?.integer) }
                     #expect(answer["status"]?.integer == (isEntitled ? 0 : 21006), "\(receipt.id)")
@@ -107,7 +101,7 @@ struct EndpointConsistencyTests {
                 for renewal in answer["pending_renewal_info"]?.elements ?? [] {
                     let item = try #require(
                         items.first { $0["originalTransactionId"] == renewal["original_transaction_id"] })
-                    let payload = try ServerAPICaller.payload(try #require(item["signedRenewalInfo"]))
+                    let payload = try decoded(item["signedRenewalInfo"])
                     #expect(renewal["auto_renew_product_id"] == payload["autoRenewProductId"])
                     #expect(
                         renewal["auto_renew_status"]?.text
@@ -130,15 +124,9 @@ struct EndpointConsistencyTests {
     @Test("An upgrade is reported as a cancellation only in worlds with that option")
     func upgrades() throws {
         for isAsked in [false, true] {
-            let store = try SimulatedStore(
-                seed: 7, customers: 36, clock: .fixed(Shared.noon), pki: Shared.pki,
-                options: .init(upgradesAreCancelled: isAsked))
-            let customer = try #require(store.world.customers.first { $0.kind == .upgraded })
-            let request = JSONValue.object([
-                "receipt-data": .string(try #require(store.receipts(of: customer).first).base64),
-                "password": .string(SimulatedApp.first.sharedSecret),
-            ])
-            let answer = try store.verifyReceipt.answer(body: request.bytes, at: .automatic)
+            let store = try SharedSimulator.store(options: .init(upgradesAreCancelled: isAsked))
+            let customer = try store.customer(.upgraded)
+            let answer = try store.verdict(on: try #require(store.receipts(of: customer).first).base64)
             let row = try #require(answer["latest_receipt_info"]?.elements?.first { $0["is_upgraded"] != nil })
             #expect(row["is_upgraded"]?.text == "true")
             #expect((row["cancellation_reason"]?.text == "0") == isAsked)
@@ -147,9 +135,9 @@ struct EndpointConsistencyTests {
 
     @Test("A restored period has one id in receipts and verifyReceipt, and another in the history")
     func restored() throws {
-        let customer = try caller.customer(.oldRestored)
-        let receipt = try #require(caller.store.receipts(of: customer).first)
-        let answer = try verdict(receipt)
+        let customer = try store.customer(.oldRestored)
+        let receipt = try #require(store.receipts(of: customer).first)
+        let answer = try store.verdict(on: receipt.base64)
         let newest = try #require(customer.transactions.last)
         #expect(answer["receipt"]?["transaction_id"]?.text == newest.restoredId)
         #expect(answer["latest_receipt_info"]?["transaction_id"]?.text == newest.transactionId)

@@ -1,36 +1,24 @@
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeSimulator
+import ReceiptBridgeTestSupport
 import Testing
 
 @Suite("Simulated verifyReceipt")
 struct VerifyReceiptTests {
     private let store: SimulatedStore
 
-    init() throws { store = try Shared.verdicts.get() }
+    init() throws { store = try SharedSimulator.world }
 
     private func receipt(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
-    ) throws -> IssuedReceipt {
-        try #require(
-            store.receipts.first {
-                $0.customer.kind == kind && $0.environment == environment && $0.plan.version == version
-            })
-    }
+    ) throws -> IssuedReceipt { try store.receipt(kind, environment, version: version) }
 
     private func ask(
         _ text: String, at endpoint: SimulatedVerifyReceipt.Endpoint = .production,
         password: String? = SimulatedApp.first.sharedSecret, excludesOld: JSONValue? = nil
     ) throws -> JSONValue {
-        let request = JSONValue.object([
-            "receipt-data": .string(text), "password": password.map(JSONValue.string),
-            "exclude-old-transactions": excludesOld,
-        ])
-        return try store.verifyReceipt.answer(body: request.bytes, at: endpoint)
-    }
-
-    private func keys(_ value: JSONValue?) -> [String] {
-        if case .object(let members)? = value { members.map(\.key) } else { [] }
+        try store.verdict(on: text, at: endpoint, password: password, ["exclude-old-transactions": excludesOld])
     }
 
     @Test("Every receipt of the world gets the expected status in its own environment")
