@@ -145,6 +145,13 @@ final class Running: Sendable {
         }
     }
 
+    /// Sends SIGTERM, as a service manager does, and expects that the process ends without an error.
+    func finish() async {
+        stop()
+        let exit = await end()
+        #expect(exit == 0, "\(errors)")
+    }
+
     /// Matches a port at the end of a line or of a message in JSON.
     private static var address: Regex<(Substring, Substring)> { /https?:\/\/[^\s"]+:(\d+)["\n]/ }
 
@@ -160,6 +167,19 @@ final class Running: Sendable {
 }
 
 extension TemporaryFolder {
+    /// A folder with the receipts and the configuration of a simulated App Store that does not run.
+    static func simulated(customers: Int = 4) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        try StateDirectory(folder.url.path).write(
+            SharedSimulator.store(customers: customers), host: "127.0.0.1", port: 9)
+        return folder
+    }
+
+    /// The receipts of customers with purchases.
+    func boughtReceipts(_ name: String = "receipts.jsonl") throws -> [JSONValue] {
+        try lines(name).filter { $0["originalTransactionIds"]?.elements?.isEmpty == false }
+    }
+
     /// Writes this process's keys of the simulated App Store to a state directory, so that `simulate` does not make new
     /// ones, which takes a second.
     func writeSharedKeys(_ state: String) throws {
@@ -167,7 +187,7 @@ extension TemporaryFolder {
     }
 
     func lines(_ name: String) throws -> [JSONValue] {
-        try Data(contentsOf: url.appending(path: name)).split(separator: 0x0A).map {
+        try read(name).split(separator: 0x0A).map {
             try JSONValue(reading: [UInt8]($0))
         }
     }

@@ -66,18 +66,17 @@ struct FirstStepsTests {
         ] {
             let written = try await Binary.run(Binary.url, ["init"] + words, in: folder)
             #expect(written.exit == 0 && written.output.isEmpty, "\(written.errors)")
-            let file = folder.path("receipt-bridge.yaml")
-            #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
-            let before = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(try folder.permissions("receipt-bridge.yaml") == 0o600)
+            let before = try folder.text("receipt-bridge.yaml")
             let again = try await Binary.run("init", in: folder)
             #expect(again.exit == 2 && again.errors.hasPrefix("receipt-bridge: receipt-bridge.yaml exists"))
-            #expect(try String(contentsOfFile: file, encoding: .utf8) == before)
+            #expect(try folder.text("receipt-bridge.yaml") == before)
 
             let doctor = try await Binary.run("doctor", "--offline", in: folder)
             #expect(doctor.exit == 0 && doctor.errors == "receipt-bridge: using receipt-bridge.yaml in this folder\n")
             #expect(doctor.text.contains("1 app: \(words.isEmpty ? "com.example.app" : words[1])\n"), "\(doctor.text)")
             #expect(!doctor.text.contains("secret") && doctor.text.contains(" checks passed"), "\(doctor.text)")
-            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.removeItem(atPath: folder.path("receipt-bridge.yaml"))
         }
     }
 
@@ -135,8 +134,7 @@ struct FirstStepsTests {
 
     @Test("decode and verify print text on a terminal, JSON on request, and their help if nothing is to be read")
     func terminal() async throws {
-        let folder = try TemporaryFolder()
-        try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
+        let folder = try TemporaryFolder.simulated()
         try FileManager.default.removeItem(atPath: folder.path("receipt-bridge.yaml"))
         try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8)
@@ -165,8 +163,7 @@ struct FirstStepsTests {
 
     @Test("--json prints a report as JSON, and --quiet leaves out the summary")
     func reports() async throws {
-        let folder = try TemporaryFolder()
-        try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
+        let folder = try TemporaryFolder.simulated()
         let migrate = ["migrate", "receipts.jsonl", "--roots", "roots"]
         let report = try await Binary.run(Binary.url, migrate + ["-o", "a.jsonl", "--json"], in: folder)
         let rows = try folder.lines("a.jsonl").count

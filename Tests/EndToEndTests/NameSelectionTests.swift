@@ -37,10 +37,11 @@ struct NameSelectionTests {
         try fixture.folder.write(
             "keyless.yaml", try fixture.configuration().replacing("- bundleId: com.example.app\n", with: other))
         let keyless = try await fixture.run(
-            ["migrate", "receipts.jsonl", "--to", "b.jsonl", "--with-api", "--config", "keyless.yaml"])
+            [
+                "migrate", "receipts.jsonl", "--to", "b.jsonl", "--with-api", "--config", "keyless.yaml",
+            ])
         let sentence = "cannot be looked up: the app has no serverAPI in the configuration"
         #expect(keyless.exit == 1 && keyless.errors.contains(sentence), "\(keyless.errors)")
-        await fixture.stop()
     }
 
     @Test("--bundle-id of an app that does not exist is an error in every command, with the apps that do")
@@ -59,10 +60,7 @@ struct NameSelectionTests {
             try await fixture.expectRefusal(
                 command + bad, "--bundle-id: com.exmaple.app is not configured \(configured)")
         }
-        let server = try fixture.start("serve", "--listen", "127.0.0.1:0")
-        _ = try await server.port()
-        server.stop()
-        #expect(await server.end() == 0)
+        try await fixture.serve().finish()
         let stored = "--bundle-id: com.exmaple.app is neither configured nor in the store \(configured)"
         try await fixture.expectRefusal(["forget", "--original-transaction-id", "1"] + bad, stored)
         try await fixture.expectRefusal(["notifications", "list"] + bad, stored)
@@ -84,17 +82,14 @@ struct NameSelectionTests {
             ["notifications", "list", "--customer", "9"], "--customer: the store has no record of 9")
         try await fixture.expectRefusal(["bench", "--only", "x"], "--only: no row's name begins with x")
         #expect(try await fixture.run("notifications", "list", "--type", "REFUND").exit == 0)
-        await fixture.stop()
     }
 
     @Test("A file of the working folder with nearly the usual name is suggested, and a server without apps warns")
     func withoutApps() async throws {
         let folder = try TemporaryFolder()
         try folder.write("receipt-bridge.yml", "apps: [{bundleId: com.example.app}]\n")
-        let server = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
-        _ = try await server.port()
-        server.stop()
-        #expect(await server.end() == 0)
+        let server = try await Running.serve(in: folder)
+        await server.finish()
         let expected = [
             "there is no receipt-bridge.yaml in this folder. Did you mean receipt-bridge.yml?",
             "No app is configured: no shared secret is added to receipts, so a subscription without a password gets 21004",

@@ -21,9 +21,7 @@ struct RenewalTests {
                 == "http://127.0.0.1:\(stage.port)/production/inApps/v1/subscriptions/extend/\(subscription)")
         #expect(
             preview["body"]
-                == .object([
-                    "extendByDays": .number(7), "extendReasonCode": .number(1), "requestIdentifier": .string("first"),
-                ]))
+                == JSONValue(["extendByDays": 7, "extendReasonCode": 1, "requestIdentifier": "first"]))
         for request in ["first", "second"] {
             let outcome = try await stage.run(words(request))
             #expect(outcome.exit == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
@@ -39,7 +37,6 @@ struct RenewalTests {
             (words("a") + ["--storefronts", "USA"], "--storefronts needs --mass"),
             (words("a") + ["--mass"], "specify one of --original-transaction-id, --ids, --mass and --status"),
         ] { try await stage.expectRefusal(arguments, reason) }
-        await stage.stop()
     }
 
     @Test("The exit code is 1 if Apple refuses, and if a 200 response does not report success")
@@ -50,12 +47,8 @@ struct RenewalTests {
             "renewals", "extend", "--original-transaction-id", renewal.originalTransactionId, "--days", "1", "--reason",
             "0",
         ]
-        try await stage.ask(
-            "POST", "/faults",
-            .object([
-                "kind": .string("body"), "endpoint": .string("extend"), "times": .number(1),
-                "body": .string(#"{"originalTransactionId":"1","success":false}"#),
-            ]))
+        stage.appStore.faults.add(
+            SimulatedFault(.body(#"{"originalTransactionId":"1","success":false}"#), endpoint: "extend", times: 1))
         let silent = try await stage.run(words)
         #expect(silent.exit == 1 && silent.errors.contains("Apple did not extend the subscription"), "\(silent.errors)")
         #expect(silent.lines.first?["success"] == .bool(false))
@@ -64,7 +57,6 @@ struct RenewalTests {
         let outcome = try await stage.run(
             words.map { $0 == renewal.originalTransactionId ? expired.renewals[0].originalTransactionId : $0 })
         #expect(outcome.exit == 1 && outcome.errors.contains("cannot be extended"), "\(outcome.errors)")
-        await stage.stop()
     }
 
     @Test("renewals extend extends all subscriptions of a product and reports the progress")
@@ -92,6 +84,5 @@ struct RenewalTests {
             (["--request-id", "ours"], "must be a UUID"), (["--storefronts", "usa"], "three capital letters"),
             (["--storefronts", ""], "an empty name"), (["--storefronts", "US"], "three capital letters"),
         ] { try await stage.expectRefusal(words + more, reason) }
-        await stage.stop()
     }
 }

@@ -22,8 +22,7 @@ struct StoreCommandTests {
 
     private func filled() async throws -> CommandFixture {
         let stage = try await CommandFixture(customers: 6)
-        let history = try await stage.run("notifications", "history", "--replay")
-        #expect(history.exit == 0, "\(history.errors)")
+        try await stage.replay()
         return stage
     }
 
@@ -43,9 +42,8 @@ struct StoreCommandTests {
         try stage.folder.write("empty.sqlite", "")
         let empty = try await stage.run("store", "check", "sqlite:empty.sqlite")
         #expect(empty.exit == 0 && empty.errors.contains("is intact and has no tables"), "\(empty.errors)")
-        try await DatabaseQueue(path: stage.folder.path("copy.sqlite")).write { db in
-            try db.execute(sql: "DELETE FROM notification WHERE id = (SELECT max(id) FROM notification)")
-        }
+        try await stage.change(
+            "DELETE FROM notification WHERE id = (SELECT max(id) FROM notification)", in: "copy.sqlite")
         let differs = try await stage.run(["store", "check"] + stores)
         let other = try await stage.run(["store", "copy"] + stores)
         #expect(other.exit == 2 && other.errors.contains("the store is not empty"), "\(other.errors)")
@@ -54,19 +52,16 @@ struct StoreCommandTests {
         let json = try await stage.run(["store", "check", "--json"] + stores).lines.first?.elements ?? []
         #expect(json.count(where: { $0["same"] == .bool(false) }) == 1 && json.count > 20)
         #expect(different.first?.contains("notifications") == true)
-        await stage.stop()
     }
 
     @Test("store check finds damaged values and names their columns; doctor and the other commands go on")
     func damaged() async throws {
         let stage = try await filled()
-        try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
-            try db.execute(
-                sql: """
-                    UPDATE notification SET type = x'C29B00', receivedAt = 'canary' WHERE id < 3;
-                    UPDATE notification SET type = char(0x9B, 0x202E) WHERE id = 3
-                    """)
-        }
+        try await stage.change(
+            """
+            UPDATE notification SET type = x'C29B00', receivedAt = 'canary' WHERE id < 3;
+            UPDATE notification SET type = char(0x9B, 0x202E) WHERE id = 3
+            """)
         for store in ["sqlite:bridge.sqlite", "bridge.sqlite"] {
             let check = try await stage.run("store", "check", store)
             #expect(check.exit == 1, "\(check.errors)")
@@ -85,7 +80,6 @@ struct StoreCommandTests {
         #expect(await eventually { terminal.text.contains(#""\u009b\u202e""#) })
         #expect(await running.end() == 0)
         #expect(!terminal.text.contains("\u{202E}"))
-        await stage.stop()
     }
 
     @Test(
@@ -121,7 +115,6 @@ struct StoreCommandTests {
         // libpq 16 and later require SCRAM.
         let version = warned.text.firstMatch(of: /pass  store library .* libpq (\d+)/).flatMap { Int($0.1) }
         #expect(warned.text.contains("warn  store password") == version.map { $0 < 16 } ?? false, "\(warned.text)")
-        await stage.stop()
     }
 
     // Skipped without the variable, which `make test-postgresql` sets.
@@ -148,7 +141,6 @@ struct StoreCommandTests {
         }
         #expect(doctor.text.contains("pass  store schema"), "\(doctor.text)")
         try await Self.run("DROP SCHEMA \(schema) CASCADE")
-        await stage.stop()
     }
 
     static func run(_ sql: String) async throws {
