@@ -21,19 +21,38 @@ enum Binary {
         var lines: [JSONValue] { output.split(separator: 0x0A).compactMap { try? JSONValue(reading: Array($0)) } }
     }
 
+    /// Runs a command to its end.
+    ///
+    /// - Parameters:
+    ///   - exit: the expected exit code.
+    ///   - message: a text that is expected on standard error.
+    @discardableResult
     static func run(
-        _ arguments: String..., input: [UInt8] = [], in folder: TemporaryFolder, environment: [String: String] = [:]
+        _ arguments: String..., input: [UInt8] = [], in folder: TemporaryFolder, environment: [String: String] = [:],
+        exit: Int32? = nil, says message: String = "", at location: SourceLocation = #_sourceLocation
     ) async throws -> Outcome {
-        try await run(url, arguments, input: input, in: folder, environment: environment)
+        let outcome = try await run(url, arguments, input: input, in: folder, environment: environment)
+        return outcome.expecting(exit, message, at: location)
     }
 
+    @discardableResult
     static func run(
         _ executable: URL, _ arguments: [String], input: [UInt8] = [], in folder: TemporaryFolder,
-        environment: [String: String] = [:], within limit: Duration = Running.limit
+        environment: [String: String] = [:], within limit: Duration = Running.limit, exit: Int32? = nil,
+        says message: String = "", at location: SourceLocation = #_sourceLocation
     ) async throws -> Outcome {
         let run = try Running(arguments, of: executable, input: input, in: folder, environment: environment)
-        let exit = await run.end(within: limit)
-        return Outcome(exit: exit, output: run.output, errors: run.errors)
+        let code = await run.end(within: limit)
+        return Outcome(exit: code, output: run.output, errors: run.errors).expecting(exit, message, at: location)
+    }
+}
+
+extension Binary.Outcome {
+    func expecting(_ exit: Int32?, _ message: String, at location: SourceLocation) -> Self {
+        #expect(
+            self.exit == exit ?? self.exit && (message.isEmpty || errors.contains(message)), "\(errors)\n\(text)",
+            sourceLocation: location)
+        return self
     }
 }
 

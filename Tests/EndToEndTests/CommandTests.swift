@@ -53,8 +53,7 @@ struct CommandTests {
     func mistake(arguments: [String]) async throws {
         let folder = try TemporaryFolder()
         try folder.write("bad.yaml", "listn: 1\napps: 5\n".utf8)
-        let outcome = try await Binary.run(Binary.url, arguments, in: folder)
-        #expect(outcome.exit == 2, "\(outcome.errors)")
+        let outcome = try await Binary.run(Binary.url, arguments, in: folder, exit: 2)
         #expect(outcome.errors.hasPrefix("receipt-bridge: "), "\(outcome.errors)")
         if arguments.first != "decode" { #expect(outcome.output.isEmpty) }
         if arguments.contains("bad.yaml") {
@@ -86,9 +85,9 @@ struct CommandTests {
         let folder = try TemporaryFolder()
         let name = option.prefix { $0 != " " }
         for command in commands {
-            let outcome = try await Binary.run(
-                Binary.url, "\(command) \(option)".split(separator: " ").map(String.init), in: folder)
-            #expect(outcome.exit == 2 && outcome.errors.contains("\(name): \(range)"), "\(outcome.errors)")
+            try await Binary.run(
+                Binary.url, "\(command) \(option)".split(separator: " ").map(String.init), in: folder, exit: 2,
+                says: "\(name): \(range)")
         }
     }
 
@@ -204,8 +203,7 @@ struct CommandTests {
                 "=", with: "")
         }.joined(separator: ".")
         try folder.write("a.jws", text.utf8)
-        let outcome = try await Binary.run("decode", "--format", "text", "a.jws", in: folder)
-        #expect(outcome.exit == 1)
+        let outcome = try await Binary.run("decode", "--format", "text", "a.jws", in: folder, exit: 1)
         #expect(
             outcome.text.hasPrefix("a.jws: signed transaction (JWS), NOT AUTHENTIC\n")
                 && outcome.text.hasSuffix(
@@ -225,8 +223,8 @@ struct CommandTests {
         let folder = try folder()
         let outcome = try await Binary.run(
             "decode", "--roots", "roots", "app.b64", "-", "h-tamperedByte", "h-notBase64", "nowhere", "empty.b64",
-            input: Array(try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8), in: folder)
-        #expect(outcome.exit == 2)
+            input: Array(try SharedSimulator.receipt(.oldActiveSubscription, version: 4).base64.utf8), in: folder,
+            exit: 2)
         let lines = outcome.lines
         try #require(lines.count == 6, "\(outcome.text)")
         #expect(
@@ -293,8 +291,7 @@ struct CommandTests {
     @Test("decode --format text prints a readable description")
     func decodeText() async throws {
         let outcome = try await Binary.run(
-            "decode", "--format", "text", "--roots", "roots", "app.b64", "h-tamperedByte", in: try folder())
-        #expect(outcome.exit == 1)
+            "decode", "--format", "text", "--roots", "roots", "app.b64", "h-tamperedByte", in: try folder(), exit: 1)
         #expect(outcome.text.contains("app.b64: App Receipt, authentic\n"))
         #expect(outcome.text.contains("h-tamperedByte: App Receipt, NOT AUTHENTIC\n"))
         #expect(outcome.text.contains("  bundle id:    com.example.app\n"))

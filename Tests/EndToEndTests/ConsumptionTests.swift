@@ -37,13 +37,10 @@ struct ConsumptionTests {
         try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only allowed with --v1")
         try await stage.expectRefusal(words("0"), "1 to 20 digits")
         // The product is unknown here, so Apple is asked for it; what Apple does not accept is not sent.
-        let percentage = try await stage.run(words(subscription, "--consumption-percentage", "1000"))
-        #expect(
-            percentage.exit == 2 && percentage.errors.contains("not allowed for a subscription"), "\(percentage.errors)"
-        )
+        try await stage.run(
+            words(subscription, "--consumption-percentage", "1000"), exit: 2, says: "not allowed for a subscription")
         #expect(stage.appStore.requests.count("consumption.production") == 2)
-        let unknown = try await stage.run(words("999999999999999"))
-        #expect(unknown.exit == 1 && unknown.errors.contains("no such transaction"), "\(unknown.errors)")
+        try await stage.run(words("999999999999999"), exit: 1, says: "no such transaction")
     }
 
     @Test("The form of version 1 sends numbers, and 0 (undeclared) for omitted values")
@@ -80,15 +77,13 @@ struct ConsumptionTests {
             "consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED", "--environment",
             environment,
         ]
-        let sent = try await stage.run(words)
-        #expect(sent.exit == 0, "\(sent.errors)")
+        try await stage.run(words, exit: 0)
         // Stores a request that is dated 13 hours ago.
         let text = try await stage.appStore.notification(of: id, hoursAgo: 13)
         try await stage.change("UPDATE notification SET text = ? WHERE type = 'CONSUMPTION_REQUEST'", [text])
         try await stage.expectRefusal(words, "Apple asked at 2")
         try await stage.expectRefusal(words + ["--dry-run"], "and waited until")
-        let late = try await stage.run(words + ["--late"])
-        #expect(late.exit == 0, "\(late.errors)")
+        try await stage.run(words + ["--late"], exit: 0)
         // The product is known from the stored transaction.
         let type = stage.appStore.world.customers.flatMap(\.transactions).first { $0.transactionId == id }?.product.kind
         if type == .autoRenewable {

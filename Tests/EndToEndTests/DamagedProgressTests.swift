@@ -127,8 +127,7 @@ struct DamagedProgressTests {
             // A file that is not a progress file is never removed, not even with --fresh.
             let isOther = damage.name == "another file" && command.words.contains("--offline")
             for more in isOther ? [[], ["--fresh"]] : [[]] {
-                let outcome = try await stage.run(command.words + more)
-                #expect(outcome.exit == 2, "\(damage.name): \(outcome.exit) \(outcome.errors)")
+                let outcome = try await stage.run(command.words + more, exit: 2)
                 #expect(outcome.errors.contains(command.progress), "\(damage.name): \(outcome.errors)")
                 #expect(outcome.errors.contains(damage.message), "\(damage.name): \(outcome.errors)")
                 guard damage.message == "notADatabase" else { continue }

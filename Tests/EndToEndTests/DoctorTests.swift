@@ -27,8 +27,7 @@ struct DoctorTests {
     @Test("doctor finds no problem in the files of a simulator")
     func healthy() async throws {
         let stage = try await CommandFixture(customers: 4)
-        let outcome = try await stage.run("doctor", "--json")
-        #expect(outcome.exit == 0, "\(outcome.text)")
+        let outcome = try await stage.run("doctor", "--json", exit: 0)
         #expect(
             try verdicts(outcome).filter { !$0.hasPrefix("warn secret") } == [
                 "pass configuration", "pass openssl", "pass root", "pass root", "pass root", "warn root", "warn root",
@@ -57,8 +56,7 @@ struct DoctorTests {
                 .appending("\ntokens: [{file: open.txt}]\n").utf8)
         let ill = try await Binary.run(
             "doctor", "--json", "--config", "ill.yaml", in: stage.folder,
-            environment: ["https_proxy": "http://user:canary@127.0.0.1:1"])
-        #expect(ill.exit == 1)
+            environment: ["https_proxy": "http://user:canary@127.0.0.1:1"], exit: 1)
         let found = try verdicts(ill)
         for expected in [
             "warn secret tokens[0]", "fail store", "fail proxy", "fail serverAPI com.example.app production",

@@ -44,8 +44,7 @@ struct FirstStepsTests {
     func misspelling(words: [String], question: String?) async throws {
         let folder = try TemporaryFolder()
         try folder.write("bad.yaml", "tsl: 1\napps: [{bundleId: com.example.app, anwser: [apple]}]\n".utf8)
-        let outcome = try await Binary.run(Binary.url, words, in: folder)
-        #expect(outcome.exit == 2)
+        let outcome = try await Binary.run(Binary.url, words, in: folder, exit: 2)
         #expect(question.map(outcome.errors.contains) ?? !outcome.errors.contains("Did you mean"), "\(outcome.errors)")
     }
 
@@ -95,8 +94,8 @@ struct FirstStepsTests {
             try await doctor(environment: ["RECEIPT_BRIDGE_CONFIG": "other.yaml"]),
         ] { #expect(named.errors.isEmpty && named.text.contains("1 app: com.example.named"), "\(named.text)") }
         // A server says so in its log. Nothing can listen on that address.
-        let serve = try await Binary.run("serve", in: folder)
-        #expect(serve.exit == 2 && serve.errors.contains(#""message":"using receipt-bridge.yaml in this folder""#))
+        let serve = try await Binary.run(
+            "serve", in: folder, exit: 2, says: #""message":"using receipt-bridge.yaml in this folder""#)
         #expect(serve.errors.contains("listen: 192.0.2.1:80 cannot be used"), "\(serve.errors)")
 
         // The simulator's own roots are never trusted by chance.

@@ -56,7 +56,6 @@ struct ForwardingTests {
         }
         await second.finish()
         #expect(bodies("/raw").count == earlier.raw + 1)
-        let nowhere = try await Binary.run("forwarding", "list", in: TemporaryFolder())
-        #expect(nowhere.exit == 2 && nowhere.errors.contains("no store is configured"))
+        try await Binary.run("forwarding", "list", in: TemporaryFolder(), exit: 2, says: "no store is configured")
     }
 }

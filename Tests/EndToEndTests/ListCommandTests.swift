@@ -18,8 +18,7 @@ struct ListCommandTests {
         try stage.folder.write("ids.txt", "\(known)\n\n  MNOTHING \r\n\(known)\n../../x\n".utf8)
         let words = ["orders", "lookup", "--ids", "ids.txt", "--budget", "1"]
         for _ in 0..<2 {
-            let outcome = try await stage.run(words)
-            #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
+            let outcome = try await stage.run(words, exit: 1, says: "3 of 3 ids: 2 without success")
             try #require(outcome.lines.count == 3, "\(outcome.errors)")
             #expect(outcome.lines.map { $0["orderId"]?.text } == [known, "MNOTHING", "../../x"])
             #expect(outcome.lines.map { $0["status"]?.integer } == [0, 1, nil])
@@ -42,8 +41,7 @@ struct ListCommandTests {
         try #require(ids.count > 5)
         try stage.folder.write("ids.txt", ids.joined(separator: "\n").utf8)
         let words = ["orders", "lookup", "--ids", "ids.txt", "--to", "results.jsonl", "--budget", "1"]
-        let first = try await stage.run(words + ["--limit", "2"])
-        #expect(first.exit == 3 && first.errors.contains("stopped: --limit"), "\(first.errors)")
+        try await stage.run(words + ["--limit", "2"], exit: 3, says: "stopped: --limit")
         #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == Array(ids.prefix(2)))
         // An unfinished line of a run that was killed is cut off.
         try stage.folder.append("results.jsonl", #"{"orderId":"M"#.utf8)
@@ -52,13 +50,11 @@ struct ListCommandTests {
         let lines = try stage.folder.lines("results.jsonl")
         #expect(lines.map { $0["orderId"]?.text } == ids)
         let calls = stage.appStore.requests.total
-        let third = try await stage.run(words)
-        #expect(third.exit == 0 && third.errors.contains("all ids of this list are done"), "\(third.errors)")
+        try await stage.run(words, exit: 0, says: "all ids of this list are done")
         #expect(stage.appStore.requests.total == calls)
         try stage.folder.write("ids.txt", "M1".utf8)
         try await stage.expectRefusal(words, "belongs to another list or to other options")
-        let fresh = try await stage.run(words + ["--fresh"])
-        #expect(fresh.exit == 1, "\(fresh.errors)")
+        try await stage.run(words + ["--fresh"], exit: 1)
         #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == ["M1"])
     }
 
@@ -69,11 +65,9 @@ struct ListCommandTests {
         try stage.folder.write("ids.txt", ids.joined(separator: "\n").utf8)
         let words = ["orders", "lookup", "--ids", "ids.txt", "--to", "results.jsonl", "--budget", "1"]
         stage.appStore.faults.add(SimulatedFault(.body(#"{"errorCode":4040002}"#), endpoint: "orderLookup"))
-        let failed = try await stage.run(words)
-        #expect(failed.exit == 3 && failed.errors.contains("3 failed for now"), "\(failed.errors)")
+        try await stage.run(words, exit: 3, says: "3 failed for now")
         stage.appStore.faults.removeAll()
-        let repaired = try await stage.run(words)
-        #expect(repaired.exit == 0, "\(repaired.errors)")
+        try await stage.run(words, exit: 0)
         #expect(try stage.folder.lines("results.jsonl").map { $0["orderId"]?.text } == Array(ids))
     }
 
@@ -84,9 +78,8 @@ struct ListCommandTests {
         let (full, other) = (try #require(subscriptions.first), try #require(subscriptions.last))
         try #require(full != other)
         for _ in 0..<2 {
-            let one = try await stage.run(
-                "renewals", "extend", "--original-transaction-id", full, "--days", "1", "--reason", "1")
-            #expect(one.exit == 0, "\(one.errors)")
+            try await stage.run(
+                "renewals", "extend", "--original-transaction-id", full, "--days", "1", "--reason", "1", exit: 0)
         }
         try stage.folder.write(
             "ids.txt", "\(full)\n\(other)\n{\"originalTransactionIds\":[\"999999999999999\"]}\n".utf8)
@@ -98,8 +91,7 @@ struct ListCommandTests {
         let preview = try await stage.run(words.filter { !["--to", "results.jsonl"].contains($0) } + ["--dry-run"])
         #expect(preview.lines.map { $0["outcome"]?.text } == ["possible", "possible", "possible"], "\(preview.errors)")
         #expect(stage.appStore.requests.total == before)
-        let outcome = try await stage.run(words)
-        #expect(outcome.exit == 1 && outcome.errors.contains("3 of 3 ids: 2 without success"), "\(outcome.errors)")
+        try await stage.run(words, exit: 1, says: "3 of 3 ids: 2 without success")
         let lines = try stage.folder.lines("results.jsonl")
         try #require(lines.count == 3)
         #expect(lines.map { $0["outcome"]?.text } == ["limit", "extended", "notFound"])
@@ -124,8 +116,7 @@ struct ListCommandTests {
         let preview = try await stage.preview(["tokens", "set", id, token])
         #expect(preview["method"]?.text == "PUT")
         #expect(preview["url"]?.text?.hasSuffix("/inApps/v1/transactions/\(id)/appAccountToken") == true)
-        let set = try await stage.run("tokens", "set", id, token)
-        #expect(set.exit == 0, "\(set.errors)")
+        let set = try await stage.run("tokens", "set", id, token, exit: 0)
         #expect(
             set.text
                 == "{\"originalTransactionId\":\"\(id)\",\"appAccountToken\":\"\(token.lowercased())\"}\n")

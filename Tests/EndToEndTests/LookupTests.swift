@@ -45,8 +45,7 @@ struct OrderTests {
         #expect(line["transactions"]?.elements?.compactMap { $0["transactionId"]?.text } == [purchase.transactionId])
         #expect(line["signedTransactions"]?.elements?.first?.text?.hasPrefix("eyJ") == true)
 
-        let unknown = try await stage.run("orders", "lookup", "MNOTHING")
-        #expect(unknown.exit == 1 && unknown.errors.contains("no such order"), "\(unknown.errors)")
+        let unknown = try await stage.run("orders", "lookup", "MNOTHING", exit: 1, says: "no such order")
         #expect(unknown.lines.first?["status"]?.integer == 1)
         try await stage.expectRefusal(
             ["orders", "lookup", purchase.orderId, "--environment", "sandbox"], "the sandbox has no orders")

@@ -20,16 +20,14 @@ struct NameSelectionTests {
         let command = ["migrate", "receipts.jsonl", "--to", "out.jsonl", "--with-api", "--config"]
         let before = try await fixture.calls
         for words in [["--plan", "--to", "plan.jsonl"], [], []] {
-            let outcome = try await fixture.run(command + ["typo.yaml"] + words)
-            #expect(outcome.exit == 1 && outcome.errors.contains(notice), "\(outcome.exit) \(outcome.errors)")
+            let outcome = try await fixture.run(command + ["typo.yaml"] + words, exit: 1, says: notice)
             #expect(outcome.errors.contains("rows of com.example.app") && !outcome.errors.contains("--refresh"))
         }
         #expect(try await fixture.calls == before)
-        let compared = try await fixture.run("compare", "receipts.jsonl", "--config", "typo.yaml")
-        #expect(compared.exit == 1 && compared.errors.contains(notice), "\(compared.exit) \(compared.errors)")
+        try await fixture.run("compare", "receipts.jsonl", "--config", "typo.yaml", exit: 1, says: notice)
         // With a key, the same rows are looked up, after --fresh.
-        let late = try await fixture.run(command + ["receipt-bridge.yaml"])
-        #expect(late.exit == 1 && late.errors.contains("because the app had no key when they were read"))
+        try await fixture.run(
+            command + ["receipt-bridge.yaml"], exit: 1, says: "because the app had no key when they were read")
         let again = try await fixture.run(command + ["receipt-bridge.yaml", "--fresh"])
         #expect(again.exit == 0 && !again.errors.contains("looked up:"), "\(again.errors)")
         // An app that is configured without a key.
@@ -68,9 +66,9 @@ struct NameSelectionTests {
             ["refunds", "sweep", "--ids", "ids.txt"] + bad,
             "--bundle-id: com.exmaple.app is not configured \(configured)")
         // An app that exists.
-        let outcome = try await fixture.run(
-            "forget", "--original-transaction-id", "1", "--bundle-id", "com.example.app", "--dry-run")
-        #expect(outcome.exit == 1 && outcome.errors.contains("the store has no data of that customer"))
+        try await fixture.run(
+            "forget", "--original-transaction-id", "1", "--bundle-id", "com.example.app", "--dry-run", exit: 1,
+            says: "the store has no data of that customer")
         #expect(try await fixture.run("notifications", "list", "--bundle-id", "com.example.app").exit == 0)
         for command in [["notifications", "list"], ["notifications", "history"]] {
             try await fixture.expectRefusal(
@@ -119,8 +117,7 @@ struct NameSelectionTests {
             ),
         ]
         for (words, reason) in cases {
-            let outcome = try await Binary.run(Binary.url, words, in: folder)
-            #expect(outcome.exit == 2 && outcome.errors.contains(reason), "\(words): \(outcome.exit) \(outcome.errors)")
+            try await Binary.run(Binary.url, words, in: folder, exit: 2, says: reason)
         }
     }
 }

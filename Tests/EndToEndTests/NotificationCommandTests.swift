@@ -19,8 +19,7 @@ struct NotificationCommandTests {
         #expect(preview["url"]?.text?.hasSuffix("/sandbox/inApps/v1/notifications/test") == true)
         let proxy = try await stage.serve()
         try await stage.notify(proxy)
-        let arrived = try await stage.run("notifications", "test", "--environment", "sandbox")
-        #expect(arrived.exit == 0, "\(arrived.errors)")
+        let arrived = try await stage.run("notifications", "test", "--environment", "sandbox", exit: 0)
         let line = try #require(arrived.lines.first)
         #expect(line.keys == ["token", "environment", "notificationUUID", "delivered", "arrived", "sendAttempts"])
         #expect(line["delivered"] == .bool(true) && line["arrived"] == .bool(true))
@@ -29,8 +28,8 @@ struct NotificationCommandTests {
         let elsewhere = try await stage.run("notifications", "test", "--config", "other.yaml")
         #expect(elsewhere.exit == 1 && elsewhere.lines.first?["arrived"] == .bool(false), "\(elsewhere.errors)")
         await proxy.finish()
-        let lost = try await stage.run("notifications", "test")
-        #expect(lost.exit == 1 && lost.errors.contains("Apple could not deliver the notification: "), "\(lost.errors)")
+        let lost = try await stage.run(
+            "notifications", "test", exit: 1, says: "Apple could not deliver the notification: ")
         #expect(lost.lines.first?["delivered"] == .bool(false))
     }
 
@@ -40,8 +39,9 @@ struct NotificationCommandTests {
     func history() async throws {
         let stage = try await CommandFixture(store: nil)
         stage.appStore.simulate(60, seed: 7)
-        let all = try await stage.run("notifications", "history", "--start", "2020-01-01")
-        #expect(all.exit == 0 && all.errors.contains("Apple keeps notifications for 180 days"), "\(all.errors)")
+        let all = try await stage.run(
+            "notifications", "history", "--start", "2020-01-01", exit: 0, says: "Apple keeps notifications for 180 days"
+        )
         let uuids = all.lines.compactMap { $0["notificationUUID"]?.text }
         #expect(uuids.count == all.lines.count && Set(uuids).count == uuids.count && uuids.count > 20)
         for line in all.lines {
@@ -64,8 +64,8 @@ struct NotificationCommandTests {
             (["--end", "2020-01-01"], "180 days for which Apple keeps"), (["--transaction-id", "x"], "1 to 20 digits"),
         ] { try await stage.expectRefusal(["notifications", "history"] + words, reason) }
         stage.appStore.faults.add(SimulatedFault(.serverAPI(.badSignature), endpoint: "notificationHistory"))
-        let forged = try await stage.run("notifications", "history", "--transaction-id", id)
-        #expect(forged.exit == 1 && forged.errors.contains("not verified"), "\(forged.errors)")
+        let forged = try await stage.run(
+            "notifications", "history", "--transaction-id", id, exit: 1, says: "not verified")
         #expect(forged.lines.allSatisfy { $0["verified"] == .bool(false) && $0["failure"]?["code"] != nil })
     }
 
@@ -93,10 +93,8 @@ struct NotificationCommandTests {
         stage.appStore.faults.add(
             SimulatedFault(
                 .serverAPI(.failure(code: 4_000_012, retryAfter: nil)), endpoint: "notificationHistory", times: 1))
-        let broken = try await stage.run(words)
-        #expect(broken.exit == 1, "\(broken.errors)")
-        let done = try await stage.run(words)
-        #expect(done.exit == 0, "\(done.errors)")
+        try await stage.run(words, exit: 1)
+        try await stage.run(words, exit: 0)
         let whole = try await stage.run(history)
         #expect(try uuids() == whole.lines.compactMap { $0["notificationUUID"]?.text })
         let before = try uuids()
@@ -129,8 +127,7 @@ struct NotificationCommandTests {
             end = await running.end()
         }
         #expect(end == -SIGKILL)
-        let done = try await stage.run(words + ["--to", destination])
-        #expect(done.exit == 0, "\(done.errors)")
+        try await stage.run(words + ["--to", destination], exit: 0)
         let whole = try await stage.run(words)
         #expect(whole.lines.count >= 10)
         #expect(try stage.folder.lines(destination) == whole.lines)
@@ -174,8 +171,7 @@ struct NotificationCommandTests {
         StoredAnswer.expect(unchanged, equal: before)
         // Two processes replay, while the server may receive notifications.
         let second = try stage.start("notifications", "history", "--replay", "--to", "second.jsonl")
-        let first = try await stage.run("notifications", "history", "--replay", "--to", "first.jsonl")
-        #expect(first.exit == 0, "\(first.errors)")
+        let first = try await stage.run("notifications", "history", "--replay", "--to", "first.jsonl", exit: 0)
         #expect(await second.end() == 0, "\(second.errors)")
         let stored = try [stage.folder.lines("first.jsonl"), stage.folder.lines("second.jsonl")].map { lines in
             Dictionary(grouping: lines.compactMap { $0["stored"]?.text }) { $0 }.mapValues(\.count)

@@ -59,13 +59,11 @@ struct NotificationV1ConsumerTests {
                 sent.insert("\(notification.type) \(notification.subtype ?? "-")")
             }
         }
-        let test = try await stage.run("notifications", "test", "--environment", "production")
-        #expect(test.exit == 0, "\(test.errors)")
-        let extended = try await stage.run(
+        try await stage.run("notifications", "test", "--environment", "production", exit: 0)
+        try await stage.run(
             "renewals", "extend", "--mass", "--product-id", SimulatedProduct.monthly.productId, "--days", "1",
             "--reason",
-            "3", "--yes")
-        #expect(extended.exit == 0, "\(extended.errors)")
+            "3", "--yes", exit: 0)
         return sent.union(["TEST -", "RENEWAL_EXTENSION SUMMARY", "RENEWAL_EXTENSION FAILURE"])
     }
 

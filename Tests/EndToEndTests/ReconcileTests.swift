@@ -322,8 +322,7 @@ struct ReconcileTests {
         try await stage.expectRefusal(["reconcile", "--config", "none.yaml"], "reconcile needs a store")
         try await stage.replay()
         await stage.stop()
-        let down = try await stage.run("reconcile")
-        #expect(down.exit == 3, "\(down.errors)")
+        let down = try await stage.run("reconcile", exit: 3)
         #expect(down.errors.contains("not asked: history of com.example.app, Production"), "\(down.errors)")
         #expect(down.errors.contains("stopped early"), "\(down.errors)")
     }

@@ -15,9 +15,8 @@ struct RefundSweepTests {
     /// Stores all customers that notifications are about.
     private func fill(_ stage: CommandFixture, config: String = "receipt-bridge.yaml") async throws {
         for environment in ["production", "sandbox"] {
-            let history = try await stage.run(
-                "notifications", "history", "--replay", "--environment", environment, "--config", config)
-            #expect(history.exit == 0, "\(history.errors)")
+            try await stage.run(
+                "notifications", "history", "--replay", "--environment", environment, "--config", config, exit: 0)
         }
     }
 
@@ -64,8 +63,8 @@ struct RefundSweepTests {
             let stage = try await CommandFixture(customers: 12)
             try await refund(stage, 2)
             let sweep = "\(Binary.url.path) refunds sweep --budget 1 --config receipt-bridge.yaml"
-            let full = try await Binary.run(URL(filePath: "/bin/sh"), ["-c", "\(sweep) >/dev/full"], in: stage.folder)
-            #expect(full.exit == 3, "\(full.errors)")
+            let full = try await Binary.run(
+                URL(filePath: "/bin/sh"), ["-c", "\(sweep) >/dev/full"], in: stage.folder, exit: 3)
             #expect(full.errors.contains("receipt-bridge: standard output: no space left on device"), "\(full.errors)")
             let again = try await stage.run("refunds", "sweep", "--budget", "1")
             #expect(again.exit == 0 && again.lines.count >= 2, "\(again.errors)")
@@ -85,8 +84,8 @@ struct RefundSweepTests {
             "environment": customer.environment.rawValue,
         ])
         try stage.folder.write("ids.jsonl", line.bytes + Array("\n999999999999999\n".utf8))
-        let outcome = try await stage.run("refunds", "sweep", "--ids", "ids.jsonl", "--budget", "1")
-        #expect(outcome.exit == 1 && outcome.errors.contains("1 unknown to the App Store"), "\(outcome.errors)")
+        let outcome = try await stage.run(
+            "refunds", "sweep", "--ids", "ids.jsonl", "--budget", "1", exit: 1, says: "1 unknown to the App Store")
         #expect(ids(outcome.lines).contains(transaction.transactionId))
     }
 
@@ -149,8 +148,7 @@ struct RefundSweepTests {
         #expect(Set(reported).count == reported.count)
         #expect(Set(reported) == Set(ids(whole.lines)))
         // A sweep asks about a customer only once, unless the response was lost.
-        let limited = try await stage.run("refunds", "sweep", "--limit", "1", "--budget", "1")
-        #expect(limited.exit == 3 && limited.errors.contains("stopped: --limit"), "\(limited.errors)")
+        try await stage.run("refunds", "sweep", "--limit", "1", "--budget", "1", exit: 3, says: "stopped: --limit")
     }
 
     @Test(
@@ -166,8 +164,7 @@ struct RefundSweepTests {
         await sweep.kill(whenWritten: stage.folder.path("refunds.jsonl"))
         #expect(await sweep.end() == -SIGKILL)
         stage.appStore.faults.removeAll()
-        let outcome = try await stage.run(words)
-        #expect(outcome.exit == 0, "\(outcome.errors)")
+        try await stage.run(words, exit: 0)
         let reported = ids(try stage.folder.lines("refunds.jsonl"))
         #expect(reported.count >= 3 && Set(reported).count == reported.count)
         // There was nothing new, so content that appears in the file later is not the sweep's.
@@ -191,8 +188,8 @@ struct RefundSweepTests {
                 stage.appStore.requests.total > before
                     && FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep"))
             })
-        let second = try await stage.run("refunds", "sweep", "--budget", "1")
-        #expect(second.exit == 2 && second.errors.contains("another sweep is using this store"), "\(second.errors)")
+        let second = try await stage.run(
+            "refunds", "sweep", "--budget", "1", exit: 2, says: "another sweep is using this store")
         // By the lease in the store, which other machines see too. The lock of the progress file has no such advice.
         #expect(second.errors.contains("try again after 15 seconds"), "\(second.errors)")
         sweep.stop()

@@ -210,15 +210,4 @@ struct DeliveryTests {
             #expect(try store.notificationItems().isEmpty)
         }
     }
-
-    @Test("The notifications about many events at once are all signed and delivered")
-    func many() async throws {
-        let count = TestSize.pick(debug: 300, release: 10_000)
-        let store = try SharedSimulator.store(customers: TestSize.pick(debug: 84, release: 1_000), clock: .real)
-        let receiver = try TestServer(reply: .respond())
-        try store.notify(receiver)
-        try await store.delivering { store.simulate(count, seed: 1) }
-        #expect(store.outbox.counts.delivered == store.outbox.counts.made)
-        #expect(store.outbox.counts.made >= count && receiver.documents.count == store.outbox.counts.made)
-    }
 }
