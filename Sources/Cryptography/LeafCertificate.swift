@@ -16,12 +16,13 @@ struct LeafCertificate {
     let issuer: Range<Int>
     /// Seconds since 1970, both bounds inclusive.
     let validity: ClosedRange<Int64>
-    /// The range of the modulus, most significant byte first.
-    let modulus: Range<Int>
-    let exponent: Range<Int>
+    /// The ranges of the numbers, most significant byte first.
+    let key: (modulus: Range<Int>, exponent: Range<Int>)
     /// The range of the issuer's key identifier; `nil` if the certificate does not name it.
     let authorityKeyIdentifier: Range<Int>?
+}
 
+extension LeafCertificate {
     /// Reads the certificate in a range of bytes. It must have the marker of the role.
     init?(at range: Range<Int>, in bytes: borrowing Span<UInt8>, role: SignerRole) {
         guard range.count <= Certificate.maximumSize else { return nil }
@@ -31,17 +32,6 @@ struct LeafCertificate {
         } catch {
             return nil
         }
-    }
-
-    private init(
-        signedPart: Range<Int>, digest: DigestAlgorithm, signature: Range<Int>, issuer: Range<Int>,
-        validity: ClosedRange<Int64>, key: (modulus: Range<Int>, exponent: Range<Int>),
-        authorityKeyIdentifier: Range<Int>?
-    ) {
-        (self.signedPart, self.digest, self.signature) = (signedPart, digest, signature)
-        (self.issuer, self.validity) = (issuer, validity)
-        (modulus, exponent) = key
-        self.authorityKeyIdentifier = authorityKeyIdentifier
     }
 
     /// AlgorithmIdentifier of sha1WithRSAEncryption, with its tag and length.
