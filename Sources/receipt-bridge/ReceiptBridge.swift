@@ -2,7 +2,6 @@ import ArgumentParser
 import ReceiptBridgeCBuild
 import ReceiptBridgeCMalloc
 import ReceiptBridgeCryptography
-import Foundation
 
 @main
 struct ReceiptBridge: AsyncParsableCommand {

@@ -1,4 +1,3 @@
-import ReceiptBridgeAdministration
 import ArgumentParser
 import ReceiptBridgeBase
 import ReceiptBridgeCore

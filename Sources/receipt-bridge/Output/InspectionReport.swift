@@ -1,9 +1,7 @@
 import ReceiptBridgeBase
 import ReceiptBridgeComparison
-import Foundation
 import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
-import ReceiptBridgeCore
 
 /// The output of `decode` for one input.
 struct InspectionReport {

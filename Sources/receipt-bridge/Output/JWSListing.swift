@@ -1,8 +1,6 @@
-import ReceiptBridgeAdministration
 import ReceiptBridgeBase
 import ReceiptBridgeReceipts
 import ReceiptBridgeComparison
-import ReceiptBridgeCore
 
 /// The payload of a JWS for people: one line per claim, in the order of the payload.
 struct JWSListing {
