@@ -59,7 +59,7 @@ package final class TrafficHistory: Service {
     private let sample: @Sendable () -> TrafficSample
 
     /// - Parameter sample: Returns the present counts.
-    init(_ sample: @escaping @Sendable () -> TrafficSample) { self.sample = sample }
+    package init(_ sample: @escaping @Sendable () -> TrafficSample) { self.sample = sample }
 
     /// Takes samples until shutdown.
     package func run() async throws {

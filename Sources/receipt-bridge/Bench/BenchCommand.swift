@@ -2,7 +2,6 @@ import ArgumentParser
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeCore
-import ReceiptBridgeResponses
 import ReceiptBridgeServer
 import ReceiptBridgeCryptography
 import ReceiptBridgeSimulator

@@ -5,7 +5,6 @@ import Foundation
 import ReceiptBridgeReceipts
 import ReceiptBridgeComparison
 import ReceiptBridgeCore
-import ReceiptBridgeAdministration
 import ReceiptBridgeBase
 import ReceiptBridgeStorage
 

@@ -4,8 +4,6 @@ import ReceiptBridgeReceipts
 import ArgumentParser
 import ReceiptBridgeBase
 import ReceiptBridgeCore
-import Foundation
-import Logging
 import ReceiptBridgeComparison
 import ReceiptBridgeStorage
 import ReceiptBridgeTransport

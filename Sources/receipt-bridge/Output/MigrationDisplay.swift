@@ -1,7 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeBatch
 import ReceiptBridgeComparison
-import ReceiptBridgeStorage
 import Synchronization
 
 /// Progress of a migration on standard error: a line that is rewritten on a terminal, otherwise a plain line every
