@@ -4,6 +4,7 @@ import ReceiptBridgeBase
 import ReceiptBridgeHTTPTestServer
 import ReceiptBridgeSimulator
 import Synchronization
+import ReceiptBridgeTestSupport
 import Testing
 import ReceiptBridgeTransport
 

@@ -21,12 +21,12 @@ struct SharedBudgetTests {
         func take(
             _ count: Int64, of endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, callsPerHour: Int64,
             reserved: Int64
-        ) async -> SharedCallGrant? {
+        ) async -> CallGrant? {
             guard isReachable() else { return nil }
             return level.withLock { level in
                 let granted = max(min(count, level - reserved), 0)
                 level -= granted
-                return SharedCallGrant(count: granted, left: level, wait: .seconds(60))
+                return CallGrant(count: granted, left: level, wait: .seconds(60))
             }
         }
 

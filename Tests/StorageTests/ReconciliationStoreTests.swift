@@ -204,18 +204,18 @@ struct ReconciliationStoreTests {
         let stage = try await StoreStage(engine)
         let store = recordsEvents ? stage.store : try await stage.reopened(recordsEvents: false)
         let (scope, target) = (stage.scope, stage.scope.target("camel"))
-        func reconcile(_ row: CustomerRow) async throws -> Bool {
+        func reconcile(_ row: CustomerRow) async throws -> Bool? {
             try await store.customers.save(row, of: scope, source: .reconcile, reportingTo: [target])
         }
         let first = transaction("1", "1", ends: 500)
         try await store.customers.save(customer([first]), of: scope)
         // Signed again without a change.
         let again = transaction("1", "1", ends: 500, at: 20)
-        #expect(try await !reconcile(customer([again], asked: 200, signed: 20)))
+        #expect(try await reconcile(customer([again], asked: 200, signed: 20)) == false)
         #expect(try await reports(store, target).isEmpty)
         let renewed = transaction("2", "1", ends: 900, at: 30)
-        #expect(try await reconcile(customer([again, renewed], asked: 300, signed: 30)))
-        #expect(try await !reconcile(customer([again, renewed], asked: 400, signed: 30)))
+        #expect(try await reconcile(customer([again, renewed], asked: 300, signed: 30)) == true)
+        #expect(try await reconcile(customer([again, renewed], asked: 400, signed: 30)) == false)
         let bodies = try await reports(store, target)
         let body = try #require(bodies.first)
         #expect(bodies.count == 1)
@@ -225,7 +225,7 @@ struct ReconciliationStoreTests {
         #expect(body["transactions"]?.elements?.map { $0["transactionId"]?.text } == ["2"])
         // An older record does not replace a newer one.
         let old = transaction("2", "1", ends: 800, at: 25)
-        #expect(try await !reconcile(customer([again, old], asked: 500, signed: 25)))
+        #expect(try await reconcile(customer([again, old], asked: 500, signed: 25)) == false)
         let id = try #require(TransactionIdentifier(rawValue: "2"))
         #expect(try await store.customers.transaction(id, in: scope) == renewed.text)
         // A report is no notification.

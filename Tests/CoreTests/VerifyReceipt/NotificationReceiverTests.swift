@@ -317,6 +317,18 @@ struct NotificationReceiverTests {
         #expect(try await bridge.notifications() == 1)
     }
 
+    @Test("A background write that fails is counted, and the response is given")
+    func failedWrite() async throws {
+        let bridge = try StoringTestProxy()
+        try await DatabasePool(path: bridge.store.path).write { db in
+            try db.execute(
+                sql: "CREATE TRIGGER broken BEFORE INSERT ON customer BEGIN SELECT RAISE(ABORT, 'broken'); END")
+        }
+        #expect(await bridge.ask(try bridge.appStore.receipt()).source == .api)
+        await bridge.pipelines.finishWriting()
+        #expect(bridge.pipelines.counts.events.count(MetricEvent.droppedWrites) == 1)
+    }
+
     // MARK: - Notifications from Apple
 
     private static let genuine = Corpus.files(in: "jws").filter { $0.lastPathComponent.hasPrefix("apple-notification") }

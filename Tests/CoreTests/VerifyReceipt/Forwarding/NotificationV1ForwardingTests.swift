@@ -1,5 +1,6 @@
 import ReceiptBridgeBase
 import ReceiptBridgeCore
+import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
@@ -137,7 +138,7 @@ struct NotificationV1ForwardingTests {
     @Test("Every documented type and subtype has a test case")
     func documented() {
         let covered = Set(Self.cases.map { "\($0.type) \($0.subtype ?? "-")" })
-        for (type, subtypes) in NotificationTable.documented {
+        for (type, subtypes) in NotificationType.documented {
             for subtype in subtypes { #expect(covered.contains("\(type) \(subtype)")) }
         }
     }
@@ -290,6 +291,26 @@ struct NotificationV1ForwardingTests {
             #expect(bridge.appStore.questions.count == requestCount)
         }
         #expect(bridge.targets.requests.count == 2)
+    }
+
+    @Test("The lists come from the store until a period ends", arguments: [(30, 0), (61, 2)])
+    func ageOfLists(minutes: Int64, calls: Int) async throws {
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
+        let appStore = bridge.bridge.appStore
+        appStore.update { world in
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .minutes(60)) }
+        }
+        try await bridge.forwarding {
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            #expect(await bridge.settled())
+            #expect(await bridge.bridge.waitUntilStored(try appStore.receipt()))
+            let requestCount = appStore.questions.count
+            bridge.bridge.now = SharedSimulator.noon.advanced(by: .minutes(minutes))
+            try await bridge.bridge.receive(
+                try appStore.notification("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101"))
+            #expect(await bridge.settled())
+            #expect(appStore.questions.count == requestCount + calls)
+        }
     }
 
     @Test("An incomplete history is not sent; the lookup is retried and then the body is sent")
