@@ -6,7 +6,6 @@ import ReceiptBridgeSimulator
 import ReceiptBridgeStorage
 import ReceiptBridgeTestSupport
 import ReceiptBridgeTransport
-import Testing
 
 /// Services whose upstream is a simulated App Store.
 struct ServerAPIWorld {
@@ -52,16 +51,5 @@ struct ServerAPIWorld {
             settings: settings, transport: transport, store: store, tables: .bundled, logger: .silent,
             now: { clock.now },
             sleep: { _ in })
-    }
-}
-
-extension SimulatedStore {
-    func customer(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> SimulatedCustomer {
-        try #require(world.customers.first { $0.kind == kind && $0.environment == environment })
-    }
-
-    /// The first receipt of such a customer.
-    func receipt(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> IssuedReceipt {
-        try #require(receipts(of: try customer(kind, environment)).first)
     }
 }

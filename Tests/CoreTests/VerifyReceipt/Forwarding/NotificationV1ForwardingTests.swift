@@ -295,21 +295,19 @@ struct NotificationV1ForwardingTests {
 
     @Test("The lists come from the store until a period ends", arguments: [(30, 0), (61, 2)])
     func ageOfLists(minutes: Int64, calls: Int) async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
-        let appStore = bridge.bridge.appStore
-        appStore.update { world in
+        let bridge = try ForwardingTestProxy([.to(.v1)])
+        bridge.appStore.update { world in
             world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(by: .minutes(60)) }
         }
         try await bridge.forwarding {
-            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.notify("DID_RENEW", of: "700000000000101")
             #expect(await bridge.settled())
-            #expect(await bridge.bridge.waitUntilStored(try appStore.receipt()))
-            let requestCount = appStore.questions.count
-            bridge.bridge.now = SharedSimulator.noon.advanced(by: .minutes(minutes))
-            try await bridge.bridge.receive(
-                try appStore.notification("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101"))
+            #expect(await bridge.bridge.waitUntilStored(try bridge.appStore.receipt()))
+            let requestCount = bridge.appStore.questions.count
+            bridge.now = SharedSimulator.noon.advanced(by: .minutes(minutes))
+            try await bridge.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101")
             #expect(await bridge.settled())
-            #expect(appStore.questions.count == requestCount + calls)
+            #expect(bridge.appStore.questions.count == requestCount + calls)
         }
     }
 
