@@ -1,6 +1,7 @@
 import ReceiptBridgeBase
 import Foundation
 import ReceiptBridgeHTTPTestServer
+import ReceiptBridgeReceipts
 import ReceiptBridgeResponses
 import ReceiptBridgeSimulator
 import Testing
@@ -28,7 +29,7 @@ struct NotificationV1ConsumerTests {
         try await stage.notify(server)
 
         let sent = try await send(stage)
-        let documented = NotificationTable.documented.flatMap { type, subtypes in subtypes.map { "\(type) \($0)" } }
+        let documented = NotificationType.documented.flatMap { type, subtypes in subtypes.map { "\(type) \($0)" } }
         #expect(Set(documented).subtracting(sent) == Self.notSimulated)
         #expect(await stage.isQuiet())
         let isForwarded = await eventually(within: .seconds(90), every: .milliseconds(200)) {

@@ -35,7 +35,7 @@ struct MetricsDocumentTests {
         let dashboard = names(try text("grafana-dashboard.json"))
         #expect(dashboard.subtracting(families).sorted() == [])
         // Those are in the table of all counters.
-        let events = MetricFamily.events.map(\.name)
+        let events = MetricEvent.allCases.map(\.row.name)
         #expect(families.subtracting(dashboard).subtracting(events).sorted() == [])
         #expect(try text("grafana-dashboard.json").contains(#"__name__=~\"receipt_bridge_.+_total\""#))
         #expect(names(try text("prometheus-alerts.yml")).subtracting(families).sorted() == [])
@@ -96,18 +96,18 @@ struct MetricsDocumentTests {
     @Test("Every declared metric family is exported, with the declared labels, and nothing else is")
     func declared() async throws {
         let metrics = try await metrics()
-        let declared = Dictionary(uniqueKeysWithValues: MetricFamily.allCases.map { ($0.name, $0.kind.rawValue) })
+        let declared = Dictionary(uniqueKeysWithValues: MetricRow.all.map { ($0.name, $0.kind.rawValue) })
         #expect(metrics.families == declared)
         for key in metrics.samples.keys {
             let labels = key.matches(of: /([a-z_]+)="/).map { String($0.output.1) }.filter { $0 != "le" }
             let name = try #require(names(key).first)
-            #expect(MetricFamily.allCases.first { $0.name == name }?.labels == labels, "\(key)")
+            #expect(MetricRow.all.first { $0.name == name }?.labels == labels, "\(key)")
         }
     }
 
     @Test("docs/MONITORING.md lists every metric family; RECORD_GOLDENS=1 writes the list there and fails once")
     func listed() throws {
-        let rows = MetricFamily.allCases.map { family in
+        let rows = MetricRow.all.map { family in
             let labels = family.labels.map { "`\($0)`" }.joined(separator: ", ")
             return "| `\(family.name)` | \(family.kind.rawValue) | \(labels) | \(family.help) |\n"
         }
