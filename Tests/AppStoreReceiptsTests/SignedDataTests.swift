@@ -21,31 +21,25 @@ struct SignedDataTests {
 
     @Test("A notification has its parts verified, of a renewal and of an app")
     func notification() throws {
-        func notification(_ members: [JSONValue.Member]) throws -> String {
-            try Verifier.jws(
-                [
-                    .init("notificationType", .string("DID_RENEW")), .init("subtype", .string("BILLING_RECOVERY")),
-                    .init("notificationUUID", .string("u-1")), .init("signedDate", .number(1_795_262_400_000)),
-                ] + members)
+        func notification(_ data: Verifier.Claims) throws -> String {
+            let app = JSONValue.members(["bundleId": "com.example.app", "environment": "Production", "appAppleId": 7])
+            return try Verifier.jws([
+                "notificationType": "DID_RENEW", "subtype": "BILLING_RECOVERY", "notificationUUID": "u-1",
+                "signedDate": 1_795_262_400_000, "data": JSONValue.object(app + JSONValue.members(data)),
+            ])
         }
-        let app: [JSONValue.Member] = [
-            .init("bundleId", .string("com.example.app")), .init("environment", .string("Production")),
-            .init("appAppleId", .number(7)),
-        ]
         let verifier = try Verifier.ofJWS(appAppleId: 7)
-        let data = try [
-            JSONValue.Member("signedTransactionInfo", .string(Verifier.transaction())),
-            .init("signedRenewalInfo", .string(Verifier.renewal())), .init("status", .number(4)),
-        ]
         let payload = try verifier.verifyAndDecodeNotification(
-            signedPayload: notification([.init("data", .object(app + data))]))
+            signedPayload: notification([
+                "signedTransactionInfo": Verifier.transaction(), "signedRenewalInfo": Verifier.renewal(), "status": 4,
+            ]))
         #expect(payload.notificationType == .didRenew && payload.subtype == .billingRecovery)
         #expect(payload.notificationUUID == "u-1" && payload.bundleId == "com.example.app" && payload.appAppleId == 7)
         #expect(payload.status == .billingGracePeriod && payload.environment == .production)
         #expect(
             payload.transaction?.productId == "com.example.app.monthly" && payload.renewalInfo?.autoRenewStatus == 1)
-        let other = try Verifier.transaction([.init("bundleId", .string("com.example.other"))])
-        let mixed = try notification([.init("data", .object(app + [.init("signedTransactionInfo", .string(other))]))])
+        let other = try Verifier.transaction(["bundleId": "com.example.other"])
+        let mixed = try notification(["signedTransactionInfo": other])
         let error = refusal { () throws(VerificationError) in
             try verifier.verifyAndDecodeNotification(signedPayload: mixed)
         }
@@ -58,9 +52,8 @@ struct SignedDataTests {
         let renewal = try verifier.verifyAndDecodeRenewalInfo(signedRenewalInfo: Verifier.renewal())
         #expect(renewal.autoRenewStatus == 1 && renewal.originalTransactionId == "700000000000101")
         let text = try Verifier.jws([
-            .init("receiptType", .string("Production")), .init("bundleId", .string("com.example.app")),
-            .init("appAppleId", .number(7)), .init("appTransactionId", .string("704000000000000001")),
-            .init("receiptCreationDate", .number(1_795_262_400_000)),
+            "receiptType": "Production", "bundleId": "com.example.app", "appAppleId": 7,
+            "appTransactionId": "704000000000000001", "receiptCreationDate": 1_795_262_400_000,
         ])
         let download = try verifier.verifyAndDecodeAppTransaction(signedAppTransaction: text)
         #expect(download.appTransactionId == "704000000000000001" && download.receiptType == .production)
@@ -76,16 +69,16 @@ struct SignedDataTests {
             }?.code
         }
         let text = try Verifier.transaction()
-        #expect(try code(Verifier.transaction([.init("bundleId", .string("com.example.other"))])) == .wrongBundleId)
-        #expect(try code(Verifier.transaction([.init("environment", .string("Sandbox"))])) == .wrongEnvironment)
-        #expect(try code(Verifier.transaction([.init("environment", .string("Xcode"))])) == .xcode)
+        #expect(try code(Verifier.transaction(["bundleId": "com.example.other"])) == .wrongBundleId)
+        #expect(try code(Verifier.transaction(["environment": "Sandbox"])) == .wrongEnvironment)
+        #expect(try code(Verifier.transaction(["environment": "Xcode"])) == .xcode)
         #expect(try code(Verifier.renewal()) == .wrongKind)
         #expect(code(String(text.dropLast(4)) + "AAAA") == .badSignature)
-        let undated = try Verifier.transaction([.init("signedDate", .null)])
+        let undated = try Verifier.transaction(["signedDate": JSONValue.null])
         #expect(code(undated) == .outsideValidity && code(undated, now: Verifier.noon) == nil)
         #expect(code(" \n\(text)\r\n") == nil)
         // Genuine ones of 2021 name no environment.
-        let old = try Verifier.transaction([.init("environment", .null)])
+        let old = try Verifier.transaction(["environment": JSONValue.null])
         let unjudged = refusal { () throws(VerificationError) in
             try verifier.verifyAndDecodeTransaction(signedTransaction: old)
         }

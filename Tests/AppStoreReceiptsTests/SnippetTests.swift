@@ -139,14 +139,11 @@ struct SnippetTests {
         let response = try Snippets.answer(receipt, [Verifier.transaction()], verifier)
         #expect(response.status == 0 && String(decoding: response.body, as: UTF8.self).contains("700000000000102"))
         let refund = try Verifier.jws([
-            .init("notificationType", .string("REFUND")), .init("notificationUUID", .string("u-2")),
-            .init("signedDate", .number(1_795_262_400_000)),
-            .init(
-                "data",
-                JSONValue([
-                    "bundleId": "com.example.app", "environment": "Production",
-                    "signedTransactionInfo": try Verifier.transaction(),
-                ])),
+            "notificationType": "REFUND", "notificationUUID": "u-2", "signedDate": 1_795_262_400_000,
+            "data": JSONValue([
+                "bundleId": "com.example.app", "environment": "Production",
+                "signedTransactionInfo": try Verifier.transaction(),
+            ]),
         ])
         var revoked: [String?] = []
         try Snippets.notification(refund, verifier) { revoked.append($0) }

@@ -36,34 +36,33 @@ enum Verifier {
     }
 
     /// Signs claims as the App Store does.
-    static func jws(_ members: [JSONValue.Member]) throws -> String {
-        try SharedSimulator.pki.jwsSigner.jws(payload: .object(members))
+    static func jws(_ claims: Claims, changed changes: Claims = [:]) throws -> String {
+        try SharedSimulator.pki.jwsSigner.jws(
+            payload: .object(JSONValue.members(claims) + JSONValue.members(changes)))
     }
 
     /// A signed transaction of a subscription.
-    static func transaction(_ changes: [JSONValue.Member] = []) throws -> String {
+    static func transaction(_ changes: Claims = [:]) throws -> String {
         try jws(
             [
-                .init("transactionId", .string("700000000000102")),
-                .init("originalTransactionId", .string("700000000000101")),
-                .init("bundleId", .string("com.example.app")), .init("productId", .string("com.example.app.monthly")),
-                .init("type", .string("Auto-Renewable Subscription")), .init("environment", .string("Production")),
-                .init("purchaseDate", .number(1_795_262_400_000)), .init("expiresDate", .number(1_797_854_400_000)),
-                .init("quantity", .number(1)), .init("inAppOwnershipType", .string("PURCHASED")),
-                .init("offerType", .number(9)), .init("price", .number(9_990)),
-                .init("signedDate", .number(1_795_262_400_123)),
-            ] + changes)
+                "transactionId": "700000000000102", "originalTransactionId": "700000000000101",
+                "bundleId": "com.example.app", "productId": "com.example.app.monthly",
+                "type": "Auto-Renewable Subscription", "environment": "Production",
+                "purchaseDate": 1_795_262_400_000, "expiresDate": 1_797_854_400_000, "quantity": 1,
+                "inAppOwnershipType": "PURCHASED", "offerType": 9, "price": 9_990, "signedDate": 1_795_262_400_123,
+            ], changed: changes)
     }
 
     /// A signed renewal of the same subscription.
     static func renewal() throws -> String {
         try jws([
-            .init("originalTransactionId", .string("700000000000101")), .init("autoRenewStatus", .number(1)),
-            .init("autoRenewProductId", .string("com.example.app.monthly")),
-            .init("productId", .string("com.example.app.monthly")), .init("environment", .string("Production")),
-            .init("signedDate", .number(1_795_262_400_123)),
+            "originalTransactionId": "700000000000101", "autoRenewStatus": 1,
+            "autoRenewProductId": "com.example.app.monthly", "productId": "com.example.app.monthly",
+            "environment": "Production", "signedDate": 1_795_262_400_123,
         ])
     }
+
+    typealias Claims = KeyValuePairs<String, (any JSONRepresentable)?>
 }
 
 extension SampleReceipt {

@@ -13,7 +13,7 @@ struct VerifyReceiptResponseTests {
     private func records(of original: String, status: Status?) throws -> CustomerRecords {
         let verifier = try Verifier.ofJWS()
         let transaction = try verifier.verifyAndDecodeTransaction(
-            signedTransaction: Verifier.transaction([.init("originalTransactionId", .string(original))]))
+            signedTransaction: Verifier.transaction(["originalTransactionId": original]))
         let renewal = try verifier.verifyAndDecodeRenewalInfo(signedRenewalInfo: Verifier.renewal())
         let item = status.map {
             LastTransactionsItem(
@@ -59,8 +59,7 @@ struct VerifyReceiptResponseTests {
     func trials(purchased: Int64, introductory: String) throws {
         let transaction = try Verifier.ofJWS().verifyAndDecodeTransaction(
             signedTransaction: Verifier.transaction([
-                .init("purchaseDate", .number(purchased)), .init("offerType", .number(1)),
-                .init("offerDiscountType", .string("FREE_TRIAL")),
+                "purchaseDate": purchased, "offerType": 1, "offerDiscountType": "FREE_TRIAL",
             ]))
         let receipt = try Verifier.ofSamples().verifyAndDecodeReceipt(
             encodedReceipt: SampleReceipt.named("app-receipt-active").text)

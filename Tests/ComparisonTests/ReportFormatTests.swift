@@ -113,17 +113,14 @@ struct ReportFormatTests {
         "The file name extension selects the format, and only the owner can read the file",
         arguments: ["html", "json", "md"])
     func files(ending: String) throws {
-        let folder = TestProcess.folder.appending(path: "report-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "report.\(ending)").path
+        let folder = try TemporaryFolder()
+        let name = "report.\(ending)"
         let report = try ReportSample.report()
-        try report.write(to: path)
-        try report.write(to: path)
+        for _ in 0..<2 { try report.write(to: folder.path(name)) }
         let kind = try #require(ComparisonReport.kinds.first { $0.rawValue == ending })
-        #expect(FileManager.default.contents(atPath: path).map(Array.init) == report.bytes(as: kind))
-        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
-        #expect(throws: (any Error).self) { try report.write(to: folder.appending(path: "report.txt").path) }
+        #expect(try folder.read(name) == report.bytes(as: kind))
+        #expect(try folder.permissions(name) == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).count == 1)
+        #expect(throws: (any Error).self) { try report.write(to: folder.path("report.txt")) }
     }
 }

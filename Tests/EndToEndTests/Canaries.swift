@@ -15,13 +15,6 @@ final class Canaries: Sendable {
     private let searched = Mutex<[String]>([])
     /// Command lines and environments of processes that were searched; the same ones occur repeatedly.
     private let seen = Mutex<Set<Data>>([])
-    private let verdicts = Mutex<[String: Verdict]>([:])
-
-    /// The result for one value: the number of searched outputs, and the outputs that contain it.
-    private struct Verdict {
-        var searched = 0
-        var found: [String] = []
-    }
 
     /// - Parameters:
     ///     - secrets: secrets by their names; each is also searched in base64.
@@ -58,19 +51,7 @@ final class Canaries: Sendable {
         if allowed == .nothing { forms.merge(values) { $1 } }
         for (name, form) in forms {
             let isFound = text.utf8.count >= form.utf8.count && text.contains(form)
-            verdicts.withLock { verdicts in
-                verdicts[name, default: Verdict()].searched += 1
-                if isFound { verdicts[name, default: Verdict()].found.append(output) }
-            }
             #expect(!isFound, "\(name) appears in \(output)")
-        }
-    }
-
-    func printResults(_ title: String) {
-        for (name, verdict) in verdicts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
-            let places = Set(verdict.found).sorted().joined(separator: ", ")
-            let found = verdict.found.isEmpty ? "not found" : "FOUND in \(places)"
-            print("canary, \(title): \(name): searched in \(verdict.searched) outputs, \(found)")
         }
     }
 

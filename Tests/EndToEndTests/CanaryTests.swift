@@ -215,7 +215,6 @@ struct CanaryTests {
             canaries.search(bytes, of: "store \(name)", allowing: .contents)
         }
         #expect(canaries.count("store ") >= 1 && canaries.count("answer ") > 20)
-        canaries.printResults("serve --log-level \(level)")
     }
 
     /// The commands, each with what its result may contain.
@@ -289,7 +288,6 @@ struct CanaryTests {
             "out.jsonl.progress", "api.csv.progress", "differences.jsonl.progress", "history.jsonl", "refunds.jsonl",
             "bridge.sqlite", "bridge.sqlite.sweep",
         ] { #expect(canaries.count("file \(name)") >= 1, "\(name)") }
-        canaries.printResults("commands")
     }
 
     /// Returns the files that commands wrote, each with what it may contain: data of the Server API in the results of

@@ -107,10 +107,6 @@ struct CommandTests {
     @Test("A command exits with 2 if the test roots contain no certificate or an invalid one, and names the file")
     func uselessRoots() async throws {
         let folder = try TemporaryFolder()
-        for name in ["empty", "broken"] {
-            try FileManager.default.createDirectory(
-                at: folder.url.appending(path: name), withIntermediateDirectories: true)
-        }
         try folder.write("empty/README", "not a certificate".utf8)
         try folder.write("broken/a.cer", "not a certificate".utf8)
         for (roots, expected) in [
@@ -360,20 +356,26 @@ struct CommandTests {
 
     // MARK: - mappings
 
+    private let mappings = Repository.folder.appending(path: "Mappings")
+
+    private func copyMappings(to folder: TemporaryFolder, _ prefix: String = "") throws {
+        // Not copyItem(at:to:), because it preserves the owner, which only root may do with another user's files.
+        for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
+            try folder.write(prefix + file.lastPathComponent, try Data(contentsOf: file))
+        }
+    }
+
     @Test("mappings check prints ok for each table, or reports file, row and reason and exits with 2")
     func mappingsCheck() async throws {
-        let mappings = Repository.folder.appending(path: "Mappings")
         for arguments in [[], [mappings.path]] {
             let outcome = try await Binary.run(Binary.url, ["mappings", "check"] + arguments, in: TemporaryFolder())
             #expect(outcome.exit == 0 && outcome.errors.isEmpty)
             #expect(outcome.text.hasPrefix("answer.json: ok\n") && outcome.text.split(separator: "\n").count == 8)
         }
         let folder = try TemporaryFolder()
-        for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
-            try folder.write(file.lastPathComponent, try Data(contentsOf: file))
-        }
-        let renewal = try String(contentsOf: mappings.appending(path: "renewal.json"), encoding: .utf8)
-        try folder.write("renewal.json", renewal.replacing("flagAsDigit", with: "flagAsEmoji").utf8)
+        try copyMappings(to: folder)
+        try folder.write(
+            "renewal.json", folder.text("renewal.json").replacing("flagAsDigit", with: "flagAsEmoji"))
         let outcome = try await Binary.run("mappings", "check", ".", in: folder)
         #expect(outcome.exit == 2 && outcome.text.split(separator: "\n").count == 7)
         #expect(
@@ -402,16 +404,10 @@ struct CommandTests {
             twice.errors
                 == "receipt-bridge: -: this is already a verifyReceipt response; use --to camel to convert it\n")
 
-        let mappings = Repository.folder.appending(path: "Mappings")
-        try FileManager.default.createDirectory(
-            at: folder.url.appending(path: "tables"), withIntermediateDirectories: true)
-        // Not copyItem(at:to:), because it preserves the owner, which only root may do with another user's files.
-        for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
-            try folder.write("tables/\(file.lastPathComponent)", try Data(contentsOf: file))
-        }
-        let transactions = try String(contentsOf: mappings.appending(path: "transaction.json"), encoding: .utf8)
+        try copyMappings(to: folder, "tables/")
+        let transactions = try folder.text("tables/transaction.json")
         try folder.write(
-            "tables/transaction.json", transactions.replacing(#""wire": "quantity""#, with: #""wire": "number""#).utf8)
+            "tables/transaction.json", transactions.replacing(#""wire": "quantity""#, with: #""wire": "number""#))
         let options = ["--mappings", "tables"]
         let other = try await Binary.run(
             Binary.url, ["mappings", "convert", "--to", "snake", "-"] + options, input: camel.output, in: folder)

@@ -26,8 +26,6 @@ struct HardeningTests {
     @Test("The gzip process that reads a source inherits no environment but PATH")
     func childEnvironment() async throws {
         let folder = try TemporaryFolder()
-        try FileManager.default.createDirectory(
-            at: folder.url.appending(path: "bin"), withIntermediateDirectories: true)
         let script = try folder.write(
             "bin/gzip", "#!/bin/sh\nenv > '\(folder.path("environment"))'\nPATH=/usr/bin:/bin exec gzip \"$@\"\n".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)

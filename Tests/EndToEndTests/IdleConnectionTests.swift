@@ -72,7 +72,6 @@ import ReceiptBridgeTestSupport
                 "\(proxy.openFiles) of \(expected)")
             for _ in 0..<5 { #expect(try await ask() == 0) }
             let memory = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
-            let taken = begin.duration(to: .now)
             #expect(memory < Self.kilobytesEach * count || Usage.isSanitized, "\(memory) KB")
 
             idle.removeAll()
@@ -80,10 +79,6 @@ import ReceiptBridgeTestSupport
                 await Self.becomes({ $0 <= filesBefore + Self.ownFiles }, proxy),
                 "\(proxy.openFiles) open, \(filesBefore) before")
             #expect(try await ask() == 0)
-            let rest = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
-            print(
-                "idle connections: \(count) (\(allowed) descriptors allowed) in \(taken); \(memory) KB more, "
-                    + "\(memory * 1_024 / count) bytes each; \(rest) KB more after all have disconnected")
             await proxy.finish()
         }
     }

@@ -15,7 +15,7 @@ struct ReconcileTests {
     enum Engine: String, CaseIterable {
         case sqlite, postgresql
 
-        static var available: [Engine] { allCases.filter { $0 == .sqlite || StoreCommandTests.address != nil } }
+        static var available: [Engine] { allCases.filter { $0 == .sqlite || TestDatabase.parameters != nil } }
     }
 
     /// A simulated App Store, a store, and a consumer of forwarded notifications.
@@ -31,10 +31,9 @@ struct ReconcileTests {
             switch engine {
             case .sqlite: (schema, store) = (nil, "sqlite:bridge.sqlite")
             case .postgresql:
-                let name = "reconcile_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
-                try await StoreCommandTests.run("CREATE SCHEMA \(name)")
-                schema = name
-                store = "\(try #require(StoreCommandTests.address))?options=-csearch_path%3D\(name)"
+                let name = TestDatabase.newSchema()
+                try await TestDatabase.run("CREATE SCHEMA \(name)")
+                (schema, store) = (name, try TestDatabase.address(schema: name))
             }
             let targets = ["raw", "camel"].map {
                 "      - {url: \"http://127.0.0.1:\(consumer.port)/\($0)\", as: \($0)}\n"
@@ -99,12 +98,11 @@ struct ReconcileTests {
         func setBack() async throws {
             let table = [schema, "reconciliation"].compactMap { $0 }.joined(separator: ".")
             let sql = "UPDATE \(table) SET startedAt = startedAt - 172800000, endedAt = endedAt - 172800000"
-            guard schema == nil else { return try await StoreCommandTests.run(sql) }
-            try await fixture.change(sql)
+            if schema == nil { try await fixture.change(sql) } else { try await TestDatabase.run(sql) }
         }
 
         func stop() async throws {
-            if let schema { try await StoreCommandTests.run("DROP SCHEMA \(schema) CASCADE") }
+            if let schema { try await TestDatabase.run("DROP SCHEMA \(schema) CASCADE") }
         }
     }
 

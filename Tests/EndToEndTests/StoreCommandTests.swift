@@ -1,25 +1,11 @@
 import Foundation
 import GRDB
-import ReceiptBridgeStorage
 import ReceiptBridgeSimulator
 import Testing
 import ReceiptBridgeTestSupport
 
 @Suite("store copy and store check")
 struct StoreCommandTests {
-    /// The database for tests as an address; `nil` without the variable.
-    static let address: String? = {
-        let words = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_POSTGRESQL"]?.split(separator: " ")
-        guard let words else { return nil }
-        let values = Dictionary(
-            words.compactMap { word -> (String, String)? in
-                let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-                return parts.count == 2 ? (parts[0], parts[1]) : nil
-            }, uniquingKeysWith: { $1 })
-        guard let host = values["host"], let user = values["user"], let name = values["dbname"] else { return nil }
-        return "postgresql://\(user)@\(host.replacing("/", with: "%2F")):\(values["port"] ?? "5432")/\(name)"
-    }()
-
     private func filled() async throws -> CommandFixture {
         let stage = try await CommandFixture(customers: 6)
         try await stage.replay()
@@ -111,18 +97,17 @@ struct StoreCommandTests {
         #expect(warned.text.contains("warn  store password") == version.map { $0 < 16 } ?? false, "\(warned.text)")
     }
 
-    // Skipped without the variable, which `make test-postgresql` sets.
     @Test(
         "A store moves to PostgreSQL and back, and doctor checks the database",
-        .enabled(if: address != nil, "needs PostgreSQL: make test-postgresql"))
+        .enabled(if: TestDatabase.parameters != nil, TestDatabase.need))
     func database() async throws {
         let stage = try await filled()
-        let schema = "store_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
-        let address = "\(try #require(Self.address))?options=-csearch_path%3D\(schema)"
+        let schema = TestDatabase.newSchema()
+        let address = try TestDatabase.address(schema: schema)
         try stage.configure("database.yaml", store: address)
         let missing = try await stage.run("doctor", "--config", "database.yaml")
         #expect(missing.exit == 1 && missing.text.contains("CREATE SCHEMA AUTHORIZATION"), "\(missing.text)")
-        try await Self.run("CREATE SCHEMA \(schema)")
+        try await TestDatabase.run("CREATE SCHEMA \(schema)")
         for stores in [["sqlite:bridge.sqlite", address], [address, "sqlite:back.sqlite"]] {
             try await stage.run(["store", "copy"] + stores, exit: 0)
             try await stage.run(["store", "check"] + stores, exit: 0)
@@ -132,18 +117,6 @@ struct StoreCommandTests {
             #expect(doctor.text.contains("pass  \(name) "), "\(name): \(doctor.text)")
         }
         #expect(doctor.text.contains("pass  store schema"), "\(doctor.text)")
-        try await Self.run("DROP SCHEMA \(schema) CASCADE")
-    }
-
-    static func run(_ sql: String) async throws {
-        let words = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_TEST_POSTGRESQL"] ?? ""
-        let parameters = words.split(separator: " ").compactMap { word -> (keyword: String, value: String)? in
-            let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-            return parts.count == 2 ? (parts[0], parts[1]) : nil
-        }
-        let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: parameters, connections: 1))
-        try await client.connected(within: .seconds(10))
-        _ = try await client.query(PostgreSQLQuery(sql), within: .seconds(30))
-        await client.close()
+        try await TestDatabase.run("DROP SCHEMA \(schema) CASCADE")
     }
 }

@@ -308,22 +308,4 @@ struct ReceiptFinderTests {
             #expect(elapsed < .seconds(20))
         }
     }
-
-    // T13
-    @Test("JSON of very many numbers that are no bytes takes little more memory than the text")
-    func numbers() async throws {
-        // In a process of its own, because the system knows the memory of a process only.
-        await #expect(processExitsWith: .success) {
-            let size = TestSize.pick(
-                debug: (numbers: 500_000, limit: 16 << 20), release: (numbers: 1_500_000, limit: 48 << 20))
-            let text = Array((#"{"a":["# + String(repeating: "1,", count: size.numbers) + "1]}").utf8)
-            let decoder = try MintedReceipts.decoder(.stored)
-            _ = decoder.refusal(ofText: Array(#"{"a":[1]}"#.utf8))
-            Memory.resetPeak()
-            let before = Memory.peak
-            #expect(decoder.refusal(ofText: text)?.code == .notAReceipt)
-            let growth = Memory.peak - before
-            #expect(growth < size.limit || Memory.isSanitized, "\(growth)")
-        }
-    }
 }

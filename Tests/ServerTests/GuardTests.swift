@@ -172,9 +172,7 @@ struct GuardTests {
     // T20
     @Test("A connection over the limit per client is closed, and a new one is accepted after another has closed")
     func connectionsOfOne() async throws {
-        try await Proxy.serving { settings, _ in
-            settings.limits.connectionsPerClient = 2
-        } _: { proxy in
+        try await Proxy.serving({ settings, _ in settings.limits.connectionsPerClient = 2 }) { proxy in
             // One after the other, because several event loops accept simultaneous connections in any order.
             let (first, second) = (try proxy.connect(), try proxy.connect())
             for connection in [first, second] { #expect(try await connection.ask(Self.health).status == 200) }
@@ -204,9 +202,7 @@ struct GuardTests {
     // T20
     @Test("If all connections are in use, the one that has been without a whole request for the longest time leaves")
     func connectionsOfAll() async throws {
-        try await Proxy.serving { settings, _ in
-            settings.limits.connections = 2
-        } _: { proxy in
+        try await Proxy.serving({ settings, _ in settings.limits.connections = 2 }) { proxy in
             let stalled = try (0..<3).map { _ in try proxy.connect() }
             for connection in stalled {
                 try await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Le")

@@ -84,10 +84,7 @@ struct LifecycleStateTests {
 
     @Test("A receipt whose issuer certificate is missing is logged once a minute")
     func unjudged() async throws {
-        try await Proxy.serving { settings, app in
-            settings.intermediates = []
-            app.answer = [.receipt]
-        } _: { proxy in
+        try await Proxy.serving({ settings, app in (settings.intermediates, app.answer) = ([], [.receipt]) }) { proxy in
             let receipt = try #require(proxy.store.receipts.first { $0.plan.version != nil })
             for _ in 0..<3 {
                 #expect(try await proxy.verify(receipt.question).text.contains("21005"))

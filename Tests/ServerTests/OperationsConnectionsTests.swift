@@ -4,20 +4,27 @@ import ReceiptBridgeTestSupport
 
 @Suite("Connections of the operations listener")
 struct OperationsConnectionsTests {
+    /// An upload of which only the first byte is sent.
+    private static func beginning(host: String) -> String {
+        "POST /v1/receipts HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 100000\r\n\r\n{"
+    }
+
     // T20: nobody needs a token to connect.
-    @Test("Idle connections that would fill the operations listener do not keep a probe from a response")
-    func probes() async throws {
+    @Test(
+        "Idle connections or stalled uploads that would fill the operations listener keep no probe from a response",
+        arguments: [["", "GET /healthz HTTP/1.1\r\nHo"], [beginning(host: "127.0.0.1")]])
+    func probes(beginnings: [String]) async throws {
         try await Proxy.serving { proxy in
-            var idle: [RawConnection] = []
+            var others: [RawConnection] = []
             for index in 0..<100 {
-                let connection = try RawConnection(port: proxy.operationsPort)
-                if index % 2 == 1 { try? await connection.send("GET /healthz HTTP/1.1\r\nHo") }
-                idle.append(connection)
+                others.append(try RawConnection(port: proxy.operationsPort))
+                try? await others[index].send(beginnings[index % beginnings.count])
             }
-            let probe = try RawConnection(port: proxy.operationsPort, timeout: 10)
-            try await probe.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
-            #expect(try await probe.answer()?.status == 200)
-            for connection in idle { connection.leave() }
+            for path in ["/healthz", "/readyz"] {
+                let probe = try RawConnection(port: proxy.operationsPort, timeout: 10)
+                #expect(try await probe.ask(RawConnection.request("GET", path)).status == 200)
+            }
+            for other in others { other.leave() }
         }
     }
 
@@ -30,32 +37,7 @@ struct OperationsConnectionsTests {
             let others = try proxy.connect()
             let connection = try RawConnection(port: proxy.operationsPort, timeout: 10)
             #expect(try await connection.remainder().isEmpty)
-            try await others.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
-            #expect(try await others.answer()?.status == 200)
-        }
-    }
-
-    /// An upload of which only the first byte is sent.
-    private static func beginning(host: String) -> String {
-        "POST /v1/receipts HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 100000\r\n\r\n{"
-    }
-
-    // T20
-    @Test("Uploads that stall are as idle: a probe of the same client and of another one gets its response")
-    func stalled() async throws {
-        try await Proxy.serving { proxy in
-            var uploads: [RawConnection] = []
-            for _ in 0..<100 {
-                let upload = try RawConnection(port: proxy.operationsPort)
-                try? await upload.send(Self.beginning(host: "127.0.0.1"))
-                uploads.append(upload)
-            }
-            for path in ["/healthz", "/readyz"] {
-                let probe = try RawConnection(port: proxy.operationsPort, timeout: 10)
-                try await probe.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
-                #expect(try await probe.answer()?.status == 200)
-            }
-            for upload in uploads { upload.leave() }
+            #expect(try await others.ask(RawConnection.request("GET", "/healthz")).status == 200)
         }
     }
 

@@ -76,9 +76,7 @@ extension ServerTests {
         // In the second case the Server API does not know the customer, so that the response from the receipt is the
         // fallback if no other source responds.
         for sources in [[AnswerSource.apple, .receipt], [.api, .apple]] {
-            try await Proxy.serving { _, app in
-                app.answer = sources
-            } _: { proxy in
+            try await Proxy.serving({ _, app in app.answer = sources }) { proxy in
                 proxy.store.faults.add(
                     SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
                 proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 600_000))

@@ -130,10 +130,7 @@ struct ShadowTests {
 
     @Test("An app that answers from the receipt is compared, too")
     func ownWord() async throws {
-        try await Proxy.serving({ _, app in
-            app.answer = [.receipt]
-            app.shadow = .apple
-        }) { proxy in
+        try await Proxy.serving({ _, app in (app.answer, app.shadow) = ([.receipt], .apple) }) { proxy in
             let posted = try await postAll(proxy)
             let report = try await report(proxy, of: posted)
             #expect(sum(report, "compared") == posted, "\(report)")
@@ -159,10 +156,7 @@ struct ShadowTests {
 
     @Test("A second source that hangs, fails or returns garbage changes no response and is counted")
     func trouble() async throws {
-        try await Proxy.serving({ _, app in
-            app.answer = [.apple, .receipt]
-            app.shadow = .api
-        }) { proxy in
+        try await Proxy.serving({ _, app in (app.answer, app.shadow) = ([.apple, .receipt], .api) }) { proxy in
             proxy.store.faults.add(.init(.status(500), endpoint: "serverAPI"))
             let posted = try await postAll(proxy)
             let report = try await report(proxy, of: posted)
@@ -211,10 +205,7 @@ struct ShadowTests {
             let page = try await proxy.operations("/comparisons")
             #expect(page.problem == "404 noShadow")
         }
-        try await Proxy.serving({ _, app in
-            app.shadow = .api
-            app.answer = [.apple]
-        }) { proxy in
+        try await Proxy.serving({ _, app in (app.shadow, app.answer) = (.api, [.apple]) }) { proxy in
             for query in ["format=pdf", "days=0", "days=91", "days=x"] {
                 #expect(try await proxy.operations("/comparisons?\(query)").status == 400)
             }

@@ -33,13 +33,7 @@ struct StatusPageTests {
             #expect(answer.header("Content-Security-Policy") == policy + "; frame-ancestors 'none'")
             #expect(answer.header("X-Content-Type-Options") == "nosniff")
             #expect(page.all("meta").contains { $0.attributes["content"] == policy })
-            #expect(["link", "img", "iframe", "object", "form"].allSatisfy { page.all($0).isEmpty })
-            #expect(page.elements.allSatisfy { $0.attributes["src"] == nil && $0.attributes["style"] == nil })
-            #expect(page.elements.flatMap(\.attributes.keys).allSatisfy { !$0.hasPrefix("on") })
-            let ids = page.elements.compactMap { $0.attributes["id"] }
-            #expect(Set(ids).count == ids.count)
-            let targets = page.all("a").compactMap { $0.attributes["href"] }
-            #expect(targets.allSatisfy { $0.hasPrefix("/") || ids.contains(String($0.dropFirst())) })
+            #expect(page.violations { $0.hasPrefix("/") } == [] && page.all("form").isEmpty)
         }
     }
 

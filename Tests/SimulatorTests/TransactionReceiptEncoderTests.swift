@@ -60,20 +60,4 @@ struct TransactionReceiptEncoderTests {
                 == "{\n\t\"product-id\" = \"com.example.app.coins100\";\n\t\"transaction-id\" = \"500000000000001\";\n}"
         )
     }
-
-    @Test("Version and certificate length can be falsified, and the environment line can be omitted")
-    func options() throws {
-        var encoder = try encoder(3)
-        encoder.options.environmentLine = nil
-        encoder.options.writtenVersion = 9
-        encoder.options.writtenCertificateLength = 7
-        encoder.options.oneLine = true
-        let receipt = try encoder.encode(purchaseInfo: Self.entries)
-        let text = String(decoding: receipt, as: UTF8.self)
-        #expect(!text.contains("environment"))
-        #expect(!text.contains("\n"))
-        let blob = try value("signature", receipt)
-        #expect(blob[0] == 9)
-        #expect(Array(blob[257..<261]) == [0, 0, 0, 7])
-    }
 }

@@ -27,6 +27,20 @@ package final class ReportDocument: NSObject, XMLParserDelegate {
         }
     }
 
+    /// What loads something, runs code outside the page's scripts, or leads nowhere.
+    ///
+    /// - Parameter isAllowed: whether a link to another place is meant.
+    package func violations(isAllowed: (String) -> Bool = { _ in false }) -> [String] {
+        let ids = elements.compactMap { $0.attributes["id"] }
+        let outside = ["link", "img", "iframe", "object"].flatMap(all).map(\.name)
+        let attributes = elements.flatMap(\.attributes.keys).filter {
+            ["src", "style"].contains($0) || $0.hasPrefix("on")
+        }
+        let links = all("a").compactMap { $0.attributes["href"] }
+            .filter { !ids.contains(String($0.dropFirst())) && !isAllowed($0) }
+        return outside + attributes + links + Dictionary(grouping: ids) { $0 }.filter { $1.count > 1 }.map(\.key)
+    }
+
     package func all(_ name: String) -> [Element] { elements.filter { $0.name == name } }
 
     package func parser(
