@@ -62,7 +62,7 @@ struct SharedMigrationTests {
 
         @discardableResult
         func sql(_ text: String) async throws -> [PostgreSQLRow] {
-            try await client.query(PostgreSQLQuery(text), within: .seconds(30)).rows
+            try await client.query(SQLStatement(text), within: .seconds(30)).rows
         }
 
         /// - Parameter lease: how long a lease lasts without renewal, in milliseconds.

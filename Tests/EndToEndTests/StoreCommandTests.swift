@@ -159,7 +159,7 @@ struct StoreCommandTests {
         }
         let client = PostgreSQLClient(PostgreSQLConfiguration(parameters: parameters, connections: 1))
         try await client.connected(within: .seconds(10))
-        _ = try await client.query(PostgreSQLQuery(sql), within: .seconds(30))
+        _ = try await client.query(SQLStatement(sql), within: .seconds(30))
         await client.close()
     }
 }
