@@ -42,14 +42,16 @@ struct PostgreSQLClientTests {
             "SELECT $1::bigint[]::text, $2::text[]::text, $3::bytea[]::text, $4::boolean[]::text, $5::text[]::text",
             [
                 .array(.integer, [.integer(-7), .null]), .array(.text, [.null, .text("é"), .text("")]),
-                .array(.bytes, [.bytes([1, 255]), .null, .bytes([])]), .array(.boolean, [.boolean(true), .null, .boolean(false)]),
+                .array(.bytes, [.bytes([1, 255]), .null, .bytes([])]),
+                .array(.boolean, [.boolean(true), .null, .boolean(false)]),
                 .array(.text, []),
             ])
         let row = try #require(try await client.query(query).rows.first)
         #expect(try row.text(0) == "{-7,NULL}" && row.text(1) == #"{NULL,é,""}"#)
         #expect(try row.text(2) == #"{"\\x01ff",NULL,"\\x"}"# && row.text(3) == "{t,NULL,f}" && row.text(4) == "{}")
         let mixed = await failure {
-            _ = try await client.query(SQLStatement("SELECT $1::text[]::text", [.array(.text, [.text("a"), .integer(1)])]))
+            _ = try await client.query(
+                SQLStatement("SELECT $1::text[]::text", [.array(.text, [.text("a"), .integer(1)])]))
         }
         #expect(mixed?.code == .invalid && mixed?.sqlState == nil)
         await client.close()
