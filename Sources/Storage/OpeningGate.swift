@@ -10,8 +10,6 @@ package final class OpeningGate: Sendable {
 
     private let state = Mutex(State())
 
-    package init() {}
-
     /// Waits until the store was opened. Returns `false` if it was closed before.
     package func wait() async -> Bool {
         await withCheckedContinuation { continuation in
