@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Synchronization
 
 /// The store of the proxy in a PostgreSQL database, which several servers can use at the same time. Implements every
@@ -23,7 +24,7 @@ package final class PostgreSQLStore: Sendable {
     package let metrics = StoreMetrics()
     let state = Mutex(State.opening(nil))
     let onChange: (@Sendable (StorageError?) -> Void)?
-    let opening = OpeningGate()
+    let opening = Latch<Bool>()
     private let statementTimeout: Duration
     /// When the database last did what a call asked for.
     private let lastAnswer = Mutex<ContinuousClock.Instant?>(nil)

@@ -1,3 +1,4 @@
+import ReceiptBridgeBase
 import Synchronization
 
 /// A client of a PostgreSQL database. One thread drives all connections with libpq's pipeline mode.
@@ -57,7 +58,7 @@ package final class PostgreSQLClient: Sendable {
     /// Rejects new calls, waits for those that were sent and closes the connections.
     package func close() async {
         commandQueue.stop()
-        await commandQueue.waitForEnd()
+        await commandQueue.end.wait()
     }
 
     // MARK: Statements
