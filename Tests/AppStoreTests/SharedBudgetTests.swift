@@ -63,7 +63,6 @@ struct SharedBudgetTests {
         let options = CallOptions(priority: .batch, timeLimit: .seconds(3_600))
         #expect(await api.failure(environment: .production, options) == nil)
         #expect(clock.uptime == .seconds(38))
-        await api.end()
     }
 
     @Test("Concurrent servers together get what is in the bucket, and give back what they did not use")

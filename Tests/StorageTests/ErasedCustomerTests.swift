@@ -63,7 +63,6 @@ struct ErasedCustomerTests {
         #expect(try await store.refunds.countRefundTargets(after: 0) == 0)
         await curl.shutDown(grace: .zero)
         await appStore.stop()
-        await store.close()
     }
 
     @Test("An erasure wins over saves of a lookup and of a refund that run at the same time", arguments: engines)

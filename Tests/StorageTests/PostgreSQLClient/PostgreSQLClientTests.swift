@@ -32,7 +32,6 @@ struct PostgreSQLClientTests {
             #expect(try row.text(6) == "{}" && row.text(14) == #"{"\\x00","\\x","\\xff"}"#)
             #expect(try row.optionalText(7) == nil)
         }
-        await client.close()
     }
 
     @Test("Arrays of every type come back with their nulls, and an element of another type is not sent")
@@ -54,7 +53,6 @@ struct PostgreSQLClientTests {
                 SQLStatement("SELECT $1::text[]::text", [.array(.text, [.text("a"), .integer(1)])]))
         }
         #expect(mixed?.code == .invalid && mixed?.sqlState == nil)
-        await client.close()
     }
 
     @Test("A null, a wrong type and a missing column are errors, and U+0000 is not sent")
@@ -75,7 +73,6 @@ struct PostgreSQLClientTests {
             _ = try await client.query(SQLStatement("SELECT $1::text::bigint", [.text("secret")]))
         }
         #expect(number?.sqlState == "22P02" && number?.description.contains("secret") == false)
-        await client.close()
     }
 
     @Test("A batch is committed as a whole or not at all")
@@ -89,7 +86,6 @@ struct PostgreSQLClientTests {
         #expect(try await client.query(count).rows[0].integer(0) == 0)
         let results = try await client.run([insert, count])
         #expect(try results[1].rows[0].integer(0) == 1)
-        await client.close()
     }
 
     @Test("A transaction is rolled back if its body throws or ignores an error")
@@ -119,7 +115,6 @@ struct PostgreSQLClientTests {
             return try await transaction.query("SELECT id FROM transactionTest").rows.count
         }
         #expect(found == 1)
-        await client.close()
     }
 
     private final class Counter: Sendable {
@@ -160,7 +155,6 @@ struct PostgreSQLClientTests {
         try await client.transaction { try await $0.commit(after: [insert]) }
         #expect(try await client.query(SQLStatement("SELECT id FROM failureTest")).rows.count == 1)
         #expect(try await connection() == first)
-        await client.close()
     }
 
     @Test("Transactions in conflict are repeated until both are committed")
@@ -185,7 +179,6 @@ struct PostgreSQLClientTests {
         #expect(bodies.value > 2)
         let rows = try await client.query("SELECT count FROM conflictTest").rows
         #expect(try rows.map { try $0.integer(0) } == [2, 2])
-        await client.close()
     }
 
     @Test("A call over its limit ends in time, and does not disturb others")
@@ -206,7 +199,6 @@ struct PostgreSQLClientTests {
         }
         #expect(await slow?.code == .outcomeUnknown)
         #expect(ContinuousClock.now - start < .seconds(10))
-        await client.close()
     }
 
     @Test("The server cancels a statement before the client gives up, and a longer limit of a call counts")
@@ -268,7 +260,6 @@ struct PostgreSQLClientTests {
         _ = try await client.query("ALTER TABLE changedTest ADD note text DEFAULT 'a'")
         let row = try #require(try await client.query("SELECT * FROM changedTest").rows.first)
         #expect(try row.text(1) == "a")
-        await client.close()
     }
 
     @Test(
@@ -287,6 +278,5 @@ struct PostgreSQLClientTests {
             try await transaction.query("SELECT current_setting('statement_timeout')").rows[0].text(0)
         }
         #expect(timeout == "4500ms")
-        await client.close()
     }
 }

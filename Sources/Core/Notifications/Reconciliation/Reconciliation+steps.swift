@@ -39,7 +39,7 @@ extension Reconciliation {
             } catch {
                 note(.history, scope, nil, error)
             }
-            receiver.metrics.events.add(MetricFamily.reconciledNotifications, by: Int64(new))
+            receiver.metrics.events.add(MetricEvent.reconciledNotifications, by: Int64(new))
         }
     }
 
@@ -110,8 +110,8 @@ extension Reconciliation {
             counts.row.customers += 1
             if differs { counts.row.different += 1 }
         }
-        receiver.metrics.events.add(MetricFamily.reconciledCustomers)
-        if differs { receiver.metrics.events.add(MetricFamily.reconciledDifferences) }
+        receiver.metrics.events.add(MetricEvent.reconciledCustomers)
+        if differs { receiver.metrics.events.add(MetricEvent.reconciledDifferences) }
     }
 
     // MARK: - Refunds
@@ -156,7 +156,7 @@ extension Reconciliation {
                 refunds.flatMap { [$0.payload.originalTransactionId, $0.payload.appTransactionId] }.compactMap { $0 },
                 in: scope)
             if !targetKeys.isEmpty { receiver.arrivals.signal() }
-            receiver.metrics.events.add(MetricFamily.reconciledRefunds, by: Int64(unknown))
+            receiver.metrics.events.add(MetricEvent.reconciledRefunds, by: Int64(unknown))
         }
         progress.change { counts in
             counts.swept += 1
@@ -187,7 +187,7 @@ extension Reconciliation {
     ) {
         // A call that was interrupted by the end of the process is not a failure.
         guard !progress.isStopped else { return }
-        receiver.metrics.events.add(MetricFamily.reconciliationFailures)
+        receiver.metrics.events.add(MetricEvent.reconciliationFailures)
         progress.change {
             $0.add(ReconciliationGap(subject: subject, scope: scope, identifier: identifier, reason: "\(error)"))
         }

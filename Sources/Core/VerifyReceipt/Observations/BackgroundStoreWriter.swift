@@ -140,13 +140,13 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Counts a write that is lost, and logs it at most once a minute for each message.
     private func recordLoss(_ line: String, _ error: StorageError?) {
-        events.add(MetricFamily.droppedWrites)
+        events.add(MetricEvent.droppedWrites)
         guard logThrottle.allows(line, at: now().sinceEpoch) else { return }
         logger.warning(
             "\(line)",
             metadata: [
                 "reason": "\(error?.description ?? "busy")",
-                "dropped": .stringConvertible(events.count(MetricFamily.droppedWrites)),
+                "dropped": .stringConvertible(events.count(MetricEvent.droppedWrites)),
             ])
     }
 }
