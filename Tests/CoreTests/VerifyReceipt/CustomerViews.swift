@@ -10,7 +10,7 @@ import ReceiptBridgeTransport
 /// The customer view service in front of a simulated Server API.
 struct CustomerViews {
     let store: SimulatedStore
-    let pipeline: CustomerViewService
+    let service: CustomerViewService
 
     /// Removes the app's key, so that only receipts can answer.
     static let noKey = { @Sendable (_: inout ProxyConfiguration, app: inout AppConfiguration) in app.serverAPI = nil }
@@ -22,34 +22,34 @@ struct CustomerViews {
         _ work: (CustomerViews) async throws -> Value
     ) async throws -> Value {
         try await ServerAPIWorld.asking(customers: customers, options: options) { store, world in
-            try await work(CustomerViews(store: store, pipeline: world.graph(changing: change).customerView))
+            try await work(CustomerViews(store: store, service: world.graph(changing: change).customerView))
         }
     }
 
     // MARK: - Requests
 
-    func json(_ view: CustomerView) throws -> JSONValue { try JSONValue(reading: pipeline.renderer.render(view)) }
+    func json(_ view: CustomerView) throws -> JSONValue { try JSONValue(reading: service.renderer.render(view)) }
 
     func ask(receipt: String) async throws -> JSONValue {
-        try json(await pipeline.view(body: body("receiptData", receipt)))
+        try json(await service.view(body: body("receiptData", receipt)))
     }
 
     func ask(signedTransaction text: String) async throws -> JSONValue {
-        try json(await pipeline.view(body: body("signedTransaction", text)))
+        try json(await service.view(body: body("signedTransaction", text)))
     }
 
     func ask(signedAppTransaction text: String) async throws -> JSONValue {
-        try json(await pipeline.view(body: body("signedAppTransaction", text)))
+        try json(await service.view(body: body("signedAppTransaction", text)))
     }
 
     func ask(signedRenewalInfo text: String, bundleId: String? = nil) async throws -> JSONValue {
         let members = [("signedRenewalInfo", text)] + (bundleId.map { [("bundleId", $0)] } ?? [])
         let object = JSONValue.object(members.map { JSONValue.Member($0.0, .string($0.1)) })
-        return try json(await pipeline.view(body: object.bytes))
+        return try json(await service.view(body: object.bytes))
     }
 
     func ask(id: String, bundleId: String? = nil) async throws -> JSONValue {
-        try json(await pipeline.view(transactionId: id, bundleId: bundleId))
+        try json(await service.view(transactionId: id, bundleId: bundleId))
     }
 
     /// The HTTP status and the code of the error, for example `404 transactionNotFound`; `nil` if there is a view.

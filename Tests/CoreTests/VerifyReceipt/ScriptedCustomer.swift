@@ -340,7 +340,7 @@ final class StoringTestProxy: Sendable {
     let appStore: ScriptedCustomer
     let folder: TemporaryFolder
     let store: SQLiteStore
-    let pipelines: ServiceGraph
+    let graph: ServiceGraph
     private let fresh: VerifyReceiptService
 
     /// Returns the number of pages of a store without data, so that a test can leave room for a few notifications.
@@ -367,11 +367,11 @@ final class StoringTestProxy: Sendable {
         settings.apps = [app]
         let clock = MovableClock()
         self.clock = clock
-        pipelines = try ServiceGraph(
+        graph = try ServiceGraph(
             settings: settings, transport: appStore.transport, store: store, tables: .bundled, logger: logger,
             now: { clock.now }, sleep: { _ in })
         // Notifications have been received for long.
-        pipelines.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
+        graph.notifications.coverage.recordArrival(at: Timestamp(milliseconds: 0))
         settings.apps[0].answer = [.api]
         settings.apps[0].cacheSeconds = 0
         fresh = try VerifyReceiptService(
@@ -394,15 +394,15 @@ final class StoringTestProxy: Sendable {
     }
 
     func ask(_ receipt: String, password: String? = nil) async -> Reply {
-        await pipelines.whenLoaded()
-        return await ask(receipt, password: password, pipelines.verifyReceipt)
+        await graph.whenLoaded()
+        return await ask(receipt, password: password, graph.verifyReceipt)
     }
 
     /// The current response of the Server API, by a proxy without cached data.
     func askAPI(_ receipt: String) async -> Reply { await ask(receipt, password: nil, fresh) }
 
-    private func ask(_ receipt: String, password: String?, _ pipeline: VerifyReceiptService) async -> Reply {
-        let reply = await pipeline.answer(body: Question.body(receipt, password: password), route: .auto)
+    private func ask(_ receipt: String, password: String?, _ service: VerifyReceiptService) async -> Reply {
+        let reply = await service.answer(body: Question.body(receipt, password: password), route: .auto)
         return Reply(
             source: reply.source, status: reply.answer.status.rawValue,
             body: String(decoding: reply.answer.body, as: UTF8.self))
@@ -411,7 +411,7 @@ final class StoringTestProxy: Sendable {
     /// Sends requests until the response comes from the stored records, and waits until these are in the store.
     func waitUntilStored(_ receipt: String) async -> Bool {
         let isStored = await eventually { await ask(receipt).source == .stored }
-        await pipelines.finishWriting()
+        await graph.finishWriting()
         return isStored
     }
 
@@ -437,12 +437,12 @@ final class StoringTestProxy: Sendable {
 
     @discardableResult
     func receive(_ body: [UInt8]) async throws -> NotificationOutcome {
-        try await pipelines.notifications.receive(body)
+        try await graph.notifications.receive(body)
     }
 
     func refusal(_ body: [UInt8]) async -> NotificationRejection.Code? {
         do throws(NotificationRejection) {
-            try await pipelines.notifications.receive(body)
+            try await graph.notifications.receive(body)
             return nil
         } catch {
             return error.code
