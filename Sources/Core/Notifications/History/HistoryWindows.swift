@@ -5,6 +5,8 @@ package struct HistoryWindows: Sendable {
     package struct Window: Sendable, Hashable {
         package let start: Timestamp
         package let end: Timestamp
+
+        package init(start: Timestamp, end: Timestamp) { (self.start, self.end) = (start, end) }
     }
 
     /// Length below which a window is not halved.
